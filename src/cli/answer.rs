@@ -3,8 +3,9 @@
 use anyhow::anyhow;
 use clap::Args;
 
+use crate::domain::HoldOwner;
 use crate::engine::Command;
-use crate::report::ids::{Waits, parse_approval};
+use crate::report::ids::parse_approval;
 
 use super::failure::Failure;
 use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
@@ -64,13 +65,13 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
         "answer",
         &arguments.actor,
         screen,
-        |waits, number| match waits {
-            Waits::Task(task) => Ok(Command::Answer {
+        |of, number| match of {
+            HoldOwner::Task(task) => Ok(Command::Answer {
                 task,
                 number,
                 text: text.to_owned(),
             }),
-            Waits::Checkpoint(_) => Err(Failure::usage(anyhow!("a checkpoint asks nothing"))
+            HoldOwner::Barrier(_) => Err(Failure::usage(anyhow!("a checkpoint asks nothing"))
                 .help("`quorum approve` lets the run go on behind it")),
         },
     )
@@ -91,13 +92,10 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 
 fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> Result<u8, Failure> {
     let word = if rejected.is_some() { "reject" } else { "approve" };
-    let reason = rejected.map(str::to_owned);
-    decide(id, word, actor, screen, |waits, number| {
-        Ok(match (waits, reason) {
-            (Waits::Task(task), None) => Command::Approve { task, number },
-            (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
-            (Waits::Checkpoint(hold), None) => Command::PassCheckpoint { hold, number },
-            (Waits::Checkpoint(hold), Some(reason)) => Command::RejectCheckpoint { hold, number, reason },
+    decide(id, word, actor, screen, |of, number| {
+        Ok(match rejected {
+            None => Command::approve(of, number),
+            Some(reason) => Command::reject(of, number, reason),
         })
     })
 }
@@ -108,15 +106,15 @@ fn decide(
     word: &str,
     actor: &Actor,
     screen: &Screen,
-    command: impl FnOnce(Waits, u32) -> Result<Command, Failure>,
+    command: impl FnOnce(HoldOwner, u32) -> Result<Command, Failure>,
 ) -> Result<u8, Failure> {
     refuse_agents()?;
-    let Some((run, waits, number)) = parse_approval(id) else {
+    let Some((run, of, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
             .help("`quorum inbox` shows what waits for a person, with ids"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let given = submit_command(&folder, &run, command(waits, number)?, actor)?;
+    let given = submit_command(&folder, &run, command(of, number)?, actor)?;
     Ok(print_result(screen, &run, given, &format!("{word} {id}")))
 }

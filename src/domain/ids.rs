@@ -43,8 +43,50 @@ index_id! {
 }
 
 index_id! {
-    /// A hold, a checkpoint or a delay, by its position: the mission's checkpoints first, then its delays.
-    HoldId
+    /// A barrier, which is a checkpoint or a delay, by its position: the mission's checkpoints first, then its delays.
+    BarrierId
+}
+
+/// Whose a hold is: what does not move until a person or a moment says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HoldOwner {
+    /// A task.
+    Task(TaskId),
+    /// A checkpoint or a delay: what stands behind it does not start.
+    Barrier(BarrierId),
+}
+
+impl HoldOwner {
+    /// The task, where it is one.
+    #[must_use]
+    pub fn task(self) -> Option<TaskId> {
+        match self {
+            Self::Task(task) => Some(task),
+            Self::Barrier(_) => None,
+        }
+    }
+
+    /// The checkpoint or delay, where it is one.
+    #[must_use]
+    pub fn barrier(self) -> Option<BarrierId> {
+        match self {
+            Self::Task(_) => None,
+            Self::Barrier(barrier) => Some(barrier),
+        }
+    }
+}
+
+impl From<TaskId> for HoldOwner {
+    fn from(task: TaskId) -> Self {
+        Self::Task(task)
+    }
+}
+
+impl From<BarrierId> for HoldOwner {
+    fn from(barrier: BarrierId) -> Self {
+        Self::Barrier(barrier)
+    }
 }
 
 /// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).

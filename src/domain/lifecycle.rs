@@ -171,7 +171,7 @@ impl QualityFlag {
     }
 }
 
-/// Why a task waits for a person (section 5).
+/// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitingReason {
@@ -187,6 +187,10 @@ pub enum WaitingReason {
     Auth,
     /// Escalated to the operator.
     Operator,
+    /// A checkpoint is reached: a person decides whether the run goes on behind it.
+    Checkpoint,
+    /// A delay runs: its moment ends it, and nobody is asked.
+    Delay,
 }
 
 impl WaitingReason {
@@ -200,6 +204,8 @@ impl WaitingReason {
             Self::Question => "question",
             Self::Auth => "auth",
             Self::Operator => "operator",
+            Self::Checkpoint => "checkpoint",
+            Self::Delay => "delay",
         }
     }
 }

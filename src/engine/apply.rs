@@ -24,14 +24,16 @@ use super::job::Job;
 use super::payload::{DeferralReason, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, nothing_is_due};
 use super::routes;
-use super::state::{HoldStage, Lifecycle, State, TaskState};
+use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, State, TIMED_OUT, TaskState};
 use super::timers::Timer;
-use crate::domain::{AttemptKind, Cause, GateId, HoldId, Purpose, Stage, Status, TaskId, Verdict};
+use crate::domain::{
+    AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,
+};
 
 pub(super) use budget::drop_what_nobody_waits_for;
 pub(super) use deadline::arm;
 use dependents::{
-    DependencyState, failed_dependencies_are_due, refused_holds_are_due, settle, withdraw_result,
+    DependencyState, failed_dependencies_are_due, refused_barriers_are_due, settle, withdraw_result,
 };
 pub(super) use dependents::{became_terminal, no_longer_terminal};
 
@@ -60,7 +62,7 @@ fn change(state: &mut State, event: &Event) {
             change_task(state, id.task, event);
         }
         Event::Gate(gate, event) => change_gate(state, *gate, event),
-        Event::Hold(hold, event) => change_hold(state, *hold, event),
+        Event::Hold(of, said) => change_hold(state, *of, event, said),
         Event::Budget(_) | Event::Deadline(_) | Event::Notice(_) => {}
     }
 }
@@ -140,7 +142,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 unblock(state, task);
             }
         }
-        TaskEvent::StageOpened { .. } | TaskEvent::ApprovalResolved { .. } => {
+        TaskEvent::StageOpened { .. } => {
             change_task(state, task, event);
             follow_asks(state, task);
         }
@@ -204,25 +206,53 @@ fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
     }
 }
 
-fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
-    match event {
-        HoldEvent::Reached { number, until } => {
-            let held = &mut state.holds[hold.index()];
-            (held.number, held.stage) = (*number, HoldStage::Reached);
-            state.holds_due.remove(&hold);
-            state.holds_reached.insert(hold);
-            if let Some(until) = until {
-                state.timers.set(Timer::Delay(hold), *until);
+/// A hold and its timers.
+fn change_hold(state: &mut State, of: HoldOwner, event: &Event, said: &HoldEvent) {
+    match of {
+        HoldOwner::Task(task) => {
+            change_task(state, task, event);
+            if matches!(said, HoldEvent::Closed { .. }) {
+                follow_asks(state, task);
             }
         }
-        HoldEvent::Passed { .. } => {
-            leave_hold(state, hold, HoldStage::Passed);
+        HoldOwner::Barrier(barrier) => change_barrier(state, barrier, said),
+    }
+    match said {
+        HoldEvent::Opened { number, expires, .. } => {
+            let number = *number;
+            if let Some(at) = expires {
+                state.timers.set(Timer::Expiry { of, number }, *at);
+            }
+        }
+        HoldEvent::TimedOut { number } => state.timers.cancel(Timer::Expiry { of, number: *number }),
+        HoldEvent::Undecided { number, again, .. } => {
+            if let (Some(at), Some(task)) = (again, of.task()) {
+                let number = *number;
+                state.timers.set(Timer::AskAgain { task, number }, *at);
+            }
+        }
+        HoldEvent::Closed { .. } => {}
+    }
+}
+
+fn change_barrier(state: &mut State, barrier: BarrierId, event: &HoldEvent) {
+    match event {
+        HoldEvent::Opened { number, .. } => {
+            let found = &mut state.barriers[barrier.index()];
+            found.number = *number;
+            found.stage = Hold::opened(event).map_or(BarrierStage::Ahead, BarrierStage::Held);
+            state.barriers_due.remove(&barrier);
+            state.barriers_reached.insert(barrier);
+        }
+        HoldEvent::Closed { resolution, .. } if [APPROVED, TIMED_OUT].contains(&resolution.as_str()) => {
+            leave_barrier(state, barrier, BarrierStage::Passed);
             let plan = state.plan.clone();
-            for blocked in &plan.hold(hold).blocks {
+            for blocked in &plan.barrier(barrier).blocks {
                 unblock(state, *blocked);
             }
         }
-        HoldEvent::Rejected { .. } => leave_hold(state, hold, HoldStage::Rejected),
+        HoldEvent::Closed { .. } => leave_barrier(state, barrier, BarrierStage::Rejected),
+        HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. } => {}
     }
 }
 
@@ -277,7 +307,8 @@ fn forgive(state: &mut State, task: TaskId) {
     }
 }
 
-/// Applies a task's event, and what hangs on it: sums, and the timers of an approval.
+/// Applies a task's event, and what hangs on it: sums, and the timers of its hold, once that is gone or its approvers are
+/// asked.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let waits = |task: &TaskState| task.hold().map(|waiting| waiting.number);
     let ahead_of = |task: &TaskState| {
@@ -290,68 +321,28 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         (waited, waits(task), ahead_of)
     });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
-        state.timers.cancel(Timer::Approval { task: id, number });
+        state.timers.cancel(Timer::Expiry {
+            of: id.into(),
+            number,
+        });
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
-    follow_approval(state, id, event);
+    if let Event::Work(_, WorkEvent::Requested(Job::Approver { number, .. }))
+    | Event::Ask(
+        _,
+        AskEvent::Requested {
+            purpose: Purpose::Approve { number, .. },
+            ..
+        },
+    ) = event
+    {
+        let number = *number;
+        state.timers.cancel(Timer::AskAgain { task: id, number });
+    }
     if state.task(id).reopened.is_none() {
         for waiting in ahead_of {
             unblock(state, waiting);
         }
-    }
-}
-
-/// The timers of an approval.
-fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
-    match event {
-        Event::Task(
-            _,
-            TaskEvent::ApprovalRequested {
-                number,
-                expires: Some(at),
-                ..
-            },
-        ) => state.timers.set(
-            Timer::Approval {
-                task,
-                number: *number,
-            },
-            *at,
-        ),
-        Event::Task(_, TaskEvent::ApprovalTimedOut { number }) => {
-            state.timers.cancel(Timer::Approval {
-                task,
-                number: *number,
-            });
-        }
-        Event::Work(_, WorkEvent::Requested(Job::Approver { number, .. }))
-        | Event::Ask(
-            _,
-            AskEvent::Requested {
-                purpose: Purpose::Approve { number, .. },
-                ..
-            },
-        ) => {
-            state.timers.cancel(Timer::AskAgain {
-                task,
-                number: *number,
-            });
-        }
-        Event::Task(
-            _,
-            TaskEvent::ApprovalUndecided {
-                number,
-                again: Some(at),
-                ..
-            },
-        ) => state.timers.set(
-            Timer::AskAgain {
-                task,
-                number: *number,
-            },
-            *at,
-        ),
-        _ => {}
     }
 }
 
@@ -387,11 +378,13 @@ pub(super) fn follow_asks(state: &mut State, id: TaskId) {
     }
 }
 
-fn leave_hold(state: &mut State, hold: HoldId, stage: HoldStage) {
-    state.holds[hold.index()].stage = stage;
-    state.holds_reached.remove(&hold);
-    state.holds_due.remove(&hold);
-    state.timers.cancel(Timer::Delay(hold));
+fn leave_barrier(state: &mut State, barrier: BarrierId, stage: BarrierStage) {
+    let found = &mut state.barriers[barrier.index()];
+    let (of, number) = (barrier.into(), found.number);
+    found.stage = stage;
+    state.barriers_reached.remove(&barrier);
+    state.barriers_due.remove(&barrier);
+    state.timers.cancel(Timer::Expiry { of, number });
     state.timers.cancel(Timer::WaitOver);
 }
 
@@ -426,7 +419,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
     }
     if to == Status::Pending {
-        refused_holds_are_due(state, id);
+        refused_barriers_are_due(state, id);
         // What it was started on may have failed since, where that did not stand.
         if state.takes(id) {
             failed_dependencies_are_due(state, id);

@@ -2,25 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{GateId, HoldId, TaskId};
+use crate::domain::{GateId, HoldOwner, TaskId};
 use crate::mission::SubTask;
 
 /// An operator's command, as it is queued and as it is decided about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
-    /// A task's work is accepted on a person's word.
+    /// A task, or the run behind a checkpoint, goes on with a person's word.
     Approve {
-        /// The task.
-        task: TaskId,
-        /// The approval's number within the task.
+        /// Whose hold it is.
+        #[serde(flatten)]
+        of: HoldOwner,
+        /// The hold's number.
         number: u32,
     },
-    /// A task's work is sent back.
+    /// A task's work is sent back; what a checkpoint blocks is not done.
     Reject {
-        /// The task.
-        task: TaskId,
-        /// The approval's number within the task.
+        /// Whose hold it is.
+        #[serde(flatten)]
+        of: HoldOwner,
+        /// The hold's number.
         number: u32,
         /// Why: what the worker is told.
         reason: String,
@@ -29,26 +31,10 @@ pub enum Command {
     Answer {
         /// The task.
         task: TaskId,
-        /// The approval's number within the task.
+        /// The hold's number.
         number: u32,
         /// What its agent is told.
         text: String,
-    },
-    /// The run may go on behind a checkpoint.
-    PassCheckpoint {
-        /// The checkpoint.
-        hold: HoldId,
-        /// How often it was reached, this time included.
-        number: u32,
-    },
-    /// It may not: what the checkpoint blocks is not done.
-    RejectCheckpoint {
-        /// The checkpoint.
-        hold: HoldId,
-        /// How often it was reached, this time included.
-        number: u32,
-        /// Why.
-        reason: String,
     },
     /// A task is called off.
     CancelTask {
@@ -92,17 +78,33 @@ pub enum CommandResult {
 }
 
 impl Command {
+    /// A person's yes to a hold.
+    #[must_use]
+    pub fn approve(of: impl Into<HoldOwner>, number: u32) -> Self {
+        Self::Approve {
+            of: of.into(),
+            number,
+        }
+    }
+
+    /// A person's no to a hold.
+    #[must_use]
+    pub fn reject(of: impl Into<HoldOwner>, number: u32, reason: impl Into<String>) -> Self {
+        Self::Reject {
+            of: of.into(),
+            number,
+            reason: reason.into(),
+        }
+    }
+
     /// Whether it is a person's judgement, which nobody else may give: it approves, rejects, answers or overrides. Work that
     /// is asked for, paused or cancelled is none.
     #[must_use]
     pub fn is_a_persons_word(&self) -> bool {
         match self {
-            Self::Approve { .. }
-            | Self::Reject { .. }
-            | Self::Answer { .. }
-            | Self::PassCheckpoint { .. }
-            | Self::RejectCheckpoint { .. }
-            | Self::OverrideGate { .. } => true,
+            Self::Approve { .. } | Self::Reject { .. } | Self::Answer { .. } | Self::OverrideGate { .. } => {
+                true
+            }
             Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. } => false,
         }
     }

@@ -9,16 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
+use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
 use crate::engine::mark::Mark;
-use crate::mission::{HoldPlan, Part, Plan, TaskPlan, migrate_plan};
+use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::remedies::all_have_ended;
 use super::routes::{self, all_left};
-use super::state::{GateState, HoldStage, HoldState, RunPhase, State, TaskState};
+use super::state::{BarrierStage, BarrierState, GateState, RunPhase, State, TaskState};
 use super::sums::{Counts, Sums};
 use super::timers::Timer;
 
@@ -33,12 +33,12 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
         state.gates[gate.index()] = GateState::default();
     }
     let plan = Arc::new(migrate_plan(&state.plan, Plan::clone(mission)));
-    for (index, new) in plan.holds.iter().enumerate() {
-        let old = state.plan.holds.get(index);
-        let wait = |hold: &HoldPlan| (hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>());
+    for (index, new) in plan.barriers.iter().enumerate() {
+        let old = state.plan.barriers.get(index);
+        let wait = |hold: &BarrierPlan| (hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>());
         // It waits for something else: whatever it came to was about the other.
         if old.is_some_and(|old| wait(old) != wait(new)) {
-            state.holds[index].stage = HoldStage::Ahead;
+            state.barriers[index].stage = BarrierStage::Ahead;
         }
     }
     state.plan = plan;
@@ -137,10 +137,11 @@ impl State {
         let plan = Arc::clone(&self.plan);
         self.tasks.resize_with(plan.tasks.len(), TaskState::default);
         self.gates.resize_with(plan.gates.len(), GateState::default);
-        self.holds.resize_with(plan.holds.len(), HoldState::default);
+        self.barriers
+            .resize_with(plan.barriers.len(), BarrierState::default);
         routes::derive(self);
         self.derive_gates(&plan);
-        self.derive_holds(&plan);
+        self.derive_barriers(&plan);
         self.sum_up();
         self.derive_deferred();
         let behind = self.derive_order_of_reopened();
@@ -160,9 +161,9 @@ impl State {
                 .count();
             let gates = plan.gates_before.of(id.index()).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
-            let holds = plan.holds_before.of(id.index()).iter();
+            let holds = plan.barriers_before.of(id.index()).iter();
             let held = holds
-                .filter(|hold| self.hold(**hold).stage != HoldStage::Passed)
+                .filter(|hold| self.barrier(**hold).stage != BarrierStage::Passed)
                 .count();
             if self.takes(id) && self.task(id).status() == Status::Pending {
                 let task = self.task(id);
@@ -224,40 +225,40 @@ impl State {
         }
     }
 
-    fn derive_holds(&mut self, plan: &Plan) {
-        self.holds_due = BTreeSet::new();
-        self.holds_reached = BTreeSet::new();
+    fn derive_barriers(&mut self, plan: &Plan) {
+        self.barriers_due = BTreeSet::new();
+        self.barriers_reached = BTreeSet::new();
         let is_pending = |id| self.takes(id) && self.task(id).status() == Status::Pending;
         let pending: Vec<bool> = (0..self.tasks.len())
             .map(TaskId::from_index)
             .map(is_pending)
             .collect();
-        for (index, hold) in plan.holds.iter().enumerate() {
-            let id = HoldId::from_index(index);
+        for (index, hold) in plan.barriers.iter().enumerate() {
+            let id = BarrierId::from_index(index);
             let after = hold.after.iter();
             let open = after.filter(|id| !self.is_settled(**id)).count();
             let left = !hold.after.is_empty() && all_left(self, &hold.after);
-            let state = &mut self.holds[index];
+            let state = &mut self.barriers[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
             if left {
-                state.stage = HoldStage::Passed;
+                state.stage = BarrierStage::Passed;
             }
             // Of another mission, or with other tasks to wait for: it is ahead again.
-            if state.stage == HoldStage::Reached && (hold.part != Part::Selected || open > 0) {
-                state.stage = HoldStage::Ahead;
+            if state.hold().is_some() && (hold.part != Part::Selected || open > 0) {
+                state.stage = BarrierStage::Ahead;
             }
             // What it holds now was not there when a person refused it.
-            if state.stage == HoldStage::Rejected && hold.blocks.iter().any(|id| pending[id.index()]) {
-                state.stage = HoldStage::Ahead;
+            if state.stage == BarrierStage::Rejected && hold.blocks.iter().any(|id| pending[id.index()]) {
+                state.stage = BarrierStage::Ahead;
             }
-            let stage = state.stage;
-            if hold.part == Part::Selected && open == 0 && stage == HoldStage::Ahead {
-                self.holds_due.insert(id);
+            if hold.part == Part::Selected && open == 0 && state.stage == BarrierStage::Ahead {
+                self.barriers_due.insert(id);
             }
-            if stage == HoldStage::Reached {
-                self.holds_reached.insert(id);
+            if state.hold().is_some() {
+                self.barriers_reached.insert(id);
             } else {
-                self.timers.cancel(Timer::Delay(id));
+                let (of, number) = (id.into(), state.number);
+                self.timers.cancel(Timer::Expiry { of, number });
             }
         }
     }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Status, TaskId};
+use crate::domain::{HoldOwner, Status, TaskId};
 
-use super::event::{Event, TaskEvent, WorkEvent};
+use super::event::{Event, HoldEvent, TaskEvent, WorkEvent};
 use super::job::Job;
 use super::state::State;
 
@@ -81,7 +81,7 @@ pub fn legal_only(state: &State, events: &[Event]) -> Result<(), IllegalEvent> {
 fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
     use Status::{AwaitingApproval, Review};
     Some(match event {
-        Event::Task(_, TaskEvent::ApprovalRequested { .. }) => {
+        Event::Hold(HoldOwner::Task(_), HoldEvent::Opened { .. }) => {
             ("a request for approval", &[AwaitingApproval])
         }
         Event::Task(_, TaskEvent::FilesChanged { .. }) => ("changed files", &[Review, AwaitingApproval]),
@@ -160,7 +160,7 @@ mod tests {
     fn nothing_is_said_of_a_task_where_it_would_be_lost() {
         use Status::{AwaitingApproval, Review};
         let task = TaskId(0);
-        let asked = TaskEvent::ApprovalRequested {
+        let asked = HoldEvent::Opened {
             number: 1,
             reason: WaitingReason::Approval,
             cause: None,
@@ -175,7 +175,7 @@ mod tests {
             then: AfterScan::Judges,
         };
         for (event, places) in [
-            (Event::Task(task, asked), &[AwaitingApproval][..]),
+            (Event::Hold(task.into(), asked), &[AwaitingApproval][..]),
             (
                 Event::Task(task, TaskEvent::FilesChanged { paths, files }),
                 &[Review, AwaitingApproval],

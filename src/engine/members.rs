@@ -24,7 +24,7 @@ struct Members {
     tasks: usize,
     agents: usize,
     gates: usize,
-    holds: usize,
+    barriers: usize,
 }
 
 impl Members {
@@ -33,7 +33,7 @@ impl Members {
             tasks: plan.tasks.len(),
             agents: plan.agents.len(),
             gates: plan.gates.len(),
-            holds: plan.holds.len(),
+            barriers: plan.barriers.len(),
         }
     }
 }
@@ -116,7 +116,7 @@ impl Walk {
             Some("TaskId") => ("task", self.members.tasks),
             Some("AgentId") => ("agent", self.members.agents),
             Some("GateId") => ("gate", self.members.gates),
-            Some("HoldId") => ("checkpoint or delay", self.members.holds),
+            Some("BarrierId") => ("checkpoint or delay", self.members.barriers),
             _ => return Ok(()),
         };
         match usize::try_from(number).is_ok_and(|number| number < most) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    AgentId, FailureClass, FailureMode, GateId, HoldId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
+    AgentId, BarrierId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
 
@@ -87,8 +87,8 @@ pub struct Notice {
     pub gate: Option<GateId>,
     /// The checkpoint or delay, if it is about one.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
-    pub hold: Option<HoldId>,
-    /// The approval's number within the task, or how often the checkpoint was reached.
+    pub barrier: Option<BarrierId>,
+    /// The hold's number, where a person is asked.
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<u32>,
     /// Why a person is asked.
@@ -117,7 +117,7 @@ impl Notice {
             at,
             task: None,
             gate: None,
-            hold: None,
+            barrier: None,
             approval: None,
             waiting: None,
             points: None,

@@ -52,8 +52,8 @@ impl State {
             }
             let behind = self.plan.gates_before.of(id.index()).iter();
             let behind = behind.flat_map(|gate| &self.plan.gate(*gate).after);
-            let held = self.plan.holds_before.of(id.index()).iter();
-            let held = held.flat_map(|hold| &self.plan.hold(*hold).after);
+            let held = self.plan.barriers_before.of(id.index()).iter();
+            let held = held.flat_map(|hold| &self.plan.barrier(*hold).after);
             open.extend(behind.chain(held).filter(|on| self.task(**on).not_taken));
         }
         None
@@ -104,9 +104,9 @@ impl View<'_> {
         }
         let gates = plan.gates_before.of(id.index());
         // What waits for nobody's work leads to nothing.
-        let holds = plan.holds_before.of(id.index()).iter();
+        let holds = plan.barriers_before.of(id.index()).iter();
         let holds: Vec<&[TaskId]> = holds
-            .map(|hold| &*plan.hold(*hold).after)
+            .map(|hold| &*plan.barrier(*hold).after)
             .filter(|after| !after.is_empty())
             .collect();
         let all_out = |tasks: &[TaskId]| tasks.iter().all(|on| self.is_out(*on));
@@ -145,8 +145,8 @@ impl View<'_> {
             let plan = self.plan();
             let behind = plan.gates_after.of(id.index()).iter();
             let behind = behind.flat_map(|gate| &plan.gate(*gate).blocks);
-            let held = plan.holds_after.of(id.index()).iter();
-            let held = held.flat_map(|hold| &plan.hold(*hold).blocks);
+            let held = plan.barriers_after.of(id.index()).iter();
+            let held = held.flat_map(|hold| &plan.barrier(*hold).blocks);
             let next = plan.dependents.of(id.index()).iter().chain(behind).chain(held);
             let next: Vec<_> = next.map(|next| key(plan, *next)).collect();
             open.extend(next);

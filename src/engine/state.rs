@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `attempt` | what a task's state holds of its attempts |
 //! | `audit` | what the state knows of accepted work: what an audit covers, whether one is due (6) |
-//! | `hold` | what keeps a task from moving until a person says so, and what their answer leads to |
+//! | `hold` | what keeps a task, or what stands behind a checkpoint or a delay, from moving, and what an answer leads to |
 //! | `jobs` | commands and looks at files that were asked for and have not come back |
 //! | `start` | what stands between a task and its agent, before the agent acts |
 //! | `task` | the state of one task |
@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, GateId, HoldId, Points, TaskId, Timestamp, TurnId};
-use crate::mission::{Deadline, HoldKind, Plan, RunOptions};
+use crate::domain::{AgentId, BarrierId, GateId, HoldOwner, Points, TaskId, Timestamp, TurnId};
+use crate::mission::{BarrierKind, Deadline, Plan, RunOptions};
 
 use super::audit::Audit;
 use super::command::CommandResult;
@@ -37,7 +37,7 @@ pub use attempt::{Attempt, Course, Evidence, FileSnapshot, HumanDecision, Known,
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
-pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume};
+pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
 pub use task::{
     ApprovalDecision, Ask, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
     SeatState, TaskState,
@@ -65,8 +65,8 @@ pub struct State {
     pub tasks: Vec<TaskState>,
     /// One for each gate of the plan.
     pub gates: Vec<GateState>,
-    /// One for each hold of the plan.
-    pub holds: Vec<HoldState>,
+    /// One for each checkpoint and delay of the plan.
+    pub barriers: Vec<BarrierState>,
     /// Sums over all tasks.
     pub sums: Sums,
     /// Whether the mission threshold was missed: its score.
@@ -104,10 +104,10 @@ pub struct State {
     pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
     pub(super) gates_due: BTreeSet<GateId>,
     pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
-    /// Holds whose tasks have all ended.
-    pub(super) holds_due: BTreeSet<HoldId>,
-    /// Holds that were reached and not passed.
-    pub(super) holds_reached: BTreeSet<HoldId>,
+    /// Checkpoints and delays whose tasks have all ended.
+    pub(super) barriers_due: BTreeSet<BarrierId>,
+    /// Checkpoints and delays that were reached and not passed.
+    pub(super) barriers_reached: BTreeSet<BarrierId>,
     /// Tasks that nothing holds but somebody's agreement that was not asked for yet.
     pub(super) approvals_due: BTreeSet<TaskId>,
     pub(super) halted: bool,
@@ -160,30 +160,33 @@ impl GateState {
 
 /// The state of a checkpoint or a delay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HoldState {
+pub struct BarrierState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
-    /// How often it was reached; makes the ids of approvals.
+    /// How often it was reached: the number of its latest hold.
     pub number: u32,
     /// How far it got.
-    pub stage: HoldStage,
+    pub stage: BarrierStage,
 }
 
-impl HoldState {
-    /// Whether a checkpoint waits for this very answer.
-    pub(super) fn waits_for(&self, number: u32) -> bool {
-        self.stage == HoldStage::Reached && self.number == number
+impl BarrierState {
+    /// What waits there, where its tasks have ended and nobody has said anything yet.
+    pub(crate) fn hold(&self) -> Option<&Hold> {
+        match &self.stage {
+            BarrierStage::Held(hold) => Some(hold),
+            BarrierStage::Ahead | BarrierStage::Passed | BarrierStage::Rejected => None,
+        }
     }
 }
 
 /// How far a checkpoint or a delay got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum HoldStage {
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum BarrierStage {
     /// Its tasks have not all ended.
     #[default]
     Ahead,
-    /// They have: it waits.
-    Reached,
+    /// They have: what it blocks waits with this.
+    Held(Hold),
     /// What it blocks may start.
     Passed,
     /// A person refused.
@@ -202,7 +205,7 @@ impl State {
             notes: Vec::new(),
             tasks: Vec::new(),
             gates: Vec::new(),
-            holds: Vec::new(),
+            barriers: Vec::new(),
             sums: Sums::default(),
             threshold_failed: None,
             protected: None,
@@ -223,8 +226,8 @@ impl State {
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
-            holds_due: BTreeSet::new(),
-            holds_reached: BTreeSet::new(),
+            barriers_due: BTreeSet::new(),
+            barriers_reached: BTreeSet::new(),
             approvals_due: BTreeSet::new(),
             halted: false,
             deferred: BTreeSet::new(),
@@ -245,29 +248,37 @@ impl State {
         self.ready.has_room_for(agent, 0)
     }
 
+    /// What a task, a checkpoint or a delay waits with, if it does.
+    pub(crate) fn hold(&self, of: HoldOwner) -> Option<&Hold> {
+        match of {
+            HoldOwner::Task(task) => self.tasks.get(task.index())?.hold(),
+            HoldOwner::Barrier(barrier) => self.barriers.get(barrier.index())?.hold(),
+        }
+    }
+
     /// The state of a checkpoint or a delay.
-    pub(crate) fn hold(&self, id: HoldId) -> &HoldState {
-        &self.holds[id.index()]
+    pub(crate) fn barrier(&self, id: BarrierId) -> &BarrierState {
+        &self.barriers[id.index()]
     }
 
     /// Checkpoints that a person is asked about, and delays that run, as long as anything waits for them.
-    pub fn holds_that_wait(&self) -> impl Iterator<Item = HoldId> + '_ {
-        self.holds_reached
+    pub fn barriers_that_wait(&self) -> impl Iterator<Item = BarrierId> + '_ {
+        self.barriers_reached
             .iter()
             .copied()
             .filter(|id| self.holds_anything(*id))
     }
 
     /// Whether any task that could still be worked on waits for a hold.
-    pub(super) fn holds_anything(&self, id: HoldId) -> bool {
-        let mut blocked = self.plan.hold(id).blocks.iter();
+    pub(super) fn holds_anything(&self, id: BarrierId) -> bool {
+        let mut blocked = self.plan.barrier(id).blocks.iter();
         blocked.any(|task| self.takes(*task) && !self.task(*task).status().is_terminal())
     }
 
     /// Whether a delay runs that will start something.
     pub(super) fn a_delay_moves_it_on(&self) -> bool {
-        let is_delay = |id: &HoldId| self.plan.hold(*id).kind != HoldKind::Checkpoint;
-        self.may_start_work() && self.holds_that_wait().any(|id| is_delay(&id))
+        let is_delay = |id: &BarrierId| self.plan.barrier(*id).kind != BarrierKind::Checkpoint;
+        self.may_start_work() && self.barriers_that_wait().any(|id| is_delay(&id))
     }
 
     /// Tasks that wait for a moment, each with it. What waits for a slot waits for no moment.
@@ -317,9 +328,9 @@ impl State {
     }
 
     /// Checkpoints that a person is asked about.
-    pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = HoldId> + '_ {
-        self.holds_that_wait()
-            .filter(|id| self.plan.hold(*id).kind == HoldKind::Checkpoint)
+    pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = BarrierId> + '_ {
+        self.barriers_that_wait()
+            .filter(|id| self.plan.barrier(*id).kind == BarrierKind::Checkpoint)
     }
 
     /// The state of a gate.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{HoldId, TaskId, Timestamp};
+use crate::domain::{HoldOwner, TaskId, Timestamp};
 
 /// What becomes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,18 +19,18 @@ use crate::domain::{HoldId, TaskId, Timestamp};
 pub enum Timer {
     /// A session that only a person can move on ends (`--wait-approvals`).
     WaitOver,
-    /// An approval's time is up (section 5).
-    Approval {
-        /// The task that waits.
-        task: TaskId,
-        /// The approval's number within the task.
+    /// The time of a hold is up: of an approval (section 5), of a delay (section 14).
+    Expiry {
+        /// Whose hold it is.
+        of: HoldOwner,
+        /// The hold's number.
         number: u32,
     },
     /// Approvers that left it open are asked again.
     AskAgain {
         /// The task that waits.
         task: TaskId,
-        /// The approval's number within the task.
+        /// The hold's number.
         number: u32,
     },
     /// Most of the time to a deadline is gone (section 14); `None` is the mission's.
@@ -39,8 +39,6 @@ pub enum Timer {
     DeadlinePassed(Option<TaskId>),
     /// The run has worked as long as it may (section 19).
     Budget,
-    /// A delay is over (section 14).
-    Delay(HoldId),
     /// The moment that a task waits for has come (sections 4 and 13).
     Deferral(TaskId),
 }

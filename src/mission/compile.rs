@@ -86,7 +86,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let review = plan_review(&tasks, &rules.coordination, is_named, &holds);
     holds.extend(review);
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
-    let mut plan = plan.with_holds(holds).with_returns();
+    let mut plan = plan.with_barriers(holds).with_returns();
     plan.recipe = Arc::new(CompileContext {
         settings: mission.settings,
         options: options.clone(),

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::{
-    AgentPlan, ApproverPlan, CompileContext, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules, TaskPlan,
+    AgentPlan, ApproverPlan, BarrierKind, BarrierPlan, CompileContext, GatePlan, Part, Plan, Rules, TaskPlan,
 };
-use crate::domain::{AgentId, GateId, HoldId, TaskId};
+use crate::domain::{AgentId, BarrierId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 #[must_use]
@@ -50,7 +50,7 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     };
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));
     let plan = Plan::new(new.name, agents, tasks, gates, &pairs, rules);
-    let mut plan = plan.with_holds(holds).with_returns();
+    let mut plan = plan.with_barriers(holds).with_returns();
     plan.recipe = Arc::new(CompileContext {
         scrutiny: new.recipe.scrutiny.with_agents(&|id| ids.agent(id)),
         ..(*new.recipe).clone()
@@ -141,24 +141,24 @@ fn gates(old: &Plan, new: &Plan, ids: &Ids) -> Vec<GatePlan> {
     })
 }
 
-fn holds(old: &Plan, new: &Plan, ids: &Ids) -> Vec<HoldPlan> {
-    let name = |hold: &HoldPlan| match hold.kind {
-        HoldKind::Checkpoint => format!("checkpoint {}", hold.name),
-        HoldKind::Delay(_) => format!("delay {}", hold.name),
+fn holds(old: &Plan, new: &Plan, ids: &Ids) -> Vec<BarrierPlan> {
+    let name = |hold: &BarrierPlan| match hold.kind {
+        BarrierKind::Checkpoint => format!("checkpoint {}", hold.name),
+        BarrierKind::Delay(_) => format!("delay {}", hold.name),
     };
-    let names = |plan: &Plan| plan.holds.iter().map(name).collect::<Vec<String>>();
+    let names = |plan: &Plan| plan.barriers.iter().map(name).collect::<Vec<String>>();
     let (was, is) = (names(old), names(new));
-    let moved = new.holds.iter().map(|plan| HoldPlan {
+    let moved = new.barriers.iter().map(|plan| BarrierPlan {
         after: ids.tasks(&plan.after),
         blocks: ids.tasks(&plan.blocks),
         ..plan.clone()
     });
     let places = Places::new(was.iter().map(String::as_str), is.iter().map(String::as_str));
-    places.fill(moved, |index| HoldPlan {
+    places.fill(moved, |index| BarrierPlan {
         part: Part::Removed,
         after: Vec::new(),
         blocks: Vec::new(),
-        ..old.hold(HoldId::from_index(index)).clone()
+        ..old.barrier(BarrierId::from_index(index)).clone()
     })
 }
 

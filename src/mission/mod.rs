@@ -121,8 +121,8 @@ pub use pipeline::{
     StagePlan, Verification, VisionPlan,
 };
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules,
-    TaskPlan,
+    AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, GatePlan, Part, Plan,
+    Rules, TaskPlan,
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan};

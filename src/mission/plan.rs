@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Points, TaskId, Timestamp};
+use crate::domain::{AgentId, Bar, BarrierId, GateId, Millis, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::model;
@@ -43,11 +43,11 @@ pub struct Plan {
     /// From a task to the gates that hold it.
     pub gates_before: Edges<GateId>,
     /// Checkpoints in file order, then delays.
-    pub holds: Arc<Vec<HoldPlan>>,
-    /// From a task to the holds that wait for it.
-    pub holds_after: Edges<HoldId>,
-    /// From a task to the holds that hold it.
-    pub holds_before: Edges<HoldId>,
+    pub barriers: Arc<Vec<BarrierPlan>>,
+    /// From a task to the checkpoints and delays that wait for it.
+    pub barriers_after: Edges<BarrierId>,
+    /// From a task to the checkpoints and delays that hold it.
+    pub barriers_before: Edges<BarrierId>,
     /// What holds for the whole run.
     pub rules: Rules,
     /// From a task to the verifications that may have it done again, or judged it when they did.
@@ -87,9 +87,9 @@ impl Plan {
             dependencies: Edges::new(tasks.len(), dependencies),
             gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
             gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
-            holds: Arc::default(),
-            holds_after: Edges::new(tasks.len(), &[]),
-            holds_before: Edges::new(tasks.len(), &[]),
+            barriers: Arc::default(),
+            barriers_after: Edges::new(tasks.len(), &[]),
+            barriers_before: Edges::new(tasks.len(), &[]),
             returns: Edges::new(tasks.len(), &[]),
             agents: Arc::new(agents),
             tasks: tasks.into(),
@@ -106,16 +106,16 @@ impl Plan {
 
     /// The same plan with these checkpoints and delays between its tasks.
     #[must_use]
-    pub fn with_holds(self, holds: Vec<HoldPlan>) -> Self {
-        let edges = |side: fn(&HoldPlan) -> &Vec<TaskId>| {
-            let holds = (0..).map(HoldId).zip(&holds);
-            let pairs = holds.flat_map(|(id, hold)| side(hold).iter().map(move |task| (task.0, id)));
+    pub fn with_barriers(self, barriers: Vec<BarrierPlan>) -> Self {
+        let edges = |side: fn(&BarrierPlan) -> &Vec<TaskId>| {
+            let all = (0..).map(BarrierId).zip(&barriers);
+            let pairs = all.flat_map(|(id, hold)| side(hold).iter().map(move |task| (task.0, id)));
             Edges::new(self.tasks.len(), &pairs.collect::<Vec<_>>())
         };
         Self {
-            holds_after: edges(|hold| &hold.after),
-            holds_before: edges(|hold| &hold.blocks),
-            holds: Arc::new(holds),
+            barriers_after: edges(|hold| &hold.after),
+            barriers_before: edges(|hold| &hold.blocks),
+            barriers: Arc::new(barriers),
             ..self
         }
     }
@@ -183,14 +183,14 @@ impl Plan {
     #[must_use]
     pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
-        let of_holds = self.holds.iter().filter_map(|hold| hold.notify.as_deref());
+        let of_barriers = self.barriers.iter().filter_map(|hold| hold.notify.as_deref());
         let sla = &self.rules.sla;
         let of_run = [
             &*self.rules.default_channels,
             &sla.warning_channels,
             &sla.violation_channels,
         ];
-        let all = of_gates.chain(of_holds).chain(of_run).flatten();
+        let all = of_gates.chain(of_barriers).chain(of_run).flatten();
         all.map(|name| &**name).collect()
     }
 
@@ -202,14 +202,14 @@ impl Plan {
 
     /// The hold with this id.
     #[must_use]
-    pub fn hold(&self, id: HoldId) -> &HoldPlan {
-        &self.holds[id.index()]
+    pub fn barrier(&self, id: BarrierId) -> &BarrierPlan {
+        &self.barriers[id.index()]
     }
 
-    /// The ids of all holds of the mission, reached or not.
-    pub fn hold_ids(&self) -> impl Iterator<Item = HoldId> + '_ {
-        let all = (0..self.holds.len()).map(HoldId::from_index);
-        all.filter(|id| self.hold(*id).part != Part::Removed)
+    /// The ids of all checkpoints and delays of the mission, reached or not.
+    pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> + '_ {
+        let all = (0..self.barriers.len()).map(BarrierId::from_index);
+        all.filter(|id| self.barrier(*id).part != Part::Removed)
     }
 
     /// The ids of all tasks of the mission, selected or not. In file order; what a changed mission added comes last.
@@ -441,11 +441,11 @@ impl ApproverPlan {
 
 /// A checkpoint or a delay, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HoldPlan {
+pub struct BarrierPlan {
     /// Its name, unique among those of its kind.
     pub name: Box<str>,
     /// What it waits for.
-    pub kind: HoldKind,
+    pub kind: BarrierKind,
     /// Whether the run comes to it: all of its `after` are selected.
     pub part: Part,
     /// What must be terminal before it begins.
@@ -458,9 +458,9 @@ pub struct HoldPlan {
     pub notify: Option<Box<[Box<str>]>>,
 }
 
-/// What a hold waits for.
+/// What a checkpoint or a delay waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HoldKind {
+pub enum BarrierKind {
     /// A person's word.
     Checkpoint,
     /// So much time.

@@ -69,8 +69,8 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
         for gate in plan.gates_before.of(id.index()) {
             open.extend(&plan.gate(*gate).after);
         }
-        for hold in plan.holds_before.of(id.index()) {
-            open.extend(&plan.hold(*hold).after);
+        for hold in plan.barriers_before.of(id.index()) {
+            open.extend(&plan.barrier(*hold).after);
         }
     }
     for (index, taken) in taken.iter().enumerate() {
@@ -83,7 +83,7 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
             gate.part = Part::NotSelected;
         }
     }
-    for hold in Arc::make_mut(&mut plan.holds) {
+    for hold in Arc::make_mut(&mut plan.barriers) {
         if hold.after.iter().any(|id| !taken[id.index()]) {
             hold.part = Part::NotSelected;
         }

@@ -5,64 +5,42 @@
 
 use std::fmt;
 
-use crate::domain::{HoldId, RunId, TaskId};
+use crate::domain::{BarrierId, HoldOwner, RunId, TaskId};
 
-/// The id of an approval: `<run-id>.<task index>.<number>`.
+/// The id of what waits for a person: `<run-id>.<task index>.<number>`, of a checkpoint `<run-id>.c<index>.<number>`.
 ///
-/// The number counts how often a person was asked about the task, so an old answer cannot meet a new question.
+/// The number counts how often a person was asked about it, so an old answer cannot meet a new question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalId<'a> {
     /// The run.
     pub run: &'a RunId,
-    /// The task that waits.
-    pub task: TaskId,
+    /// Whose hold it is.
+    pub of: HoldOwner,
     /// How often a person was asked about it, this time included.
     pub number: u32,
 }
 
 impl fmt::Display for ApprovalId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.run, self.task.0, self.number)
+        let Self { run, of, number } = self;
+        match of {
+            HoldOwner::Task(task) => write!(f, "{run}.{}.{number}", task.0),
+            HoldOwner::Barrier(barrier) => write!(f, "{run}.c{}.{number}", barrier.0),
+        }
     }
-}
-
-/// The id of a checkpoint that waits: `<run-id>.c<index>.<number>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CheckpointId<'a> {
-    /// The run.
-    pub run: &'a RunId,
-    /// The checkpoint.
-    pub hold: HoldId,
-    /// How often it was reached, this time included.
-    pub number: u32,
-}
-
-impl fmt::Display for CheckpointId<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.c{}.{}", self.run, self.hold.0, self.number)
-    }
-}
-
-/// What waits for a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waits {
-    /// A task.
-    Task(TaskId),
-    /// A checkpoint.
-    Checkpoint(HoldId),
 }
 
 /// What an approval's id names: run, task or checkpoint, number.
 #[must_use]
-pub fn parse_approval(text: &str) -> Option<(RunId, Waits, u32)> {
+pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
     let mut parts = text.rsplitn(3, '.');
     let number = parts.next()?.parse().ok()?;
     let what = parts.next()?;
-    let waits = match what.strip_prefix('c') {
-        Some(hold) => Waits::Checkpoint(HoldId(hold.parse().ok()?)),
-        None => Waits::Task(TaskId(what.parse().ok()?)),
+    let of = match what.strip_prefix('c') {
+        Some(checkpoint) => BarrierId(checkpoint.parse().ok()?).into(),
+        None => TaskId(what.parse().ok()?).into(),
     };
-    Some((RunId::new(parts.next()?).ok()?, waits, number))
+    Some((RunId::new(parts.next()?).ok()?, of, number))
 }
 
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
@@ -103,7 +81,7 @@ mod tests {
         let run = RunId::new("20261121-215900-ab12").unwrap();
         let approval = ApprovalId {
             run: &run,
-            task: TaskId(3),
+            of: TaskId(3).into(),
             number: 2,
         };
         let request = RequestId {
@@ -114,16 +92,16 @@ mod tests {
         assert_eq!(approval.to_string(), "20261121-215900-ab12.3.2");
         assert_eq!(
             parse_approval(&approval.to_string()),
-            Some((run.clone(), Waits::Task(TaskId(3)), 2))
+            Some((run.clone(), TaskId(3).into(), 2))
         );
-        let checkpoint = CheckpointId {
+        let checkpoint = ApprovalId {
             run: &run,
-            hold: HoldId(1),
+            of: BarrierId(1).into(),
             number: 1,
         };
         assert_eq!(
             parse_approval(&checkpoint.to_string()),
-            Some((run.clone(), Waits::Checkpoint(HoldId(1)), 1))
+            Some((run.clone(), BarrierId(1).into(), 1))
         );
         for wrong in ["", "run", "run.3", "run.x.1", "run.3.r2", ".3.2"] {
             assert_eq!(parse_approval(wrong), None, "{wrong}");

@@ -14,8 +14,8 @@ mod task;
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    AgentId, Answer, AskId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp,
-    TurnId, Verdict,
+    AgentId, Answer, AskId, BarrierId, Cause, HoldOwner, Millis, Money, Purpose, RunId, Stage, Status,
+    TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::{
     AskEvent, BudgetEvent, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef, RunEvent,
@@ -58,8 +58,8 @@ pub struct RunView {
     pub at_work: Vec<TaskId>,
     /// Persons who had the last word about a task's work.
     pub persons: BTreeMap<TaskId, String>,
-    /// When each checkpoint and delay was reached last.
-    pub holds: BTreeMap<HoldId, Timestamp>,
+    /// What each checkpoint and delay held with when it was reached last.
+    pub barriers: BTreeMap<BarrierId, WaitingView>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
     /// Who was asked last to grade a task by its rubric, and the model that answered.
@@ -201,9 +201,7 @@ impl RunView {
             Event::Turn(turn, event) => self.apply_turn(at, *turn, event),
             Event::Ask(id, event) => self.apply_ask(plan, *id, event),
             Event::Budget(event) => self.apply_budget(event),
-            Event::Hold(hold, HoldEvent::Reached { .. }) => {
-                self.holds.insert(*hold, at);
-            }
+            Event::Hold(of, event) => self.apply_hold(plan, at, *of, event),
             Event::Deadline(event) if event.step == DeadlineStep::Violated => {
                 let whose = match event.task {
                     Some(id) => format!("'{}'", plan.task(id).title),
@@ -307,27 +305,7 @@ impl RunView {
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
             TaskEvent::StageVerdict(report) => self.take_verdict(plan, report),
-            TaskEvent::ApprovalRequested {
-                number,
-                reason,
-                message,
-                expires,
-                ..
-            } => {
-                self.tasks[task.index()].waiting = Some(Box::new(WaitingView {
-                    number: *number,
-                    reason: *reason,
-                    since: at,
-                    message: message.clone(),
-                    expires: *expires,
-                }));
-            }
             TaskEvent::ForceAccepted { message, .. } => self.tell_operators(task, message),
-            TaskEvent::ApprovalTimedOut { .. } => {
-                let title = &plan.task(task).title;
-                let text = format!("nobody approved '{title}' in time; it goes on waiting");
-                self.warnings.push(text);
-            }
             TaskEvent::DependencyResolved { dependency, way, .. } if *way != Way::Retry => {
                 let title = &plan.task(*dependency).title;
                 self.tasks[task.index()].goes_on_without(title, *way);
@@ -336,6 +314,42 @@ impl RunView {
                 let from = &plan.task(task).title;
                 self.warnings
                     .push(format!("'{from}' does not delegate '{title}': {reason}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// What happens to what is waited for.
+    fn apply_hold(&mut self, plan: &Plan, at: Timestamp, of: HoldOwner, event: &HoldEvent) {
+        match (event, of) {
+            (
+                HoldEvent::Opened {
+                    number,
+                    reason,
+                    message,
+                    expires,
+                    ..
+                },
+                _,
+            ) => {
+                let waiting = WaitingView {
+                    number: *number,
+                    reason: *reason,
+                    since: at,
+                    message: message.clone(),
+                    expires: *expires,
+                };
+                match of {
+                    HoldOwner::Task(task) => self.tasks[task.index()].waiting = Some(Box::new(waiting)),
+                    HoldOwner::Barrier(barrier) => {
+                        self.barriers.insert(barrier, waiting);
+                    }
+                }
+            }
+            (HoldEvent::TimedOut { .. }, HoldOwner::Task(task)) => {
+                let title = &plan.task(task).title;
+                let text = format!("nobody approved '{title}' in time; it goes on waiting");
+                self.warnings.push(text);
             }
             _ => {}
         }

@@ -13,12 +13,13 @@ use crate::agents::channel::{self, Channel, DeliveryError, Way};
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
-use crate::domain::{FailureClass, Points, RunId, Timestamp};
+use crate::domain::{FailureClass, HoldOwner, Points, RunId, Timestamp};
 use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::mission::Plan;
+use crate::report::ids::ApprovalId;
 use crate::store::{self, no_links};
 use crate::test_clock::scaled;
 
@@ -44,11 +45,13 @@ pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Chann
 pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
     let task = notice.task.map(|task| &*plan.task(task).title);
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
-    let approval = notice.task.zip(notice.approval);
-    let approval = approval.map(|(task, number)| format!("{run}.{}.{number}", task.0));
-    let checkpoint = notice.hold.zip(notice.approval);
-    let approval = approval.or(checkpoint.map(|(hold, number)| format!("{run}.c{}.{number}", hold.0)));
-    let hold = notice.hold.map(|hold| &*plan.hold(hold).name);
+    let held = notice
+        .task
+        .map(HoldOwner::Task)
+        .or(notice.barrier.map(HoldOwner::Barrier));
+    let approval = held.zip(notice.approval);
+    let approval = approval.map(|(of, number)| ApprovalId { run, of, number }.to_string());
+    let hold = notice.barrier.map(|hold| &*plan.barrier(hold).name);
     json!({
         "schema": "quorum.notification/v1",
         "id": format!("{run}.n{number}"),

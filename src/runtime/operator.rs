@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::domain::{RunId, Timestamp, WaitingReason};
+use crate::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
 use crate::engine::{
     self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, Timer,
 };
@@ -70,7 +70,15 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     let mut moved = false;
     // An answer that comes after its time is up comes too late, though no session was there to say so.
     let due = writer.state.timers.due(Timestamp::now());
-    let of_approvals = |(_, timer): &(Timestamp, Timer)| matches!(timer, Timer::Approval { .. });
+    let of_approvals = |(_, timer): &(Timestamp, Timer)| {
+        matches!(
+            timer,
+            Timer::Expiry {
+                of: HoldOwner::Task(_),
+                ..
+            }
+        )
+    };
     let due: Vec<_> = due.filter(of_approvals).collect();
     for (at, timer) in due {
         moved |= writer.decide(Fact::TimerDue { at, timer })?;
@@ -167,7 +175,11 @@ pub(super) fn input_of(queued: &Queued) -> Fact {
 /// What there is of the files of work that a person is about to accept: their yes is for what is there when it is given.
 /// Blocks.
 pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
-    let Command::Approve { task, .. } = command else {
+    let Command::Approve {
+        of: HoldOwner::Task(task),
+        ..
+    } = command
+    else {
         return None;
     };
     let waiting = state.tasks.get(task.index())?.hold()?;

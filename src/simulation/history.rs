@@ -11,7 +11,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use crate::domain::{
-    AskId, Digest, GateId, HoldId, Money, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
+    AskId, BarrierId, Digest, GateId, Money, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::random::{Random, grades, probes, random_mission, random_options, random_response};
 use crate::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
@@ -580,12 +580,8 @@ impl History {
             .map_or(1, |task| task.consent.asked);
         let number = (asked + 1).saturating_sub(u32::try_from(random.below(3)).unwrap());
         let command = match random.below(20) {
-            0..=5 => Command::Approve { task, number },
-            6..=9 => Command::Reject {
-                task,
-                number,
-                reason: "no".to_owned(),
-            },
+            0..=5 => Command::approve(task, number),
+            6..=9 => Command::reject(task, number, "no"),
             10 | 11 => Command::CancelTask { task },
             12..=15 => Command::OverrideGate {
                 gate: GateId(u32::try_from(random.below(2)).unwrap()),
@@ -597,21 +593,20 @@ impl History {
                 request: format!("req-{}", random.below(3)),
                 task: Box::new(asked_for(random)),
             },
-            18 if random.chance(50) => Command::PassCheckpoint {
-                hold: HoldId(0),
-                number: 1 + u32::try_from(random.below(2)).unwrap(),
-            },
-            19 if random.chance(50) => Command::RejectCheckpoint {
-                hold: HoldId(0),
-                number: 1 + u32::try_from(random.below(2)).unwrap(),
-                reason: "not yet".to_owned(),
-            },
+            18 if random.chance(50) => {
+                Command::approve(BarrierId(0), 1 + u32::try_from(random.below(2)).unwrap())
+            }
+            19 if random.chance(50) => Command::reject(
+                BarrierId(0),
+                1 + u32::try_from(random.below(2)).unwrap(),
+                "not yet",
+            ),
             18 | 19 => Command::Answer {
                 task,
                 number,
                 text: "the first".to_owned(),
             },
-            _ => Command::Approve { task, number: asked },
+            _ => Command::approve(task, asked),
         };
         let id = match random.below(3) {
             0 => None,
@@ -756,7 +751,7 @@ impl History {
                 let text = "the second".to_owned();
                 Command::Answer { task, number, text }
             } else {
-                Command::Approve { task, number }
+                Command::approve(task, number)
             }))
         });
         let gates = self
@@ -771,8 +766,8 @@ impl History {
             })
         });
         let checkpoints = self.state.checkpoints_that_wait().map(|hold| {
-            let number = self.state.hold(hold).number;
-            says(Command::PassCheckpoint { hold, number })
+            let number = self.state.barrier(hold).number;
+            says(Command::approve(hold, number))
         });
         waiting.chain(overridden).chain(checkpoints).collect()
     }

@@ -28,12 +28,12 @@ use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
 use crate::domain::{
-    Answer, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
-    Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
+    Answer, BarrierId, Cause, Edge, FailureClass, FailureMode, HoldOwner, OutcomeClass, Points, Purpose,
+    QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
-    HoldStage, Job, JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
+    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
+    JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
 };
 use crate::mission::{Origin, Plan};
 
@@ -192,13 +192,22 @@ impl Seen {
     }
 }
 
+/// How far a checkpoint or a delay got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Ahead,
+    Reached,
+    Passed,
+    Rejected,
+}
+
 /// The account of one run.
 #[derive(Debug, Clone)]
 pub struct ReferenceModel {
     tasks: Vec<Seen>,
     gates: Vec<(Option<GateResult>, bool)>,
     /// How often each hold was reached, and how far it got.
-    holds: Vec<(u32, HoldStage)>,
+    holds: Vec<(u32, Standing)>,
     commands: BTreeSet<String>,
     stop: Option<StopCause>,
     /// Somebody else touched what this session rests on.
@@ -225,7 +234,7 @@ impl ReferenceModel {
         Self {
             tasks: vec![Seen::default(); plan.tasks.len()],
             gates: vec![(None, false); plan.gates.len()],
-            holds: vec![(0, HoldStage::Ahead); plan.holds.len()],
+            holds: vec![(0, Standing::Ahead); plan.barriers.len()],
             commands: BTreeSet::new(),
             stop: None,
             foreign: false,
@@ -591,9 +600,9 @@ impl ReferenceModel {
                 assert!(seen.reopened.is_none(), "{event:?} {seen:?}");
                 self.is_exhausted(state, *task);
             }
-            Event::Task(
-                task,
-                TaskEvent::ApprovalRequested {
+            Event::Hold(
+                HoldOwner::Task(task),
+                HoldEvent::Opened {
                     number,
                     cause,
                     reason,
@@ -615,9 +624,9 @@ impl ReferenceModel {
                     Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
                 );
             }
-            Event::Task(
-                task,
-                TaskEvent::ApprovalResolved {
+            Event::Hold(
+                HoldOwner::Task(task),
+                HoldEvent::Closed {
                     number, resolution, ..
                 },
             ) => {
@@ -632,9 +641,9 @@ impl ReferenceModel {
                 }
             }
             Event::Work(task, WorkEvent::Requested(Job::Approver { number, .. }))
-            | Event::Task(
-                task,
-                TaskEvent::ApprovalUndecided { number, .. } | TaskEvent::ApprovalTimedOut { number },
+            | Event::Hold(
+                HoldOwner::Task(task),
+                HoldEvent::Undecided { number, .. } | HoldEvent::TimedOut { number },
             ) => {
                 assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
             }
@@ -642,17 +651,22 @@ impl ReferenceModel {
                 let seen = &self.tasks[task.index()];
                 assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
             }
-            Event::Hold(hold, HoldEvent::Reached { number, .. }) => {
+            Event::Hold(HoldOwner::Barrier(hold), HoldEvent::Opened { number, .. }) => {
                 assert!(
-                    state.plan.hold(*hold).after.iter().all(|id| self.has_ended(*id)),
+                    state
+                        .plan
+                        .barrier(*hold)
+                        .after
+                        .iter()
+                        .all(|id| self.has_ended(*id)),
                     "too early: {event:?}"
                 );
                 let (asked, stage) = self.holds[hold.index()];
                 // What a person refused is asked about again for work that is to be done all the same.
                 let is_ahead = match stage {
-                    HoldStage::Ahead => true,
-                    HoldStage::Rejected => {
-                        let blocks = state.plan.hold(*hold).blocks.iter();
+                    Standing::Ahead => true,
+                    Standing::Rejected => {
+                        let blocks = state.plan.barrier(*hold).blocks.iter();
                         blocks
                             .map(|id| &self.tasks[id.index()])
                             .any(|seen| seen.status == Status::Pending)
@@ -660,10 +674,19 @@ impl ReferenceModel {
                     _ => false,
                 };
                 assert!(is_ahead && asked == number - 1, "{asked} {stage:?}: {event:?}");
-                self.holds[hold.index()] = (*number, HoldStage::Reached);
+                self.holds[hold.index()] = (*number, Standing::Reached);
             }
-            Event::Hold(hold, HoldEvent::Passed { .. }) => self.leave(*hold, HoldStage::Passed),
-            Event::Hold(hold, HoldEvent::Rejected { .. }) => self.leave(*hold, HoldStage::Rejected),
+            Event::Hold(
+                HoldOwner::Barrier(hold),
+                HoldEvent::Closed {
+                    number, resolution, ..
+                },
+            ) => {
+                self.closes(*hold, *number, resolution);
+            }
+            Event::Hold(HoldOwner::Barrier(_), HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. }) => {
+                panic!("a checkpoint has no approvers and no time-out: {event:?}")
+            }
             Event::Task(task, TaskEvent::DependencyFailed { dependency }) => {
                 self.failed_for_good(*dependency);
                 assert!(
@@ -881,10 +904,13 @@ impl ReferenceModel {
         ended(id) && (seen.status == Status::Done || seen.fixup.is_none_or(ended))
     }
 
-    fn leave(&mut self, hold: HoldId, stage: HoldStage) {
+    fn closes(&mut self, hold: BarrierId, number: u32, resolution: &str) {
         let held = &mut self.holds[hold.index()];
-        assert_eq!(held.1, HoldStage::Reached, "{hold:?} {stage:?}");
-        held.1 = stage;
+        assert_eq!(*held, (number, Standing::Reached), "{hold:?} {resolution}");
+        held.1 = match resolution {
+            "approved" | "timeout" => Standing::Passed,
+            _ => Standing::Rejected,
+        };
     }
 
     /// A gate holds tasks, not turns: what has started may finish its attempt when the gate is withdrawn

@@ -32,7 +32,7 @@ pub mod code {
     /// Tasks were added.
     pub const ADDED: &str = "tasksAdded";
     /// A person is asked.
-    pub const ASKED: &str = "approvalRequested";
+    pub const ASKED: &str = "opened";
     /// A task waits for a moment.
     pub const DEFERRED: &str = "deferred";
     /// The session ended with outcome ok.

@@ -3,9 +3,9 @@
 use crate::domain::{Status, TaskId};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
 use crate::engine::routes;
-use crate::engine::state::{HoldStage, State};
+use crate::engine::state::{BarrierStage, State};
 
-use super::{block, is_halted, leave_hold, open_gate, unblock};
+use super::{block, is_halted, leave_barrier, open_gate, unblock};
 
 /// How far a task had come for those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,19 +82,19 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
             state.gates_due.insert(*gate);
         }
     }
-    for hold in plan.holds_after.of(id.index()) {
-        let held = &mut state.holds[hold.index()];
+    for hold in plan.barriers_after.of(id.index()) {
+        let held = &mut state.barriers[hold.index()];
         held.open = held.open.saturating_sub(1);
-        if held.open > 0 || held.stage != HoldStage::Ahead {
+        if held.open > 0 || held.stage != BarrierStage::Ahead {
             continue;
         }
-        if routes::all_left(state, &plan.hold(*hold).after) {
-            leave_hold(state, *hold, HoldStage::Passed);
-            for blocked in &plan.hold(*hold).blocks {
+        if routes::all_left(state, &plan.barrier(*hold).after) {
+            leave_barrier(state, *hold, BarrierStage::Passed);
+            for blocked in &plan.barrier(*hold).blocks {
                 unblock(state, *blocked);
             }
         } else {
-            state.holds_due.insert(*hold);
+            state.barriers_due.insert(*hold);
         }
     }
 }
@@ -120,12 +120,12 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
             }
         }
     }
-    for hold in plan.holds_after.of(id.index()) {
-        let was_passed = state.hold(*hold).stage == HoldStage::Passed;
-        leave_hold(state, *hold, HoldStage::Ahead);
-        state.holds[hold.index()].open += 1;
+    for hold in plan.barriers_after.of(id.index()) {
+        let was_passed = state.barrier(*hold).stage == BarrierStage::Passed;
+        leave_barrier(state, *hold, BarrierStage::Ahead);
+        state.barriers[hold.index()].open += 1;
         if was_passed {
-            for blocked in &plan.hold(*hold).blocks {
+            for blocked in &plan.barrier(*hold).blocks {
                 block(state, *blocked);
             }
         }
@@ -135,13 +135,13 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
 
 /// A task is to be done behind checkpoints, of which a person may have refused one: that one is asked about again, for
 /// nothing waits for an answer that was given.
-pub(super) fn refused_holds_are_due(state: &mut State, id: TaskId) {
+pub(super) fn refused_barriers_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
-    for hold in plan.holds_before.of(id.index()) {
-        if state.hold(*hold).stage == HoldStage::Rejected {
-            state.holds[hold.index()].stage = HoldStage::Ahead;
-            if state.hold(*hold).open == 0 {
-                state.holds_due.insert(*hold);
+    for hold in plan.barriers_before.of(id.index()) {
+        if state.barrier(*hold).stage == BarrierStage::Rejected {
+            state.barriers[hold.index()].stage = BarrierStage::Ahead;
+            if state.barrier(*hold).open == 0 {
+                state.barriers_due.insert(*hold);
             }
         }
     }

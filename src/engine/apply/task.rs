@@ -1,9 +1,7 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
-use crate::domain::{
-    AttemptKind, FailureClass, Phase, Purpose, Stage, StageKey, Status, Verdict, WaitingReason,
-};
-use crate::engine::event::{Event, TaskEvent};
+use crate::domain::{AttemptKind, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason};
+use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
@@ -27,6 +25,7 @@ impl TaskState {
             Event::Work(_, event) => self.apply_work(event),
             Event::Turn(turn, event) => self.apply_turn(*turn, event),
             Event::Ask(id, event) => self.apply_ask(*id, event),
+            Event::Hold(_, event) => self.apply_hold(event),
             // What other entities do to a task is the business of its caller.
             _ => {}
         }
@@ -57,9 +56,6 @@ impl TaskState {
             // No reviewer is waited for any more.
             TaskEvent::StageOpened { .. } => self.keep_asks(|purpose| purpose.seat().is_none()),
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
-            TaskEvent::ApprovalRequested { .. }
-            | TaskEvent::ApprovalUndecided { .. }
-            | TaskEvent::ApprovalResolved { .. } => self.apply_approval(event),
             TaskEvent::DeadlockDetected { dependency } => {
                 self.remedies.get_or_insert_default().detected(*dependency);
             }
@@ -89,7 +85,6 @@ impl TaskState {
             TaskEvent::StageVoided(_)
             | TaskEvent::AcceptanceRecorded { .. }
             | TaskEvent::StageFailed { .. }
-            | TaskEvent::ApprovalTimedOut { .. }
             | TaskEvent::RetryBlocked { .. }
             | TaskEvent::Superseded { .. }
             | TaskEvent::FellBack { .. }
@@ -101,40 +96,25 @@ impl TaskState {
         }
     }
 
-    fn apply_approval(&mut self, event: &TaskEvent) {
+    fn apply_hold(&mut self, event: &HoldEvent) {
         match event {
-            TaskEvent::ApprovalRequested {
-                number,
-                reason,
-                cause,
-                stage,
-                gate,
-                expires,
-                ..
-            } => {
+            HoldEvent::Opened { number, .. } => {
                 self.consent.asked = *number;
                 if let Some(hold) = self.lifecycle.hold_mut() {
-                    *hold = Some(Hold {
-                        cause: *cause,
-                        stage: stage.unwrap_or(StageKey::Of(Stage::Judge)),
-                        number: *number,
-                        gate: gate.as_deref().map(Box::from),
-                        expires: *expires,
-                        ..Hold::of(*reason)
-                    });
+                    *hold = Hold::opened(event);
                 }
             }
-            TaskEvent::ApprovalResolved {
+            HoldEvent::Closed {
                 number, resolution, ..
             } => self.resolve(*number, resolution == APPROVED),
-            TaskEvent::ApprovalUndecided { approver, again, .. } => {
+            HoldEvent::Undecided { approver, again, .. } => {
                 if let Some(Some(waiting)) = self.lifecycle.hold_mut() {
                     waiting.asking = None;
                     // Where nobody is left, all are asked again.
                     waiting.undecided = if again.is_some() { 0 } else { approver + 1 };
                 }
             }
-            _ => {}
+            HoldEvent::TimedOut { .. } => {}
         }
     }
 

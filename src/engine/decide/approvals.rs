@@ -5,7 +5,7 @@
 //! answer at any time.
 
 use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::{Event, HoldEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
 use crate::engine::payload::VoidedStage;
@@ -206,9 +206,9 @@ fn take(
         ApproverSaid::No(reason) => holds::answer(draft, Word::No(reason), &by, now),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
-            draft.emit(Event::Task(
-                draft.id,
-                TaskEvent::ApprovalUndecided {
+            draft.emit(Event::Hold(
+                draft.id.into(),
+                HoldEvent::Undecided {
                     number: draft.task.consent.asked,
                     approver,
                     message: why.clone(),

@@ -302,8 +302,8 @@ impl<'s> Reopening<'s> {
             let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
             let gates = plan.gates_before.of(id.index()).iter();
             let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
-            let holds = plan.holds_before.of(id.index()).iter();
-            let holds = holds.flat_map(|hold| &plan.hold(*hold).after);
+            let holds = plan.barriers_before.of(id.index()).iter();
+            let holds = holds.flat_map(|hold| &plan.barrier(*hold).after);
             let first = self.behind.get(&id).into_iter().flatten();
             let before = needed.chain(gates.chain(holds).chain(first).copied());
             open.extend(before.filter(|on| known.insert(*on)).collect::<Vec<_>>());

@@ -16,12 +16,11 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
     let now = now.max(at);
     match timer {
         Timer::WaitOver => ending::wait_over(state, at),
-        Timer::Approval { task, number } => holds::time_is_up(state, task, number, now),
+        Timer::Expiry { of, number } => holds::time_is_up(state, of, number, now),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::DeadlineNear(entity) => sla::near(state, entity, now),
         Timer::DeadlinePassed(entity) => sla::passed(state, entity, now),
         Timer::Budget => budget::time_is_up(),
-        Timer::Delay(hold) => holds::passed(hold, None),
         Timer::Deferral(task) => deferral::over(state, task, now),
     }
 }

@@ -1,16 +1,17 @@
 //! Holds: what keeps a task, or what stands behind a checkpoint or a delay, from moving until a person or a moment says so
 //! (semantics, sections 5, 6, 14 and 17).
 //!
-//! Whatever asks a person about a task goes through [`ask`], whatever anybody says to that through [`answer`], silence
-//! included. What an answer leads to is told by the hold itself.
+//! Whatever a task waits for a person with goes through [`ask`], a checkpoint or a delay begins to hold in [`reached`].
+//! Whatever anybody says to either goes through [`said`], the end of its time through [`time_is_up`]. What an answer leads
+//! to is told by the hold itself.
 
 use crate::domain::{
-    Cause, Edge, FailureMode, Finding, HoldId, Phase, Severity, Stage, StageKey, Status, TaskId, Timestamp,
-    Verdict, WaitingReason,
+    BarrierId, Cause, Edge, FailureMode, Finding, HoldOwner, Phase, Severity, Stage, StageKey, Status,
+    Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
-use crate::engine::state::{ANSWERED, APPROVED, End, Hold, REJECTED, Resume, State};
-use crate::mission::HoldKind;
+use crate::engine::state::{ANSWERED, APPROVED, End, Hold, REJECTED, Resume, State, TIMED_OUT};
+use crate::mission::BarrierKind;
 
 use super::transaction::Transaction;
 use super::{admission, approvals, conclude, questions};
@@ -47,9 +48,9 @@ pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, messag
         let reason = because.to_owned();
         draft.emit(Event::Task(task, TaskEvent::RetryBlocked { reason }));
     }
-    draft.emit(Event::Task(
-        task,
-        TaskEvent::ApprovalRequested {
+    draft.emit(Event::Hold(
+        task.into(),
+        HoldEvent::Opened {
             number: draft.task.consent.asked + 1,
             reason: hold.reason,
             cause: hold.cause,
@@ -61,11 +62,28 @@ pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, messag
     ));
 }
 
-/// What a person says to a task's hold.
-pub(super) fn said(state: &State, task: TaskId, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
-    let mut draft = Transaction::new(state, task);
-    answer(&mut draft, word, by, now);
-    draft.into_events()
+/// What somebody says to a hold.
+pub(super) fn said(state: &State, of: HoldOwner, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
+    match of {
+        HoldOwner::Task(task) => {
+            let mut draft = Transaction::new(state, task);
+            answer(&mut draft, word, by, now);
+            draft.into_events()
+        }
+        HoldOwner::Barrier(barrier) => answer_barrier(state, barrier, word, by),
+    }
+}
+
+impl<'a> Word<'a> {
+    /// How a hold is resolved with it, what that leads to, and what was said.
+    fn resolves(self, hold: &Hold) -> (&'static str, Resume, &'a str) {
+        match self {
+            Self::Yes => (APPROVED, hold.on_yes(), ALLOWED_ONCE),
+            Self::Text(text) => (ANSWERED, hold.on_yes(), text),
+            Self::No(reason) => (REJECTED, hold.on_no(), reason),
+            Self::Silence => (TIMED_OUT, hold.on_silence(), ""),
+        }
+    }
 }
 
 /// A task's hold is answered: the task moves as the hold says.
@@ -73,12 +91,7 @@ pub(super) fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now:
     let Some(hold) = draft.task.hold().cloned() else {
         return;
     };
-    let (resolution, resume, said) = match word {
-        Word::Yes => (APPROVED, hold.on_yes(), ALLOWED_ONCE),
-        Word::Text(text) => (ANSWERED, hold.on_yes(), text),
-        Word::No(reason) => (REJECTED, hold.on_no(), reason),
-        Word::Silence => ("timeout", hold.on_no(), ""),
-    };
+    let (resolution, resume, said) = word.resolves(&hold);
     resolve(draft, resolution, by);
     match resume {
         Resume::Start => approvals::go_on(draft, now),
@@ -111,17 +124,51 @@ pub(super) fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now:
             };
             draft.fail(mode, why);
         }
+        // What only a checkpoint and a delay lead to.
+        Resume::Release | Resume::Block => {}
     }
+}
+
+/// The hold of a checkpoint or a delay is answered: what stands behind it starts, or has failed.
+fn answer_barrier(state: &State, barrier: BarrierId, word: Word<'_>, by: &str) -> Vec<Event> {
+    let Some(hold) = state.hold(barrier.into()) else {
+        return Vec::new();
+    };
+    let (resolution, resume, said) = word.resolves(hold);
+    let mut events = vec![Event::Hold(
+        barrier.into(),
+        HoldEvent::Closed {
+            number: hold.number,
+            resolution: resolution.to_owned(),
+            by: by.to_owned(),
+            reason: (resume == Resume::Block).then(|| said.to_owned()),
+        },
+    )];
+    if resume != Resume::Block {
+        return events;
+    }
+    let plan = state.plan.barrier(barrier);
+    for id in &plan.blocks {
+        if state.task(*id).status() != Status::Pending || !state.takes(*id) {
+            continue;
+        }
+        let mut draft = Transaction::new(state, *id);
+        let why = format!("checkpoint '{}' rejected by {by}: {said}", plan.name);
+        draft.fail(FailureMode::Rejected, why);
+        events.extend(draft.into_events());
+    }
+    events
 }
 
 /// What was asked is not asked any more.
 pub(super) fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalResolved {
+    draft.emit(Event::Hold(
+        draft.id.into(),
+        HoldEvent::Closed {
             number: draft.task.consent.asked,
             resolution: resolution.to_owned(),
             by: by.to_owned(),
+            reason: None,
         },
     ));
 }
@@ -173,60 +220,39 @@ fn unanswered(draft: &Transaction<'_>, reason: WaitingReason) -> String {
     format!("nobody {what}{within}")
 }
 
-/// Nobody answered in time: that is a no, or it is said so and goes on waiting. A tool call is denied.
-pub(super) fn time_is_up(state: &State, task: TaskId, number: u32, now: Timestamp) -> Vec<Event> {
-    let hold = state.tasks.get(task.index()).and_then(|task| task.hold());
-    match hold.filter(|hold| hold.number == number) {
-        None => Vec::new(),
-        Some(hold) if hold.reason == WaitingReason::Auth || state.plan.rules.auto_reject_on_timeout => {
-            said(state, task, Word::Silence, "quorum", now)
-        }
-        Some(_) => vec![Event::Task(task, TaskEvent::ApprovalTimedOut { number })],
+/// The time of a hold is up: the moment of a delay has come; else nobody answered in time, which is a no, or it is said so
+/// and stays open. A tool call is denied.
+pub(super) fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timestamp) -> Vec<Event> {
+    let Some(hold) = state.hold(of).filter(|hold| hold.number == number) else {
+        return Vec::new();
+    };
+    match hold.ends_by_silence(state.plan.rules.auto_reject_on_timeout) {
+        true => said(state, of, Word::Silence, "quorum", now),
+        false => vec![Event::Hold(of, HoldEvent::TimedOut { number })],
     }
 }
 
 /// Checkpoints and delays whose tasks have all ended begin to wait, if anything waits for them.
 pub(super) fn reached(state: &State, now: Timestamp) -> Vec<Event> {
-    let due = state.holds_due.iter().filter(|id| state.holds_anything(**id));
+    let due = state.barriers_due.iter().filter(|id| state.holds_anything(**id));
     due.map(|id| {
+        let plan = state.plan.barrier(*id);
+        let (reason, expires) = match plan.kind {
+            BarrierKind::Checkpoint => (WaitingReason::Checkpoint, None),
+            BarrierKind::Delay(duration) => (WaitingReason::Delay, Some(now.plus(duration))),
+        };
         Event::Hold(
-            *id,
-            HoldEvent::Reached {
-                number: state.hold(*id).number + 1,
-                until: match state.plan.hold(*id).kind {
-                    HoldKind::Checkpoint => None,
-                    HoldKind::Delay(duration) => Some(now.plus(duration)),
-                },
+            (*id).into(),
+            HoldEvent::Opened {
+                number: state.barrier(*id).number + 1,
+                reason,
+                cause: None,
+                stage: None,
+                message: plan.message.as_deref().unwrap_or_default().to_owned(),
+                gate: None,
+                expires,
             },
         )
     })
     .collect()
-}
-
-/// A delay is over, or a person lets the run pass a checkpoint.
-pub(super) fn passed(hold: HoldId, by: Option<&str>) -> Vec<Event> {
-    let by = by.map(str::to_owned);
-    vec![Event::Hold(hold, HoldEvent::Passed { by })]
-}
-
-/// A person does not: what it blocks has failed.
-pub(super) fn refused(state: &State, hold: HoldId, reason: &str, by: &str) -> Vec<Event> {
-    let plan = state.plan.hold(hold);
-    let mut events = vec![Event::Hold(
-        hold,
-        HoldEvent::Rejected {
-            reason: reason.to_owned(),
-            by: by.to_owned(),
-        },
-    )];
-    for id in &plan.blocks {
-        if state.task(*id).status() != Status::Pending || !state.takes(*id) {
-            continue;
-        }
-        let mut draft = Transaction::new(state, *id);
-        let why = format!("checkpoint '{}' rejected by {by}: {reason}", plan.name);
-        draft.fail(FailureMode::Rejected, why);
-        events.extend(draft.into_events());
-    }
-    events
 }

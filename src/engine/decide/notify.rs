@@ -15,7 +15,10 @@
 //! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
-use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    AgentId, FailureClass, FailureMode, HoldOwner, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+    WaitingReason,
+};
 use crate::engine::deadline::{DeadlineEvent, DeadlineStep};
 use crate::engine::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent};
 use crate::engine::fact::Undelivered;
@@ -26,8 +29,6 @@ use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 use crate::engine::work::policy::{Letter, WorkKind, policy};
 use crate::engine::work::retry::{Again, FailedTry, Retry};
-
-use crate::mission::HoldKind;
 
 use super::ending::{is_over, run_finished};
 
@@ -87,7 +88,7 @@ impl<'s> FollowUp<'s> {
     }
 
     fn notify(&mut self, event: &Event) {
-        let Some(mut notice) = notice_of(self.state, event, self.now) else {
+        let Some(mut notice) = notice_of(event, self.now) else {
             return;
         };
         if let Some((end, _)) = notice.text.char_indices().nth(LONGEST_TEXT) {
@@ -197,7 +198,7 @@ pub(super) fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iter
 }
 
 /// What there is to tell of an event, if anything.
-fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
+fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
     let of = |topic| Notice::new(topic, now);
     Some(match event {
         Event::Gate(gate, GateEvent::Evaluated { result }) => Notice {
@@ -210,21 +211,7 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
                 Topic::GateFailed
             })
         },
-        Event::Task(
-            task,
-            TaskEvent::ApprovalRequested {
-                number,
-                reason,
-                message,
-                ..
-            },
-        ) => Notice {
-            task: Some(*task),
-            approval: Some(*number),
-            waiting: Some(*reason),
-            text: message.clone(),
-            ..of(Topic::ApprovalRequested)
-        },
+        Event::Hold(owner, opened @ HoldEvent::Opened { .. }) => return of_hold(*owner, opened, now),
         // One failure is told once, not again for everything that hangs on it; and nobody needs to hear what a person
         // has just done.
         Event::Task(
@@ -241,19 +228,6 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
             text: reason.clone().unwrap_or_default(),
             ..of(Topic::TaskFailed)
         },
-        Event::Hold(hold, HoldEvent::Reached { number, until }) => Notice {
-            hold: Some(*hold),
-            approval: until.is_none().then_some(*number),
-            text: match (&state.plan.hold(*hold).message, until) {
-                (Some(message), _) => message.to_string(),
-                (None, Some(until)) => format!("until {}", until.to_rfc3339()),
-                (None, None) => String::new(),
-            },
-            ..of(match state.plan.hold(*hold).kind {
-                HoldKind::Checkpoint => Topic::CheckpointReached,
-                HoldKind::Delay(_) => Topic::DelayStarted,
-            })
-        },
         Event::Deadline(event) => return of_deadline(event, now),
         Event::Task(task, TaskEvent::ForceAccepted { points, message }) => Notice {
             task: Some(*task),
@@ -262,6 +236,37 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
             ..of(Topic::ForceAccepted)
         },
         _ => return None,
+    })
+}
+
+/// What there is to tell of a hold that opens.
+fn of_hold(owner: HoldOwner, event: &HoldEvent, now: Timestamp) -> Option<Notice> {
+    let HoldEvent::Opened {
+        number,
+        reason,
+        message,
+        expires,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let topic = match reason {
+        WaitingReason::Checkpoint => Topic::CheckpointReached,
+        WaitingReason::Delay => Topic::DelayStarted,
+        _ => Topic::ApprovalRequested,
+    };
+    let until = expires.filter(|_| topic == Topic::DelayStarted && message.is_empty());
+    Some(Notice {
+        task: owner.task(),
+        barrier: owner.barrier(),
+        approval: (topic != Topic::DelayStarted).then_some(*number),
+        waiting: owner.task().map(|_| *reason),
+        text: until.map_or_else(
+            || message.clone(),
+            |until| format!("until {}", until.to_rfc3339()),
+        ),
+        ..Notice::new(topic, now)
     })
 }
 
@@ -301,7 +306,7 @@ fn channels_of<'s>(state: &'s State, notice: &Notice) -> &'s [Box<str>] {
 
 /// The channels that a checkpoint or a delay names.
 fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
-    state.plan.hold(notice.hold?).notify.as_deref()
+    state.plan.barrier(notice.barrier?).notify.as_deref()
 }
 
 /// How a try to deliver ended.

@@ -1,12 +1,12 @@
 //! What an operator's command leads to (sections 5, 14 and 20). Each command has one result, which is journaled with
 //! the id of a queued one, so that it is never taken twice.
 
-use crate::domain::{FailureMode, GateId, HoldId, TaskId, Timestamp, WaitingReason};
+use crate::domain::{FailureMode, GateId, HoldOwner, TaskId, Timestamp, WaitingReason};
 use crate::engine::command::{Command, CommandResult};
 use crate::engine::event::{Event, GateEvent, RunEvent};
 use crate::engine::fact::OperatorInput;
-use crate::engine::state::{HoldStage, RunPhase, State, TaskState};
-use crate::mission::{HoldKind, Part};
+use crate::engine::state::{BarrierStage, RunPhase, State, TaskState};
+use crate::mission::{BarrierKind, Part};
 
 use super::gates::evaluate_gate;
 use super::holds::{self, Word};
@@ -38,11 +38,9 @@ pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> V
 
 fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Event> {
     match command {
-        Command::Approve { task, .. } => holds::said(state, *task, Word::Yes, by, now),
-        Command::Reject { task, reason, .. } => holds::said(state, *task, Word::No(reason), by, now),
-        Command::Answer { task, text, .. } => holds::said(state, *task, Word::Text(text), by, now),
-        Command::PassCheckpoint { hold, .. } => holds::passed(*hold, Some(by)),
-        Command::RejectCheckpoint { hold, reason, .. } => holds::refused(state, *hold, reason, by),
+        Command::Approve { of, .. } => holds::said(state, *of, Word::Yes, by, now),
+        Command::Reject { of, reason, .. } => holds::said(state, *of, Word::No(reason), by, now),
+        Command::Answer { task, text, .. } => holds::said(state, (*task).into(), Word::Text(text), by, now),
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {
             let open = state
@@ -94,11 +92,9 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
 pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
     match command {
-        Command::Approve { task, number } => answer_meets(state, *task, *number, true),
-        Command::Reject { task, number, .. } => answer_meets(state, *task, *number, false),
+        Command::Approve { of, number } => answer_meets(state, *of, *number, true),
+        Command::Reject { of, number, .. } => answer_meets(state, *of, *number, false),
         Command::Answer { task, number, text } => question_meets(state, *task, *number, text),
-        Command::PassCheckpoint { hold, number } => checkpoint_meets(state, *hold, *number, true),
-        Command::RejectCheckpoint { hold, number, .. } => checkpoint_meets(state, *hold, *number, false),
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
             None => Unknown,
             // Nobody works on it, and nobody will.
@@ -135,46 +131,45 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     }
 }
 
-fn checkpoint_meets(state: &State, hold: HoldId, number: u32, pass: bool) -> CommandResult {
-    let Some(held) = state.holds.get(hold.index()) else {
+/// What a yes or a no to a hold meets.
+fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> CommandResult {
+    let Some((asked, given)) = answers(state, of, number) else {
         return CommandResult::Unknown;
     };
-    let is_checkpoint = state.plan.hold(hold).kind == HoldKind::Checkpoint;
-    if !is_checkpoint || !(1..=held.number).contains(&number) {
-        return CommandResult::Unknown;
-    }
-    let answered = if pass {
-        HoldStage::Passed
-    } else {
-        HoldStage::Rejected
-    };
-    if held.waits_for(number) {
-        CommandResult::Applied
-    } else if number == held.number && held.stage == answered {
-        CommandResult::AlreadySo
-    } else {
-        CommandResult::DecidedOtherwise
-    }
-}
-
-fn answer_meets(state: &State, task: TaskId, number: u32, approve: bool) -> CommandResult {
-    let Some(task) = state.tasks.get(task.index()) else {
-        return CommandResult::Unknown;
-    };
-    if let Some(waiting) = task.hold().filter(|waiting| waiting.number == number) {
+    if let Some(hold) = state.hold(of).filter(|hold| hold.number == number) {
         // Yes and no are no answers to a question.
-        return match waiting.reason {
+        return match hold.reason {
             WaitingReason::Question => CommandResult::Unknown,
             _ => CommandResult::Applied,
         };
     }
-    let given = task.consent.answers.iter().find(|answer| answer.number == number);
     match given {
-        Some(answer) if answer.approved == approve => CommandResult::AlreadySo,
+        Some(approved) if approved == approve => CommandResult::AlreadySo,
         Some(_) => CommandResult::DecidedOtherwise,
         // It was asked and is not asked any more: called off, or the reviewers were asked again.
-        None if (1..=task.consent.asked).contains(&number) => CommandResult::DecidedOtherwise,
+        None if (1..=asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
+    }
+}
+
+/// How often a person was asked about it, and whether they said yes or no to that number; `None` where nobody is asked.
+fn answers(state: &State, of: HoldOwner, number: u32) -> Option<(u32, Option<bool>)> {
+    match of {
+        HoldOwner::Task(task) => {
+            let consent = &state.tasks.get(task.index())?.consent;
+            let mut given = consent.answers.iter().filter(|answer| answer.number == number);
+            Some((consent.asked, given.next().map(|answer| answer.approved)))
+        }
+        HoldOwner::Barrier(barrier) => {
+            let found = state.barriers.get(barrier.index())?;
+            let is_asked = state.plan.barrier(barrier).kind == BarrierKind::Checkpoint;
+            let given = match found.stage {
+                BarrierStage::Passed => Some(true),
+                BarrierStage::Rejected => Some(false),
+                BarrierStage::Ahead | BarrierStage::Held(_) => None,
+            };
+            is_asked.then(|| (found.number, given.filter(|_| found.number == number)))
+        }
     }
 }
 

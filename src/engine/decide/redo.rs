@@ -66,8 +66,8 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     while let Some((id, root)) = open.pop() {
         let gates = plan.gates_after.of(id.index()).iter();
         let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-        let holds = plan.holds_after.of(id.index()).iter();
-        let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
+        let holds = plan.barriers_after.of(id.index()).iter();
+        let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
         let dependents = plan.dependents.of(id.index()).iter();
         // A fixup is built on the failure that it mends, and whatever waited for that one on the fixup.
         let fixup = plan.fixup(id);
@@ -94,10 +94,10 @@ fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
         return Vec::new();
     };
     let gates = plan.gates_after.of(source.index()).iter();
-    let holds = plan.holds_after.of(source.index()).iter();
+    let holds = plan.barriers_after.of(source.index()).iter();
     let dependents = plan.dependents.of(source.index()).iter();
     let behind = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-    let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
+    let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
     dependents.chain(behind).chain(held).copied().collect()
 }
 

@@ -1,33 +1,63 @@
-//! What happens to a checkpoint or a delay.
+//! What happens to a hold: of a task, of a checkpoint, of a delay.
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Timestamp;
+use crate::domain::{Cause, StageKey, Timestamp, WaitingReason};
 use crate::engine::payload::is_default;
 
-/// What happens to a checkpoint or a delay.
+/// What happens to a hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HoldEvent {
-    /// `hold:opened` of a checkpoint or delay.
-    Reached {
-        /// How often the hold was reached, this time included; makes the ids of approvals.
+    /// `hold:opened`; of a task also `approval:requested`: it waits for a person, or for a moment.
+    Opened {
+        /// The hold's number: how often its owner was held, this time included. Its id is made of it.
         number: u32,
-        /// For a delay: when it is over.
+        /// What is waited for.
+        reason: WaitingReason,
+        /// For a refer: its cause.
         #[serde(default, skip_serializing_if = "is_default")]
-        until: Option<Timestamp>,
-    },
-    /// `hold:closed`: what the hold blocks may start.
-    Passed {
-        /// For a checkpoint: who said so, as recorded.
+        cause: Option<Cause>,
+        /// For a refer: the stage that a person decides instead of; `None` is the judge.
         #[serde(default, skip_serializing_if = "is_default")]
-        by: Option<String>,
+        stage: Option<StageKey>,
+        /// What the person is told; empty where the mission says nothing.
+        #[serde(default, skip_serializing_if = "is_default")]
+        message: String,
+        /// The approval gate that asks, where one does.
+        #[serde(default, skip_serializing_if = "is_default")]
+        gate: Option<String>,
+        /// When the time for an answer is up; of a delay, when it is over.
+        #[serde(default, skip_serializing_if = "is_default")]
+        expires: Option<Timestamp>,
     },
-    /// `hold:closed` (`no`): what the hold blocks does not start.
-    Rejected {
-        /// Why, as given.
-        reason: String,
+    /// An approver that is no person left it open. That one's end is told.
+    Undecided {
+        /// The hold's number.
+        number: u32,
+        /// The approver's position among those of the approval.
+        approver: u32,
+        /// Why, in words.
+        message: String,
+        /// For the last approver: when they are asked again, should a session live then.
+        #[serde(default, skip_serializing_if = "is_default")]
+        again: Option<Timestamp>,
+    },
+    /// `approval:timeout`: nobody answered in time; it stays open.
+    TimedOut {
+        /// The hold's number.
+        number: u32,
+    },
+    /// `hold:closed`; of a task also `approval:resolved`.
+    Closed {
+        /// The hold's number.
+        number: u32,
+        /// How it was resolved.
+        resolution: String,
         /// By whom, as recorded.
         by: String,
+        /// Why a person lets nothing behind a checkpoint start. What is said of a task is in its stage's verdict.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: Option<String>,
     },
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `budget` | what happens to the budget of a run, and to the calls that it holds |
 //! | `gate` | what happens to a quality gate |
-//! | `hold` | what happens to a checkpoint or a delay |
+//! | `hold` | what happens to what a task, or what stands behind a checkpoint or a delay, waits with |
 //! | `run` | what happens to a run as a whole |
 //! | `task` | what happens to the standing of a task |
 //! | `work` | what happens to things that are under way: turns of workers, questions to agents, and all other work |
@@ -22,7 +22,7 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AskId, GateId, HoldId, TaskId, TurnId};
+use crate::domain::{AskId, GateId, HoldOwner, TaskId, TurnId};
 
 use super::deadline::DeadlineEvent;
 use super::notice::NoticeEvent;
@@ -51,8 +51,8 @@ pub enum Event {
     Ask(AskId, AskEvent),
     /// To a quality gate.
     Gate(GateId, GateEvent),
-    /// To a checkpoint or a delay.
-    Hold(HoldId, HoldEvent),
+    /// To what a task, or what stands behind a checkpoint or a delay, waits with.
+    Hold(HoldOwner, HoldEvent),
     /// To the budget of the run, and the calls that it holds.
     Budget(BudgetEvent),
     /// To the deadline of a task or of the mission.
@@ -83,6 +83,7 @@ impl Event {
             Self::Ask(ask, _) => Some(ask.task),
             Self::Budget(event) => event.call().map(|call| call.task),
             Self::Deadline(event) => event.task,
+            Self::Hold(of, _) => of.task(),
             _ => None,
         }
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
-    QualityFlag, StageKey, Status, TaskId, Timestamp, WaitingReason,
+    AgentId, AttemptKind, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
+    QualityFlag, StageKey, Status, TaskId,
 };
 use crate::engine::payload::{Deferral, FileFact, StageReport, VoidedStage, Way, is_default};
 use crate::mission::SubTask;
@@ -77,18 +77,6 @@ pub enum TaskEvent {
         stage: StageKey,
         /// What went wrong.
         message: String,
-    },
-    /// An approver that is no person left it open. That one's end is told.
-    ApprovalUndecided {
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// The approver's position among those of the approval.
-        approver: u32,
-        /// Why, in words.
-        message: String,
-        /// For the last approver: when they are asked again, should a session live then.
-        #[serde(default, skip_serializing_if = "is_default")]
-        again: Option<Timestamp>,
     },
     /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
     /// done again.
@@ -171,41 +159,6 @@ pub enum TaskEvent {
         /// Where a person answered: the approval's number within the task.
         #[serde(default, skip_serializing_if = "is_default")]
         number: Option<u32>,
-    },
-    /// `approval:requested`: the task waits for a person.
-    ApprovalRequested {
-        /// The approval's number within the task; its id is made of it.
-        number: u32,
-        /// Why a person is asked.
-        reason: WaitingReason,
-        /// For a refer: its cause.
-        #[serde(default, skip_serializing_if = "is_default")]
-        cause: Option<Cause>,
-        /// For a refer: the stage that a person decides instead of; `None` is the judge.
-        #[serde(default, skip_serializing_if = "is_default")]
-        stage: Option<StageKey>,
-        /// What the person is told.
-        message: String,
-        /// The approval gate that asks, where one does.
-        #[serde(default, skip_serializing_if = "is_default")]
-        gate: Option<String>,
-        /// When the time for an answer is up.
-        #[serde(default, skip_serializing_if = "is_default")]
-        expires: Option<Timestamp>,
-    },
-    /// `approval:timeout`: nobody answered in time; the task keeps waiting.
-    ApprovalTimedOut {
-        /// Which approval, by its number within the task.
-        number: u32,
-    },
-    /// `approval:resolved`
-    ApprovalResolved {
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// How the approval was resolved.
-        resolution: String,
-        /// By whom, as recorded.
-        by: String,
     },
     /// `task:retry:blocked`: the task's agent would act again, and only a person may let it (section 5, side effects).
     RetryBlocked {

@@ -1,6 +1,8 @@
-//! What keeps a task from moving until a person says so, and what their answer leads to.
+//! What keeps a task, or what stands behind a checkpoint or a delay, from moving until a person or a moment says so, and
+//! what their answer leads to.
 
 use crate::domain::{Cause, FailureMode, Stage, StageKey, Timestamp, WaitingReason};
+use crate::engine::event::HoldEvent;
 
 /// How an approval is resolved, as the journal says it: the person says yes.
 pub(crate) const APPROVED: &str = "approved";
@@ -9,7 +11,10 @@ pub(crate) const REJECTED: &str = "rejected";
 /// The person answered a question.
 pub(crate) const ANSWERED: &str = "answered";
 
-/// What a task waits for a person with.
+/// Nobody answered in time, or the moment came.
+pub(crate) const TIMED_OUT: &str = "timeout";
+
+/// What a task, a checkpoint or a delay waits with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     /// The reason.
@@ -18,11 +23,11 @@ pub struct Hold {
     pub cause: Option<Cause>,
     /// For a refer: the stage that a person decides instead of.
     pub stage: StageKey,
-    /// The approval's number within the task.
+    /// How often its owner was held, this time included.
     pub number: u32,
     /// The approval gate that asks, where one does.
     pub gate: Option<Box<str>>,
-    /// When its time is up, or was.
+    /// When its time is up, or was; of a delay, when it is over.
     pub expires: Option<Timestamp>,
     /// Which approver that is no person is asked now.
     pub asking: Option<u32>,
@@ -50,9 +55,37 @@ pub(crate) enum Resume {
     GiveUp,
     /// The task has failed.
     Fail(FailureMode),
+    /// What stands behind the checkpoint or the delay starts.
+    Release,
+    /// What stands behind the checkpoint has failed.
+    Block,
 }
 
 impl Hold {
+    /// The hold that an event opens.
+    pub(crate) fn opened(event: &HoldEvent) -> Option<Self> {
+        let HoldEvent::Opened {
+            number,
+            reason,
+            cause,
+            stage,
+            message: _,
+            gate,
+            expires,
+        } = event
+        else {
+            return None;
+        };
+        Some(Self {
+            cause: *cause,
+            stage: stage.unwrap_or(StageKey::Of(Stage::Judge)),
+            number: *number,
+            gate: gate.as_deref().map(Box::from),
+            expires: *expires,
+            ..Self::of(*reason)
+        })
+    }
+
     /// A hold that is asked about for this reason.
     pub(crate) fn of(reason: WaitingReason) -> Self {
         Self {
@@ -75,6 +108,7 @@ impl Hold {
             WaitingReason::Operator => Resume::Judge,
             WaitingReason::Refer if self.is_last_word() => Resume::Accept,
             WaitingReason::Refer => Resume::Pass,
+            WaitingReason::Checkpoint | WaitingReason::Delay => Resume::Release,
         }
     }
 
@@ -85,7 +119,21 @@ impl Hold {
             WaitingReason::Question | WaitingReason::Auth => Resume::Fail(FailureMode::Cancelled),
             WaitingReason::Refer if self.is_last_word() => Resume::GiveUp,
             WaitingReason::Refer | WaitingReason::Operator => Resume::Rework,
+            WaitingReason::Checkpoint | WaitingReason::Delay => Resume::Block,
         }
+    }
+
+    /// What the end of its time leads to: the moment of a delay is its answer, everything else is a no.
+    pub(crate) fn on_silence(&self) -> Resume {
+        match self.reason {
+            WaitingReason::Delay => self.on_yes(),
+            _ => self.on_no(),
+        }
+    }
+
+    /// Whether the end of its time ends it, or it stays open: `is_no` where silence is a no (`autoRejectOnTimeout`).
+    pub(crate) fn ends_by_silence(&self, is_no: bool) -> bool {
+        is_no || matches!(self.reason, WaitingReason::Delay | WaitingReason::Auth)
     }
 
     /// Whether a person is asked because the attempts are used up: then their word ends the task, either way.

@@ -167,10 +167,7 @@ tasks:
     run_until(&mut simulation, is_ask);
     let asked = simulation.todo.pop_front().expect("somebody is asked");
     // A person is faster, and nobody waits for the agent any more.
-    simulation.feed(&says(Command::Approve {
-        task: FIRST,
-        number: 1,
-    }));
+    simulation.feed(&says(Command::approve(FIRST, 1)));
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
     assert_eq!(
@@ -197,10 +194,7 @@ tasks:
     let spent = simulation.state.ledger.spent();
     assert_eq!((spent.requests, spent.cost), (before.requests, cost));
     // The no was to another start than the one that is asked about now.
-    simulation.feed(&says(Command::Approve {
-        task: FIRST,
-        number: 2,
-    }));
+    simulation.feed(&says(Command::approve(FIRST, 2)));
     simulation.run(good);
     let task = simulation.state.task(FIRST);
     assert_eq!((task.status(), task.attempt.number), (Status::Done, 2));

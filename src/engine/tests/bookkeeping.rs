@@ -10,8 +10,8 @@ use crate::engine::mark::Mark;
 use crate::engine::signature::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, BudgetEvent, Effect, Event, Exit, FileFact, Job, JobEnd, StageReport, TaskEvent, TurnEvent,
-    Usage, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
+    AfterScan, BudgetEvent, Effect, Event, Exit, FileFact, HoldEvent, Job, JobEnd, StageReport, TaskEvent,
+    TurnEvent, Usage, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -60,9 +60,9 @@ fn a_task_knows_the_model_of_its_last_turn() {
 #[test]
 fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
     let mut task = TaskState::default();
-    let requested = Event::Task(
-        TASK,
-        TaskEvent::ApprovalRequested {
+    let requested = Event::Hold(
+        TASK.into(),
+        HoldEvent::Opened {
             number: 1,
             reason: WaitingReason::Approval,
             cause: None,
@@ -73,9 +73,9 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
         },
     );
     let undecided = |approver, again| {
-        Event::Task(
-            TASK,
-            TaskEvent::ApprovalUndecided {
+        Event::Hold(
+            TASK.into(),
+            HoldEvent::Undecided {
                 number: 1,
                 approver,
                 message: String::new(),
@@ -219,9 +219,9 @@ fn referred(cause: Cause) -> TaskState {
     let report = StageReport::new(TASK, 1, Stage::Judge, Verdict::Refer, Some(cause));
     task.apply(&Event::verdict(report));
     task.apply(&transition(Status::AwaitingApproval));
-    task.apply(&Event::Task(
-        TASK,
-        TaskEvent::ApprovalRequested {
+    task.apply(&Event::Hold(
+        TASK.into(),
+        HoldEvent::Opened {
             number: 1,
             reason: WaitingReason::Refer,
             cause: Some(cause),
@@ -237,12 +237,13 @@ fn referred(cause: Cause) -> TaskState {
 #[test]
 fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
     assert!(!referred(Cause::Person).attempt.has(Mark::Indeterminate));
-    let resolved = Event::Task(
-        TASK,
-        TaskEvent::ApprovalResolved {
+    let resolved = Event::Hold(
+        TASK.into(),
+        HoldEvent::Closed {
             number: 1,
             resolution: "approved".to_owned(),
             by: "ada".to_owned(),
+            reason: None,
         },
     );
     for event in [resolved.clone(), transition(Status::Review)] {

@@ -188,10 +188,7 @@ fn people_who_were_named_are_asked_all_the_same() {
     assert_eq!(waiting.cause, Some(Cause::Person));
     simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
-        command: Command::Approve {
-            task: TaskId(1),
-            number: waiting.number,
-        },
+        command: Command::approve(TaskId(1), waiting.number),
         by: "ada".to_owned(),
     })));
     // It was reviewed: by a person.

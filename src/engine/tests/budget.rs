@@ -499,10 +499,10 @@ tasks: [{title: a}, {title: b}, {title: c, requiresApproval: true}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     assert_eq!(simulation.running().len(), 2);
-    simulation.feed(&super::operator::says(crate::engine::Command::Approve {
-        task: TaskId(2),
-        number: 1,
-    }));
+    simulation.feed(&super::operator::says(crate::engine::Command::approve(
+        TaskId(2),
+        1,
+    )));
     assert_eq!(simulation.running().len(), 2);
     simulation.run(good);
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));

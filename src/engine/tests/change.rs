@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase, State,
-    TurnEvent, outcome,
+    Asked, BarrierStage, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase,
+    State, TurnEvent, outcome,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -457,38 +457,43 @@ fn two_changes_are_the_same_if_they_say_the_same() {
 
 #[test]
 fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
-    use crate::engine::HoldStage::{Ahead, Passed, Reached};
+    let stage = |simulation: &Simulation| match simulation.state.barriers[0].stage {
+        BarrierStage::Ahead => "ahead",
+        BarrierStage::Held(_) => "held",
+        BarrierStage::Passed => "passed",
+        BarrierStage::Rejected => "rejected",
+    };
     let held = |after: &str, blocks: &str| {
         format!("{BASE}checkpoints: [{{name: h, afterTasks: [{after}], blocksTasks: [{blocks}]}}]\n")
     };
     let reached = || {
         let mut simulation = Simulation::new(&held("c", "b"), options());
         simulation.run(good);
-        assert_eq!(simulation.state.holds[0].stage, Reached);
+        assert_eq!(stage(&simulation), "held");
         simulation
     };
     let passed = || {
         let mut simulation = reached();
-        let hold = crate::domain::HoldId(0);
-        let pass = crate::engine::Command::PassCheckpoint { hold, number: 1 };
+        let hold = crate::domain::BarrierId(0);
+        let pass = Command::approve(hold, 1);
         assert!(simulation.say(&super::operator::says(pass)));
         simulation
     };
     for (yaml, from_reached, from_passed) in [
         (
             held("c", "b").replace("name: base", "name: other"),
-            Reached,
-            Passed,
+            "held",
+            "passed",
         ),
-        (held("c", "b, d"), Reached, Passed),
-        (held("c, d", "b"), Ahead, Ahead),
-        (BASE.to_owned(), Ahead, Ahead),
+        (held("c", "b, d"), "held", "passed"),
+        (held("c, d", "b"), "ahead", "ahead"),
+        (BASE.to_owned(), "ahead", "ahead"),
     ] {
         for (mut simulation, expected) in [(reached(), from_reached), (passed(), from_passed)] {
             assert!(simulation.say(&change(&yaml, &options())));
-            assert_eq!(simulation.state.holds[0].stage, expected, "{yaml}");
-            let waits = simulation.state.holds_reached.len();
-            assert_eq!(waits, usize::from(expected == Reached));
+            assert_eq!(stage(&simulation), expected, "{yaml}");
+            let waits = simulation.state.barriers_reached.len();
+            assert_eq!(waits, usize::from(expected == "held"));
             super::properties::is_up_to_date(&simulation.state);
         }
     }

@@ -1,8 +1,8 @@
 //! What follows from the plan and from where tasks stand, and what may start.
 
-use crate::domain::{HoldId, Status, TaskId, Timestamp};
+use crate::domain::{BarrierId, Status, TaskId, Timestamp};
 use crate::engine::state::Judging;
-use crate::engine::{Command, Effect, Fact, HoldStage, OperatorInput, State, Timer, apply};
+use crate::engine::{BarrierStage, Command, Effect, Fact, OperatorInput, State, Timer, apply};
 
 use super::properties::is_up_to_date;
 use super::simulation::{Response, Simulation, good, options};
@@ -19,22 +19,29 @@ tasks: [{title: a}, {title: b}]
     while !simulation.todo.is_empty() {
         simulation.perform(0, &mut good);
     }
-    let (state, hold, timer) = (&simulation.state, HoldId(0), Timer::Delay(HoldId(0)));
+    let (state, hold, timer) = (
+        &simulation.state,
+        BarrierId(0),
+        Timer::Expiry {
+            of: BarrierId(0).into(),
+            number: 1,
+        },
+    );
     let runs = |state: &State| state.timers.iter().any(|(_, of)| of == timer);
-    assert_eq!(state.hold(hold).stage, HoldStage::Reached);
+    assert!(state.barrier(hold).hold().is_some());
     assert!(runs(state));
     let mut same = state.clone();
     same.derive();
-    assert_eq!(same.hold(hold).stage, HoldStage::Reached);
+    assert!(same.barrier(hold).hold().is_some());
     assert!(runs(&same));
     let mut waits = state.clone();
     waits.tasks[0].lifecycle = Status::Pending.into();
     let mut foreign = state.clone();
     let plan = std::sync::Arc::make_mut(&mut foreign.plan);
-    std::sync::Arc::make_mut(&mut plan.holds)[0].part = crate::mission::Part::Removed;
+    std::sync::Arc::make_mut(&mut plan.barriers)[0].part = crate::mission::Part::Removed;
     for mut state in [waits, foreign] {
         state.derive();
-        assert_eq!(state.hold(hold).stage, HoldStage::Ahead);
+        assert_eq!(state.barrier(hold).stage, BarrierStage::Ahead);
         assert!(!runs(&state));
     }
 }

@@ -202,21 +202,8 @@ fn a_judge_that_fails_has_given_no_verdict() {
     assert_eq!(left_out(&again.state), [3, 4]);
     // Or a person says it: yes and no are verdicts.
     for (command, edge) in [
-        (
-            Command::Approve {
-                task: VERIFY,
-                number: 1,
-            },
-            Edge::Pass,
-        ),
-        (
-            Command::Reject {
-                task: VERIFY,
-                number: 1,
-                reason: "no".to_owned(),
-            },
-            Edge::Fail,
-        ),
+        (Command::approve(VERIFY, 1), Edge::Pass),
+        (Command::reject(VERIFY, 1, "no"), Edge::Fail),
     ] {
         let mut answered = simulation_of(&simulation);
         answered.say(&Fact::Operator(Box::new(OperatorInput {

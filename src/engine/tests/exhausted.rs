@@ -134,12 +134,8 @@ fn a_person_has_the_last_word_about_referred_work() {
         assert_eq!(simulation.state.task(TASK).status(), Status::AwaitingApproval);
         let (task, number) = (TASK, 1);
         let command = match approve {
-            true => Command::Approve { task, number },
-            false => Command::Reject {
-                task,
-                number,
-                reason: "no use".to_owned(),
-            },
+            true => Command::approve(task, number),
+            false => Command::reject(task, number, "no use"),
         };
         simulation.say(&Fact::Operator(Box::new(OperatorInput {
             id: Some("c".to_owned()),

@@ -1,7 +1,7 @@
 //! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
 
 use crate::domain::{AgentId, Answer, FailureClass, OutcomeClass, QualityFlag, TaskId};
-use crate::engine::{AskEvent, Effect, Event, State, TaskEvent, outcome};
+use crate::engine::{AskEvent, Effect, Event, HoldEvent, State, TaskEvent, outcome};
 
 use super::simulation::{Response, Simulation, good, options};
 
@@ -198,7 +198,7 @@ fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
             _ => good(state, effect),
         });
         let asked = simulation.journal.iter().flatten().find_map(|event| match event {
-            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
+            Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
             _ => None,
         });
         (findings(&simulation), asked.unwrap_or_default())

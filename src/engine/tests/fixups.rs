@@ -317,10 +317,7 @@ fn what_may_have_acted_does_not_act_again_through_a_fixup() {
     );
     simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
-        command: Command::Approve {
-            task: FIXUP,
-            number: 1,
-        },
+        command: Command::approve(FIXUP, 1),
         by: "ada".to_owned(),
     })));
     simulation.resume();

@@ -1,6 +1,6 @@
 //! Gates, and what a command about them meets, as tables.
 
-use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
+use crate::domain::{BarrierId, FailureMode, GateId, Points, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::decide::evaluate_gate;
 use crate::engine::dialog::{Dialog, Exchange};
 use crate::engine::state::Lifecycle;
@@ -189,7 +189,7 @@ fn what_a_command_meets() {
         let task = TaskId(0);
         let text = String::new();
         assert_eq!(
-            evaluate_command(&asked, &Command::Approve { task, number }),
+            evaluate_command(&asked, &Command::approve(task, number)),
             expected
         );
         assert_eq!(
@@ -221,11 +221,8 @@ fn what_a_command_meets() {
         };
         assert_eq!(evaluate_command(&asked, &command), expected, "{number} {text}");
     }
-    let hold = HoldId(0);
-    assert_eq!(
-        evaluate_command(&state, &Command::PassCheckpoint { hold, number: 1 }),
-        Unknown
-    );
+    let hold = BarrierId(0);
+    assert_eq!(evaluate_command(&state, &Command::approve(hold, 1)), Unknown);
 }
 #[test]
 fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {

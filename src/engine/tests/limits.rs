@@ -113,10 +113,10 @@ fn perform_all(simulation: &mut Simulation, mut script: impl FnMut(&State, &Effe
 }
 
 fn approve(simulation: &mut Simulation, task: TaskId) {
-    simulation.feed(&says(Command::Approve {
+    simulation.feed(&says(Command::approve(
         task,
-        number: simulation.state.task(task).consent.asked,
-    }));
+        simulation.state.task(task).consent.asked,
+    )));
     is_up_to_date(&simulation.state);
 }
 

@@ -363,10 +363,7 @@ fn an_answer_while_the_end_is_announced_lets_the_run_go_on_and_its_end_is_told_a
     );
     assert!(simulation.time_passes());
     assert_eq!(told(&simulation).len(), 2);
-    simulation.feed(&says(Command::Approve {
-        task: TaskId(0),
-        number: 1,
-    }));
+    simulation.feed(&says(Command::approve(TaskId(0), 1)));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     let end = ops(Topic::RunFinished);

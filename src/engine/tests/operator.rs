@@ -7,8 +7,8 @@ use crate::domain::{
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
-    ApprovalDecision, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput,
-    RunEvent, RunPhase, State, TaskEvent, evaluate_command, outcome,
+    ApprovalDecision, AskEvent, BarrierStage, Command, CommandResult, Effect, Event, Fact, HoldEvent,
+    OperatorInput, RunEvent, RunPhase, State, TaskEvent, evaluate_command, outcome,
 };
 
 use super::properties::{is_up_to_date, random_run, really_ok};
@@ -53,8 +53,8 @@ fn consistent(state: &State) {
     for id in plan.task_ids() {
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
-        let holds = plan.holds_before.of(id.index()).iter();
-        let held = holds.filter(|id| state.hold(**id).stage != HoldStage::Passed);
+        let holds = plan.barriers_before.of(id.index()).iter();
+        let held = holds.filter(|id| state.barrier(**id).stage != BarrierStage::Passed);
         let open = dependencies
             .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
             .count()
@@ -225,18 +225,11 @@ fn no_judge(state: &State, effect: &Effect) -> Response {
 }
 
 fn approve(number: u32) -> Command {
-    Command::Approve {
-        task: TaskId(0),
-        number,
-    }
+    Command::approve(TaskId(0), number)
 }
 
 fn reject(number: u32) -> Command {
-    Command::Reject {
-        task: TaskId(0),
-        number,
-        reason: "wrong".to_owned(),
-    }
+    Command::reject(TaskId(0), number, "wrong")
 }
 
 #[test]
@@ -353,7 +346,7 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
     };
     seen(&simulation);
     let said = |event: &Event| match event {
-        Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
+        Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
         _ => None,
     };
     let message = simulation.journal.iter().flatten().find_map(said);
@@ -531,12 +524,8 @@ fn anything(random: &mut Random, state: &State) -> Fact {
     let task = TaskId::from_index(random.below(state.tasks.len()));
     let number = state.task(task).consent.asked.max(1);
     match random.below(8) {
-        0 | 1 => says(Command::Approve { task, number }),
-        2 | 3 => says(Command::Reject {
-            task,
-            number,
-            reason: "no".to_owned(),
-        }),
+        0 | 1 => says(Command::approve(task, number)),
+        2 | 3 => says(Command::reject(task, number, "no")),
         4 => says(Command::CancelTask { task }),
         5 => says(Command::OverrideGate {
             gate: GateId(0),

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
-use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    AgentId, BarrierId, GateId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId,
+};
 use crate::engine::mark::Mark;
 use crate::engine::{
-    AskEvent, DeferralReason, Effect, Event, Fact, HoldStage, Prompt, RunEvent, RunPhase, State, StopCause,
-    Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
+    AskEvent, BarrierStage, DeferralReason, Effect, Event, Fact, Prompt, RunEvent, RunPhase, State,
+    StopCause, Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -90,7 +92,7 @@ pub(super) fn followed(state: &State) -> String {
         state.halted,
         &state.deferred,
     );
-    let held = (&state.holds, &state.holds_due, &state.holds_reached);
+    let held = (&state.barriers, &state.barriers_due, &state.barriers_reached);
     let ready: Vec<_> = state.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
     let room: Vec<_> = agents.map(|agent| state.ready.has_room_for(agent, 0)).collect();
@@ -104,10 +106,10 @@ pub(super) fn followed(state: &State) -> String {
 /// Everything that is derived says something wrong.
 fn soiled(state: &State) -> State {
     let mut soiled = state.clone();
-    let (gates, holds) = (state.gates.len(), state.holds.len());
+    let (gates, holds) = (state.gates.len(), state.barriers.len());
     soiled.gates_due = (0..gates).map(GateId::from_index).collect();
-    soiled.holds_due = (0..holds).map(HoldId::from_index).collect();
-    soiled.holds_reached = soiled.holds_due.clone();
+    soiled.barriers_due = (0..holds).map(BarrierId::from_index).collect();
+    soiled.barriers_reached = soiled.barriers_due.clone();
     soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
     soiled.approvals_due = [TaskId(0)].into();
     soiled.halted = !state.halted;
@@ -119,11 +121,11 @@ fn soiled(state: &State) -> State {
         gate.open += 5;
         gate.left = !gate.left;
     });
-    for (plan, hold) in state.plan.holds.iter().zip(&mut soiled.holds) {
+    for (plan, hold) in state.plan.barriers.iter().zip(&mut soiled.barriers) {
         hold.open += 5;
         // One over nothing that is left is passed, wherever it stood.
         if !plan.after.is_empty() && plan.after.iter().all(|on| state.task(*on).not_taken) {
-            hold.stage = HoldStage::Ahead;
+            hold.stage = BarrierStage::Ahead;
         }
     }
     soiled.tasks.iter_mut().for_each(|task| {
@@ -163,10 +165,9 @@ pub(crate) fn is_up_to_date(state: &State) {
     for (_, timer) in state.timers.iter() {
         let is_awaited = match timer {
             Timer::WaitOver => state.phase == RunPhase::Running,
-            Timer::Delay(hold) => state.hold(hold).stage == HoldStage::Reached,
-            Timer::Approval { task, number } | Timer::AskAgain { task, number } => {
-                let waiting = state.task(task).hold();
-                waiting.is_some_and(|waiting| waiting.number == number)
+            Timer::Expiry { of, number } => state.hold(of).is_some_and(|hold| hold.number == number),
+            Timer::AskAgain { task, number } => {
+                state.hold(task.into()).is_some_and(|hold| hold.number == number)
             }
             Timer::Budget => state.phase == RunPhase::Running && state.ledger.limit().is_none(),
             Timer::Deferral(task) => state.task(task).deferral.is_some(),

@@ -349,7 +349,7 @@ fn an_agent_that_is_told_nothing_starts_at_once() {
     let mut approved = simulation(&silent(", requiresApproval: true"));
     approved.state.phase = RunPhase::Running;
     let task = TaskId(0);
-    let events = decide(&approved.state, &says(Command::Approve { task, number: 1 }), NOW);
+    let events = decide(&approved.state, &says(Command::approve(task, 1)), NOW);
     assert!(
         events
             .iter()

@@ -101,7 +101,7 @@ fn word(verdict: DeclaredVerdict) -> Response {
 fn approve(simulation: &mut Simulation, number: u32) {
     simulation.feed(&Fact::Operator(Box::new(OperatorInput {
         id: None,
-        command: Command::Approve { task: T, number },
+        command: Command::approve(T, number),
         by: "ada".to_owned(),
     })));
 }

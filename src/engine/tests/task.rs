@@ -5,7 +5,7 @@ use crate::domain::{
     Purpose, QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
+use crate::engine::event::{AskEvent, Event, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::mark::Mark;
 use crate::engine::state::{
     Attempt, Calls, Consent, Course, Hold, Judging, Known, Lifecycle, Nudged, OpenStage, OpenWork,
@@ -699,12 +699,13 @@ fn an_approval_allows_what_it_was_asked_for() {
         start.consent.allowed_again = reason == WaitingReason::Approval && resolution == "approved";
         let task = after(
             start,
-            Event::Task(
-                TASK,
-                TaskEvent::ApprovalResolved {
+            Event::Hold(
+                TASK.into(),
+                HoldEvent::Closed {
                     number: 1,
                     resolution: resolution.to_owned(),
                     by: "ada".to_owned(),
+                    reason: None,
                 },
             ),
         );

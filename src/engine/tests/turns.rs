@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, Job, State, TaskEvent, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
+    Asked, Command, Effect, Event, Fact, HoldEvent, Job, State, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
 };
 
 use super::operator::says;
@@ -101,7 +101,7 @@ fn a_connection_that_was_not_made_takes_no_request_away() {
 fn asked(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let asked = events.filter_map(|event| match event {
-        Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
+        Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
         _ => None,
     });
     asked.collect()
@@ -157,10 +157,7 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
         _ => good(state, effect),
     };
     play(&mut simulation, &mut script);
-    simulation.feed(&says(Command::Approve {
-        task: TaskId(0),
-        number: 1,
-    }));
+    simulation.feed(&says(Command::approve(TaskId(0), 1)));
     play(&mut simulation, &mut script);
     let asked = asked(&simulation);
     assert_eq!(asked.len(), 2);

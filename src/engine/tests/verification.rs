@@ -4,8 +4,8 @@ use crate::domain::{
     Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
 };
 use crate::engine::{
-    AskEvent, Command, Effect, Event, Fact, Job, JobEnd, OperatorInput, StageReport, State, TaskEvent,
-    outcome,
+    AskEvent, Command, Effect, Event, Fact, HoldEvent, Job, JobEnd, OperatorInput, StageReport, State,
+    TaskEvent, outcome,
 };
 
 use super::simulation::{Response, Simulation, good, options, statuses};
@@ -150,7 +150,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     let mut simulation = run(", review: none", graded(Response::Unreadable));
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
-    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    answer(&mut simulation, Command::approve(T, 1));
     let last = verdicts(&simulation).pop();
     assert_eq!(last, Some((Stage::Verification, Verdict::Pass, None)));
     assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
@@ -165,7 +165,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
 fn a_person_who_is_the_only_reviewer_is_told_so() {
     let asked = |simulation: &Simulation| {
         let found = simulation.journal.iter().flatten().find_map(|event| match event {
-            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
+            Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
             _ => None,
         });
         found.expect("a person was asked")
@@ -187,7 +187,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         let question = asked(&simulation);
         assert!(question.contains(only), "{question}");
         // Asked like this, the yes is about the work.
-        answer(&mut simulation, Command::Approve { task: T, number: 1 });
+        answer(&mut simulation, Command::approve(T, 1));
         assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
         let by = simulation.journal.iter().flatten().find_map(|event| match event {
             Event::Task(_, TaskEvent::StageVerdict(report))
@@ -265,7 +265,7 @@ fn a_persons_word_about_the_work_does_not_skip_its_criteria() {
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
-    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    answer(&mut simulation, Command::approve(T, 1));
     assert_eq!(statuses(&simulation.state), [Status::Review]);
     simulation.resume();
     simulation.run(graded(Response::Score(20)));
@@ -280,7 +280,7 @@ fn a_score_that_a_person_confirmed_outlives_the_criteria_behind_it() {
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
     assert_eq!(simulation.state.task(T).status(), Status::AwaitingApproval);
-    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    answer(&mut simulation, Command::approve(T, 1));
     simulation.todo.clear();
     simulation.resume();
     simulation.run(good);
@@ -443,7 +443,7 @@ fn a_score_that_a_person_confirmed_outlives_the_question_about_the_criteria() {
     let mut simulation = Simulation::new(&yaml, options());
     let silent = || graded(Response::Unreachable(FailureClass::Unknown));
     simulation.run(silent());
-    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    answer(&mut simulation, Command::approve(T, 1));
     simulation.resume();
     simulation.run(silent());
     assert_eq!(simulation.state.task(T).status(), Status::AwaitingApproval);
@@ -507,7 +507,7 @@ fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missin
     assert_eq!(asks(&simulation), (Stage::Judge, Some(Cause::Person), 1));
     let approve = |simulation: &mut Simulation, number| {
         let task = TaskId(0);
-        answer(simulation, Command::Approve { task, number });
+        answer(simulation, Command::approve(task, number));
     };
     approve(&mut simulation, 1);
     assert_eq!(

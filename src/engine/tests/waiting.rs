@@ -55,12 +55,7 @@ fn over(at: Timestamp) -> Fact {
 
 #[test]
 fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
-    let approve = |number| {
-        says(Command::Approve {
-            task: TaskId(0),
-            number,
-        })
-    };
+    let approve = |number| says(Command::approve(TaskId(0), number));
     let mut simulation = waiting(options());
     let first = waits(&simulation);
     assert_eq!(first.len(), 1, "it is said once");
@@ -78,11 +73,7 @@ fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
     );
 
     let mut answered = simulation;
-    answered.feed(&says(Command::Reject {
-        task: TaskId(0),
-        number: 1,
-        reason: "no".to_owned(),
-    }));
+    answered.feed(&says(Command::reject(TaskId(0), 1, "no")));
     assert_eq!(answered.state.waits_until(), None);
     play(&mut answered);
     // The next question has a wait of its own, and the end of the first means nothing any more.
@@ -153,10 +144,6 @@ tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {c
     for (number, approver) in [(1, 0), (2, 1), (1, 7)] {
         assert!(!answers(&mut simulation, number, approver), "{number} {approver}");
     }
-    simulation.feed(&says(Command::Reject {
-        task: TaskId(0),
-        number: 1,
-        reason: "no".to_owned(),
-    }));
+    simulation.feed(&says(Command::reject(TaskId(0), 1, "no")));
     assert!(!answers(&mut simulation, 1, 1));
 }

@@ -7,7 +7,7 @@ use crate::domain::{Edge, TaskId};
 use crate::mission::model::{
     self, Autonomy, CoordinationChain, CoordinationMiddleware, GateFailure, Mission,
 };
-use crate::mission::plan::{GatePlan, HoldKind, HoldPlan, Part, Plan, TaskPlan};
+use crate::mission::plan::{BarrierKind, BarrierPlan, GatePlan, Part, Plan, TaskPlan};
 use crate::mission::route::Route;
 use crate::mission::validate::order::going_back;
 
@@ -87,13 +87,13 @@ pub(super) fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
-pub(super) fn holds(mission: &Mission) -> Vec<HoldPlan> {
+pub(super) fn holds(mission: &Mission) -> Vec<BarrierPlan> {
     if mission.checkpoints.is_empty() && mission.delays.is_empty() {
         return Vec::new();
     }
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
-    let plan = |hold: &model::Hold, kind| HoldPlan {
+    let plan = |hold: &model::Hold, kind| BarrierPlan {
         name: hold.name.clone(),
         kind,
         part: Part::Selected,
@@ -102,9 +102,9 @@ pub(super) fn holds(mission: &Mission) -> Vec<HoldPlan> {
         message: hold.message.clone(),
         notify: hold.notify_channels.clone(),
     };
-    let delay = |hold: &model::Hold| HoldKind::Delay(hold.duration.unwrap_or_default());
+    let delay = |hold: &model::Hold| BarrierKind::Delay(hold.duration.unwrap_or_default());
     let checkpoints = mission.checkpoints.iter();
-    let checkpoints = checkpoints.map(|hold| plan(hold, HoldKind::Checkpoint));
+    let checkpoints = checkpoints.map(|hold| plan(hold, BarrierKind::Checkpoint));
     let delays = mission.delays.iter().map(|hold| plan(hold, delay(hold)));
     checkpoints.chain(delays).collect()
 }
@@ -118,13 +118,13 @@ pub(super) fn plan_review(
     tasks: &[TaskPlan],
     chain: &CoordinationChain,
     is_named: bool,
-    others: &[HoldPlan],
-) -> Option<HoldPlan> {
+    others: &[BarrierPlan],
+) -> Option<BarrierPlan> {
     let asks = chain.has(CoordinationMiddleware::PlanReviewGate) && (is_named || tasks.len() > 1);
     // The mission has one of its own by that name.
     let is_there = others
         .iter()
-        .any(|hold| hold.kind == HoldKind::Checkpoint && &*hold.name == PLAN_REVIEW);
+        .any(|hold| hold.kind == BarrierKind::Checkpoint && &*hold.name == PLAN_REVIEW);
     if !asks || is_there {
         return None;
     }
@@ -143,9 +143,9 @@ pub(super) fn plan_review(
         strictest.as_str(),
         if blocks.len() == 1 { "it" } else { "them" },
     );
-    Some(HoldPlan {
+    Some(BarrierPlan {
         name: PLAN_REVIEW.into(),
-        kind: HoldKind::Checkpoint,
+        kind: BarrierKind::Checkpoint,
         part: Part::Selected,
         after: Vec::new(),
         blocks,
@@ -163,8 +163,10 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
     let mut wave = vec![0u32; tasks];
     // What waits for nobody's work is no edge.
     let holds = |task| {
-        let holds = plan.holds_before.of(task).iter();
-        holds.filter(|hold| !plan.hold(**hold).after.is_empty()).count()
+        let holds = plan.barriers_before.of(task).iter();
+        holds
+            .filter(|hold| !plan.barrier(**hold).after.is_empty())
+            .count()
     };
     let before = |task| plan.gates_before.of(task).len() + holds(task);
     let mut open: Vec<usize> = (0..tasks)
@@ -172,7 +174,7 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
         .collect();
     // Gates, then holds: both stand between tasks.
     let between = |task: usize| {
-        let holds = plan.holds_after.of(task).iter();
+        let holds = plan.barriers_after.of(task).iter();
         let holds = holds.map(|hold| plan.gates.len() + hold.index());
         plan.gates_after
             .of(task)
@@ -181,7 +183,7 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
             .chain(holds)
     };
     let sides: Vec<(&[TaskId], &[TaskId])> = (plan.gates.iter().map(|gate| (&*gate.after, &*gate.blocks)))
-        .chain(plan.holds.iter().map(|hold| (&*hold.after, &*hold.blocks)))
+        .chain(plan.barriers.iter().map(|hold| (&*hold.after, &*hold.blocks)))
         .collect();
     let mut gate_open: Vec<usize> = sides.iter().map(|(after, _)| after.len()).collect();
     let mut gate_wave = vec![0u32; sides.len()];

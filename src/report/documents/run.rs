@@ -16,7 +16,7 @@ use super::task::TaskRow;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
-use crate::mission::HoldKind;
+use crate::mission::BarrierKind;
 use crate::report::budget::ceiling_words;
 use crate::report::rank::worst_first;
 use crate::report::view::RunView;
@@ -127,8 +127,8 @@ impl<'a> RunDocument<'a> {
         let outcome = view.outcome.as_ref();
         let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
         let holds = |is_checkpoint: bool| {
-            let ids = state.plan.hold_ids();
-            ids.filter(|id| (state.plan.hold(*id).kind == HoldKind::Checkpoint) == is_checkpoint)
+            let ids = state.plan.barrier_ids();
+            ids.filter(|id| (state.plan.barrier(*id).kind == BarrierKind::Checkpoint) == is_checkpoint)
                 .map(|id| HoldRow::of(state, view, id))
                 .collect()
         };

@@ -12,7 +12,7 @@ use crate::domain::{
     AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
     QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{HoldStage, Mark, StageReport, State};
+use crate::engine::{BarrierStage, Mark, StageReport, State};
 use crate::mission::Part;
 use crate::report::findings::FindingRow;
 use crate::report::rank::{Rank, rank};
@@ -258,11 +258,11 @@ pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
         .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
         .map(|on| &*plan.task(state.open_fixup(*on).unwrap_or(*on)).title)
         .chain(
-            plan.holds_before
+            plan.barriers_before
                 .of(id.index())
                 .iter()
-                .filter(|id| state.hold(**id).stage != HoldStage::Passed)
-                .map(|id| &*plan.hold(*id).name),
+                .filter(|id| state.barrier(**id).stage != BarrierStage::Passed)
+                .map(|id| &*plan.barrier(*id).name),
         )
         .chain(
             gates

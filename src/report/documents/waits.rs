@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{NOT_TAKEN, fields};
-use crate::domain::{HoldId, QualityFlag, TaskId, Timestamp};
-use crate::engine::{DeferralReason, HoldStage, State, Timer};
-use crate::mission::{HoldKind, HoldPlan, Part};
-use crate::report::ids::{ApprovalId, CheckpointId, RequestId};
+use crate::domain::{BarrierId, HoldOwner, QualityFlag, TaskId, Timestamp, WaitingReason};
+use crate::engine::{BarrierStage, DeferralReason, State};
+use crate::mission::{BarrierKind, BarrierPlan, Part};
+use crate::report::ids::{ApprovalId, RequestId};
 use crate::report::text::{sanitize, time_of_day};
 use crate::report::view::RunView;
 
@@ -83,19 +83,36 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// What a task waits for a person with.
-    fn for_person(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
-        let waiting = view.task(task).waiting.as_deref()?;
-        let id = ApprovalId {
-            run: view.run_id.as_ref()?,
-            task,
-            number: waiting.number,
+    /// What a task, a checkpoint or a delay waits with.
+    fn for_hold(state: &'a State, view: &'a RunView, of: HoldOwner) -> Option<Self> {
+        let waiting = match of {
+            HoldOwner::Task(task) => view.task(task).waiting.as_deref()?,
+            HoldOwner::Barrier(barrier) => view.barriers.get(&barrier)?,
         };
-        let wait = Self::new(waiting.reason.as_str(), &waiting.message, waiting.since);
-        Some(Self {
-            id: Some(id.to_string()),
+        let usual = match waiting.reason {
+            WaitingReason::Checkpoint => Some("the run waits here for a person"),
+            WaitingReason::Delay => Some("the run waits here"),
+            _ => None,
+        };
+        let usual = usual.filter(|_| waiting.message.is_empty());
+        let message = usual.unwrap_or(&waiting.message);
+        let (run, number) = (view.run_id.as_ref()?, waiting.number);
+        let is_asked = waiting.reason != WaitingReason::Delay;
+        let wait = Self {
+            id: is_asked.then(|| ApprovalId { run, of, number }.to_string()),
             expires: waiting.expires,
-            ..wait.of(state, task)
+            ..Self::new(waiting.reason.as_str(), message, waiting.since)
+        };
+        Some(match of {
+            HoldOwner::Task(task) => wait.of(state, task),
+            HoldOwner::Barrier(barrier) => {
+                let name = Some(&*state.plan.barrier(barrier).name);
+                Self {
+                    checkpoint: name.filter(|_| is_asked),
+                    delay: name.filter(|_| !is_asked),
+                    ..wait
+                }
+            }
         })
     }
 
@@ -111,29 +128,7 @@ impl<'a> Wait<'a> {
 
     /// What a task waits for: a person, or a limit to reset.
     pub(in crate::report) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
-        Self::for_person(state, view, task).or_else(|| Self::for_window(state, task))
-    }
-
-    /// A checkpoint that is reached, or a delay that runs.
-    fn for_hold(state: &'a State, view: &'a RunView, hold: HoldId) -> Option<Self> {
-        let plan = state.plan.hold(hold);
-        let message = |usual| plan.message.as_deref().unwrap_or(usual);
-        let since = *view.holds.get(&hold)?;
-        Some(match plan.kind {
-            HoldKind::Checkpoint => {
-                let (run, number) = (view.run_id.as_ref()?, state.hold(hold).number);
-                Self {
-                    id: Some(CheckpointId { run, hold, number }.to_string()),
-                    checkpoint: Some(&plan.name),
-                    ..Self::new("checkpoint", message("the run waits here for a person"), since)
-                }
-            }
-            HoldKind::Delay(_) => Self {
-                delay: Some(&plan.name),
-                expires: Some(delay_until(state, hold)?),
-                ..Self::new("delay", message("the run waits here"), since)
-            },
-        })
+        Self::for_hold(state, view, task.into()).or_else(|| Self::for_window(state, task))
     }
 }
 
@@ -141,16 +136,16 @@ impl<'a> Wait<'a> {
 pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wait<'a>> {
     let checkpoints = state
         .checkpoints_that_wait()
-        .filter_map(|id| Wait::for_hold(state, view, id));
+        .filter_map(|id| Wait::for_hold(state, view, id.into()));
     let tasks = state.plan.task_ids();
-    checkpoints.chain(tasks.filter_map(|id| Wait::for_person(state, view, id)))
+    checkpoints.chain(tasks.filter_map(|id| Wait::for_hold(state, view, id.into())))
 }
 
 /// All that a run waits for: what a person is asked, then what a moment ends.
 pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wait<'a>> {
-    let is_delay = |id: &HoldId| matches!(state.plan.hold(*id).kind, HoldKind::Delay(_));
-    let delays = state.holds_that_wait().filter(is_delay);
-    let delays = delays.filter_map(|id| Wait::for_hold(state, view, id));
+    let is_delay = |id: &BarrierId| matches!(state.plan.barrier(*id).kind, BarrierKind::Delay(_));
+    let delays = state.barriers_that_wait().filter(is_delay);
+    let delays = delays.filter_map(|id| Wait::for_hold(state, view, id.into()));
     let windows = state.deferrals();
     let windows = windows.filter_map(|(id, _)| Wait::for_window(state, id));
     asked(state, view).chain(delays).chain(windows)
@@ -174,19 +169,21 @@ pub(in crate::report) struct HoldRow<'a> {
 }
 
 impl<'a> HoldRow<'a> {
-    pub fn of(state: &'a State, view: &'a RunView, id: HoldId) -> Self {
-        let plan = state.plan.hold(id);
-        let reached = state.hold(id).stage == HoldStage::Reached;
+    pub fn of(state: &'a State, view: &'a RunView, id: BarrierId) -> Self {
+        let plan = state.plan.barrier(id);
+        let held = state.barrier(id).hold();
         Self {
             name: &plan.name,
             state: hold_state(state, id, plan),
             message: plan.message.as_deref(),
-            since: view.holds.get(&id).filter(|_| reached).map(|at| at.to_rfc3339()),
+            since: held
+                .and(view.barriers.get(&id))
+                .map(|waiting| waiting.since.to_rfc3339()),
             duration_ms: match plan.kind {
-                HoldKind::Checkpoint => None,
-                HoldKind::Delay(duration) => Some(duration.0),
+                BarrierKind::Checkpoint => None,
+                BarrierKind::Delay(duration) => Some(duration.0),
             },
-            until: delay_until(state, id).map(Timestamp::to_rfc3339),
+            until: held.and_then(|hold| hold.expires).map(Timestamp::to_rfc3339),
         }
     }
 
@@ -205,20 +202,15 @@ fn is_left(state: &State, after: &[TaskId]) -> bool {
 }
 
 /// `waiting`, `reached` (a checkpoint) or `running` (a delay), `passed`, `rejected`, or that the run leaves it out.
-fn hold_state(state: &State, id: HoldId, plan: &HoldPlan) -> &'static str {
-    match (state.hold(id).stage, plan.kind) {
+fn hold_state(state: &State, id: BarrierId, plan: &BarrierPlan) -> &'static str {
+    match (&state.barrier(id).stage, plan.kind) {
         _ if plan.part != Part::Selected || is_left(state, &plan.after) => NOT_TAKEN,
-        (HoldStage::Ahead, _) => "waiting",
-        (HoldStage::Reached, HoldKind::Checkpoint) => "reached",
-        (HoldStage::Reached, HoldKind::Delay(_)) => "running",
-        (HoldStage::Passed, _) => "passed",
-        (HoldStage::Rejected, _) => "rejected",
+        (BarrierStage::Ahead, _) => "waiting",
+        (BarrierStage::Held(_), BarrierKind::Checkpoint) => "reached",
+        (BarrierStage::Held(_), BarrierKind::Delay(_)) => "running",
+        (BarrierStage::Passed, _) => "passed",
+        (BarrierStage::Rejected, _) => "rejected",
     }
-}
-
-/// When a delay that runs is over.
-fn delay_until(state: &State, id: HoldId) -> Option<Timestamp> {
-    state.timers.at(Timer::Delay(id))
 }
 
 /// Something that operators should know of: work that was accepted below the bar.

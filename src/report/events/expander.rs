@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::{AgentId, AttemptKind, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
 use crate::engine::{Event, MissionChange, RunEvent, RunStarted};
 use crate::mission::{Addition, Part, Plan, migrate_plan};
 use crate::report::ids::{ApprovalId, task_key};
@@ -134,12 +134,14 @@ impl EventExpander {
     }
 
     pub(super) fn approval_of(&self, task: TaskId, number: u32) -> Payload {
-        self.task(task).maybe("requestId", self.approval(task, number))
+        self.task(task)
+            .maybe("requestId", self.approval(task.into(), number))
     }
 
-    fn approval(&self, task: TaskId, number: u32) -> Option<String> {
+    /// The id of a hold that waits for a person.
+    pub(super) fn approval(&self, of: HoldOwner, number: u32) -> Option<String> {
         let run = self.view.run_id.as_ref()?;
-        Some(ApprovalId { run, task, number }.to_string())
+        Some(ApprovalId { run, of, number }.to_string())
     }
 
     pub(super) fn agent_name(&self, id: AgentId) -> &str {

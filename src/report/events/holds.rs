@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{HoldId, Status, TaskId, Timestamp};
+use crate::domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
-use crate::mission::HoldKind;
-use crate::report::ids::{CheckpointId, task_key};
+use crate::mission::BarrierKind;
+use crate::report::ids::task_key;
 
 use super::expander::{EventExpander, Named};
 use super::payload::Payload;
@@ -55,31 +55,24 @@ impl EventExpander {
     /// The holds that an event opens or closes. To be told behind it.
     pub(super) fn hold_events(&mut self, event: &Event) -> Vec<Named> {
         match event {
-            Event::Task(task, of @ TaskEvent::ApprovalRequested { number, reason, .. }) => {
+            Event::Hold(of, opened @ HoldEvent::Opened { number, reason, .. }) => {
                 let hold = OpenHold {
                     reason: reason.as_str(),
                     number: Some(*number),
                 };
-                let is_new = self.holds.open(*task, hold);
-                let opened = is_new.then(|| ("hold:opened", self.waiting_payload(*task, of)));
+                // Checkpoints and delays are the plan's.
+                let is_new = of.task().is_none_or(|task| self.holds.open(task, hold));
+                let opened = is_new.then(|| ("hold:opened", self.hold_payload(*of, opened)));
                 opened.into_iter().collect()
             }
-            Event::Task(
-                task,
-                TaskEvent::ApprovalResolved {
-                    number,
-                    resolution,
-                    by,
-                },
-            ) => {
-                let answer = match resolution.as_str() {
-                    "approved" | "answered" => "yes",
-                    "rejected" => "no",
-                    "timeout" => "expired",
-                    _ => "withdrawn",
-                };
+            Event::Hold(HoldOwner::Barrier(barrier), closed @ HoldEvent::Closed { .. }) => {
+                let payload = self.barrier(*barrier).with("answer", answer(closed));
+                let payload = payload.extend(self.hold_payload((*barrier).into(), closed));
+                vec![("hold:closed", payload)]
+            }
+            Event::Hold(HoldOwner::Task(task), closed @ HoldEvent::Closed { number, by, .. }) => {
                 let taken = self.holds.take(*task, |hold| hold.number == Some(*number));
-                let closed = self.closed(*task, &taken, answer);
+                let closed = self.closed(*task, &taken, answer(closed));
                 let by_whom = |(name, payload): Named| (name, payload.with("resolvedBy", by.as_str()));
                 // An approver that waits for a limit is waited for no more.
                 let limit = self.holds.take(*task, |hold| *hold == WINDOW);
@@ -97,7 +90,6 @@ impl EventExpander {
                 let taken = self.holds.take(*task, |hold| *hold == WINDOW);
                 self.closed(*task, &taken, "expired")
             }
-            Event::Hold(hold, of) => vec![self.barrier(*hold, of)],
             _ => self.withdrawn_by(event),
         }
     }
@@ -144,56 +136,122 @@ impl EventExpander {
         closed.collect()
     }
 
-    /// A checkpoint or a delay begins to hold what stands behind it, or does not any more.
-    fn barrier(&self, hold: HoldId, of: &HoldEvent) -> Named {
-        match of {
-            HoldEvent::Reached { number, until } => {
-                let plan = self.plan.hold(hold);
-                let titles = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
-                let payload = match plan.kind {
-                    HoldKind::Checkpoint => {
-                        let run = self.view.run_id.as_ref();
-                        let id = run.map(|run| CheckpointId {
-                            run,
-                            hold,
-                            number: *number,
-                        });
-                        self.hold(hold).maybe("requestId", id.map(|id| id.to_string()))
-                    }
-                    HoldKind::Delay(duration) => {
-                        let payload = self.hold(hold).with("duration", duration.0);
-                        payload.maybe("expires", until.map(Timestamp::to_rfc3339))
-                    }
-                };
-                let payload = payload.maybe("message", plan.message.as_deref());
-                let payload = payload.with("afterTasks", titles(&plan.after));
-                ("hold:opened", payload.with("blocksTasks", titles(&plan.blocks)))
+    /// What is told of an approval beside its hold: checkpoints and delays are holds alone.
+    pub(super) fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<Named> {
+        of.task()?;
+        let name = match event {
+            HoldEvent::Opened { .. } => "approval:requested",
+            HoldEvent::TimedOut { .. } => "approval:timeout",
+            HoldEvent::Closed { .. } => "approval:resolved",
+            // The end of the approver tells it.
+            HoldEvent::Undecided { .. } => return None,
+        };
+        Some((name, self.hold_payload(of, event)))
+    }
+
+    /// What an event says of a hold.
+    pub(super) fn hold_payload(&self, of: HoldOwner, event: &HoldEvent) -> Payload {
+        match (of, event) {
+            (HoldOwner::Barrier(barrier), HoldEvent::Opened { number, expires, .. }) => {
+                self.barrier_reached(barrier, *number, *expires)
             }
-            HoldEvent::Passed { by } => {
-                let answer = match self.plan.hold(hold).kind {
-                    HoldKind::Checkpoint => "yes",
-                    HoldKind::Delay(_) => "expired",
-                };
-                let payload = self.hold(hold).with("answer", answer);
-                ("hold:closed", payload.maybe("resolvedBy", by.as_deref()))
+            (HoldOwner::Barrier(barrier), HoldEvent::Closed { by, reason, .. }) => {
+                // A delay is ended by its moment, by nobody.
+                let by =
+                    matches!(self.plan.barrier(barrier).kind, BarrierKind::Checkpoint).then_some(by.as_str());
+                let payload = self.barrier(barrier).maybe("message", reason.as_deref());
+                payload.maybe("resolvedBy", by)
             }
-            HoldEvent::Rejected { reason, by } => {
-                let payload = self.hold(hold).with("answer", "no");
-                let payload = payload.with("message", reason.as_str());
-                ("hold:closed", payload.with("resolvedBy", by.as_str()))
-            }
+            (HoldOwner::Barrier(barrier), _) => self.barrier(barrier),
+            (HoldOwner::Task(task), event) => self.approval_payload(task, event),
         }
     }
 
-    fn hold(&self, id: HoldId) -> Payload {
-        let plan = self.plan.hold(id);
+    fn approval_payload(&self, task: TaskId, event: &HoldEvent) -> Payload {
+        match event {
+            HoldEvent::Opened {
+                number,
+                reason,
+                cause,
+                stage,
+                message,
+                gate,
+                expires,
+            } => {
+                let step = stage.filter(|_| *cause != Some(Cause::Exhausted));
+                let step = step.and_then(StageKey::step);
+                self.approval_of(task, *number)
+                    .with("missionId", &*self.run_id)
+                    .with("reason", reason.as_str())
+                    .maybe("gateName", gate.as_deref())
+                    .maybe("cause", cause.map(Cause::as_str))
+                    .maybe("stage", stage.map(|at| at.stage().as_str()))
+                    .maybe("name", step.map(|step| self.step_name(task, step)))
+                    .with("message", message.as_str())
+                    .maybe("expires", expires.map(Timestamp::to_rfc3339))
+            }
+            HoldEvent::Undecided {
+                number,
+                message,
+                again,
+                ..
+            } => self
+                .approval_of(task, *number)
+                .with("decision", "undecided")
+                .with("reason", message.as_str())
+                .maybe("again", again.map(Timestamp::to_rfc3339)),
+            HoldEvent::TimedOut { number } => self.approval_of(task, *number).with("action", "wait"),
+            HoldEvent::Closed {
+                number,
+                resolution,
+                by,
+                ..
+            } => self
+                .approval_of(task, *number)
+                .with("status", resolution.as_str())
+                .with("resolvedBy", by.as_str()),
+        }
+    }
+
+    /// A checkpoint or a delay begins to hold what stands behind it.
+    fn barrier_reached(&self, barrier: BarrierId, number: u32, expires: Option<Timestamp>) -> Payload {
+        let plan = self.plan.barrier(barrier);
+        let titles = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
+        let payload = self.barrier(barrier);
+        let payload = match plan.kind {
+            BarrierKind::Checkpoint => payload.maybe("requestId", self.approval(barrier.into(), number)),
+            BarrierKind::Delay(duration) => {
+                let payload = payload.with("duration", duration.0);
+                payload.maybe("expires", expires.map(Timestamp::to_rfc3339))
+            }
+        };
+        let payload = payload.maybe("message", plan.message.as_deref());
+        let payload = payload.with("afterTasks", titles(&plan.after));
+        payload.with("blocksTasks", titles(&plan.blocks))
+    }
+
+    fn barrier(&self, id: BarrierId) -> Payload {
+        let plan = self.plan.barrier(id);
         let (reason, key) = match plan.kind {
-            HoldKind::Checkpoint => ("checkpoint", "checkpointName"),
-            HoldKind::Delay(_) => ("delay", "delayName"),
+            BarrierKind::Checkpoint => (WaitingReason::Checkpoint, "checkpointName"),
+            BarrierKind::Delay(_) => (WaitingReason::Delay, "delayName"),
         };
         Payload::default()
             .with("missionId", &*self.run_id)
-            .with("reason", reason)
+            .with("reason", reason.as_str())
             .with(key, &*plan.name)
+    }
+}
+
+/// How a hold was answered, in a word.
+fn answer(closed: &HoldEvent) -> &'static str {
+    let HoldEvent::Closed { resolution, .. } = closed else {
+        return "withdrawn";
+    };
+    match resolution.as_str() {
+        "approved" | "answered" => "yes",
+        "rejected" => "no",
+        "timeout" => "expired",
+        _ => "withdrawn",
     }
 }

@@ -151,8 +151,9 @@ impl EventExpander {
             Event::Budget(of) => named.extend(self.budget_event(of)),
             Event::Deadline(of) => named.extend(self.deadline_event(of)),
             Event::Notice(of) => named.extend(letter_event(&self.plan, &self.run_id, of)),
-            // Told as work, and as a hold.
-            Event::Work(..) | Event::Hold(..) => {}
+            Event::Hold(of, event) => named.extend(self.approval_event(*of, event)),
+            // Told as work.
+            Event::Work(..) => {}
         }
         named
     }

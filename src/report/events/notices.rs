@@ -40,7 +40,7 @@ pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Pay
             .maybe("taskId", notice.task.map(task_key))
             .maybe("title", notice.task.map(|task| &*plan.task(task).title))
             .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
-            .maybe("holdName", notice.hold.map(|hold| &*plan.hold(hold).name))
+            .maybe("holdName", notice.barrier.map(|hold| &*plan.barrier(hold).name))
             .with("message", notice.text.as_str()),
         NoticeEvent::Sent { number, channel } => of(*number, channel),
         NoticeEvent::Retried {

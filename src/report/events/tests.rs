@@ -9,7 +9,7 @@ use crate::domain::{FailureClass, Millis, Purpose, TaskId};
 use crate::engine::{
     AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
-use crate::mission::{HoldKind, HoldPlan, Part};
+use crate::mission::{BarrierKind, BarrierPlan, Part};
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
 use crate::report::words::find;
 
@@ -37,7 +37,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Work(_, WorkEvent::Ended { .. }) => "WorkEnded",
         Event::Task(_, TaskEvent::StageOpened { .. }) => "StageOpened",
         Event::Task(_, TaskEvent::StageFailed { .. }) => "StageFailed",
-        Event::Task(_, TaskEvent::ApprovalUndecided { .. }) => "ApprovalUndecided",
+        Event::Hold(_, HoldEvent::Undecided { .. }) => "HoldUndecided",
         Event::Task(_, TaskEvent::FilesChanged { .. }) => "FilesChanged",
         Event::Task(_, TaskEvent::AcceptanceRecorded { .. }) => "AcceptanceRecorded",
         Event::Run(RunEvent::AuditRequested { .. }) => "AuditRequested",
@@ -80,13 +80,10 @@ fn variant(event: &Event) -> &'static str {
         Event::Task(_, TaskEvent::StageVerdict(_)) => "StageVerdict",
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
         Event::Task(_, TaskEvent::ForceAccepted { .. }) => "ForceAccepted",
-        Event::Task(_, TaskEvent::ApprovalRequested { .. }) => "ApprovalRequested",
-        Event::Task(_, TaskEvent::ApprovalTimedOut { .. }) => "ApprovalTimedOut",
+        Event::Hold(_, HoldEvent::Opened { .. }) => "HoldOpened",
+        Event::Hold(_, HoldEvent::TimedOut { .. }) => "HoldTimedOut",
         Event::Task(_, TaskEvent::RetryBlocked { .. }) => "RetryBlocked",
-        Event::Hold(_, HoldEvent::Reached { .. }) => "HoldReached",
-        Event::Hold(_, HoldEvent::Passed { .. }) => "HoldPassed",
-        Event::Hold(_, HoldEvent::Rejected { .. }) => "HoldRejected",
-        Event::Task(_, TaskEvent::ApprovalResolved { .. }) => "ApprovalResolved",
+        Event::Hold(_, HoldEvent::Closed { .. }) => "HoldClosed",
         Event::Task(_, TaskEvent::DependencyFailed { .. }) => "DependencyFailed",
         Event::Gate(_, GateEvent::Evaluated { .. }) => "GateEvaluated",
         Event::Gate(_, GateEvent::Overridden { .. }) => "GateOverridden",
@@ -120,7 +117,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 82;
+const VARIANTS: usize = 79;
 
 fn mission() -> Mission {
     Mission::new("m")
@@ -152,7 +149,7 @@ fn every_variant_has_its_name_and_keys() {
     assert_eq!(covered.len(), VARIANTS, "{covered:?}");
 
     let mut plan = mission().build();
-    let hold = |name: &str, kind| HoldPlan {
+    let hold = |name: &str, kind| BarrierPlan {
         name: name.into(),
         kind,
         part: Part::Selected,
@@ -161,9 +158,9 @@ fn every_variant_has_its_name_and_keys() {
         message: Some("look at the staging site".into()),
         notify: None,
     };
-    Arc::make_mut(&mut plan).holds = Arc::new(vec![
-        hold("go", HoldKind::Checkpoint),
-        hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
+    Arc::make_mut(&mut plan).barriers = Arc::new(vec![
+        hold("go", BarrierKind::Checkpoint),
+        hold("cool down", BarrierKind::Delay(Millis::from_secs(60))),
     ]);
     let mut expander = EventExpander::new(&plan);
     let mut events = Vec::new();

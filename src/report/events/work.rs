@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::domain::{Stage, Status, TaskId};
-use crate::engine::{BudgetEvent, Event, Job, RunEvent, TaskEvent};
+use crate::domain::{HoldOwner, Stage, Status, TaskId};
+use crate::engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent};
 
 use super::expander::{EventExpander, Named};
 use super::payload::Payload;
@@ -183,7 +183,7 @@ impl EventExpander {
                 })
             }
             // Whoever was to approve need not any more.
-            Event::Task(task, TaskEvent::ApprovalResolved { .. }) => self
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self
                 .work
                 .take(*task, |work| matches!(work.key, Key::Job(Job::Approver { .. }))),
             Event::Task(

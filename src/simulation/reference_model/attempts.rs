@@ -1,11 +1,11 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
 use crate::domain::{AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict};
-use crate::engine::{DeferralReason, HoldStage, State, Way};
+use crate::engine::{DeferralReason, State, Way};
 use crate::mission::Part;
 
-use super::ReferenceModel;
 use super::judges::{Expected, expected};
+use super::{ReferenceModel, Standing};
 
 impl ReferenceModel {
     /// What must hold before a task starts.
@@ -15,11 +15,11 @@ impl ReferenceModel {
         self.dependencies_hold(state, task);
         self.gates_are_open(state, task);
         let plan = &state.plan;
-        for hold in plan.holds_before.of(task.index()) {
+        for hold in plan.barriers_before.of(task.index()) {
             let (_, stage) = self.holds[hold.index()];
             assert_eq!(
                 stage,
-                HoldStage::Passed,
+                Standing::Passed,
                 "{task:?} starts before {hold:?} is passed"
             );
         }
@@ -379,8 +379,8 @@ impl ReferenceModel {
                 seen.without.remove(&task);
             }
         }
-        for hold in state.plan.holds_after.of(task.index()) {
-            self.holds[hold.index()].1 = HoldStage::Ahead;
+        for hold in state.plan.barriers_after.of(task.index()) {
+            self.holds[hold.index()].1 = Standing::Ahead;
         }
         for gate in state.plan.gates_after.of(task.index()) {
             self.gates[gate.index()] = (None, false);

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{FailureMode, Status, TaskId};
-use crate::engine::{HoldStage, MissionChange, State, Way};
+use crate::engine::{MissionChange, State, Way};
 use crate::mission::model::{CoordinationMiddleware, OnExhausted};
 use crate::mission::{Addition, Part, Plan, migrate_plan};
 
-use super::{ReferenceModel, Seen};
+use super::{ReferenceModel, Seen, Standing};
 
 impl ReferenceModel {
     /// What keeps its title keeps its number, and whatever does not hold any more was withdrawn before.
@@ -38,21 +38,21 @@ impl ReferenceModel {
         }
         self.tasks.resize_with(plan.tasks.len(), Seen::default);
         self.gates.resize_with(plan.gates.len(), Default::default);
-        self.holds.resize(plan.holds.len(), (0, HoldStage::Ahead));
+        self.holds.resize(plan.barriers.len(), (0, Standing::Ahead));
         // A hold that waits for something else now has not been reached.
         let after = |plan: &Plan, index: usize| {
-            let hold = plan.holds.get(index)?;
+            let hold = plan.barriers.get(index)?;
             Some((hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>()))
         };
         let tasks = (0..self.tasks.len()).map(TaskId::from_index);
         let settled: Vec<bool> = tasks.map(|id| self.has_ended(id)).collect();
         for (index, held) in self.holds.iter_mut().enumerate() {
-            let hold = &plan.holds[index];
+            let hold = &plan.barriers[index];
             let ended = |id: &TaskId| settled.get(id.index()).is_some_and(|settled| *settled);
             let stands = hold.part == Part::Selected && hold.after.iter().all(ended);
             let moved = after(&state.plan, index).is_some_and(|old| after(&plan, index) != Some(old));
-            if moved || (held.1 == HoldStage::Reached && !stands) {
-                held.1 = HoldStage::Ahead;
+            if moved || (held.1 == Standing::Reached && !stands) {
+                held.1 = Standing::Ahead;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the reference model says of seats.
 
-use crate::domain::{Answer, AskId, Purpose, SeatPlace, Status};
-use crate::engine::{AskEvent, DeferralReason, Event, State, TaskEvent};
+use crate::domain::{Answer, AskId, HoldOwner, Purpose, SeatPlace, Status};
+use crate::engine::{AskEvent, DeferralReason, Event, HoldEvent, State, TaskEvent};
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Seen, SeenSeat};
@@ -108,7 +108,7 @@ impl ReferenceModel {
             Event::Ask(id, AskEvent::Requested { .. } | AskEvent::Failed { .. }) => {
                 self.tasks[id.task.index()].limited.remove(&id.number);
             }
-            Event::Task(task, TaskEvent::ApprovalResolved { .. }) => {
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => {
                 self.tasks[task.index()]
                     .waits_only_for(|purpose| !matches!(purpose, Purpose::Approve { .. }));
             }

@@ -4,11 +4,11 @@ use crate::domain::{
     Answer, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::Mark;
-use crate::engine::{DeferralReason, GateResult, HoldStage, StageReport, State, StopCause};
-use crate::mission::{HoldKind, Part};
+use crate::engine::{DeferralReason, GateResult, StageReport, State, StopCause};
+use crate::mission::{BarrierKind, Part};
 
 use super::judges::{Expected, expected};
-use super::{ReferenceModel, Seen};
+use super::{ReferenceModel, Seen, Standing};
 
 impl ReferenceModel {
     pub(super) fn verdict(&mut self, state: &State, report: &StageReport) {
@@ -174,8 +174,8 @@ impl ReferenceModel {
             let ended = matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
             plan.task(*id).part == Part::Selected && !ended
         };
-        let asked = plan.holds.iter().zip(&self.holds).any(|(hold, (_, stage))| {
-            let waits = *stage == HoldStage::Reached && hold.kind == HoldKind::Checkpoint;
+        let asked = plan.barriers.iter().zip(&self.holds).any(|(hold, (_, stage))| {
+            let waits = *stage == Standing::Reached && hold.kind == BarrierKind::Checkpoint;
             waits && hold.blocks.iter().any(goes_on)
         });
         // The session could not wait for a moment; where it was told to start nothing more, that is the reason.

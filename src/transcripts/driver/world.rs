@@ -1,7 +1,7 @@
 //! Who is asked by an effect, and what a plain word comes to as an answer.
 
 use crate::domain::{
-    Answer, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
+    Answer, BarrierId, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, Millis, Opinion,
     Points, Purpose, RubricReply, Severity, Stage, StageKey, TaskId, TurnId,
 };
 use crate::engine::simulation::{Response, good, options};
@@ -248,34 +248,20 @@ pub fn command(state: &State, verb: &str, rest: &str) -> Command {
     let (name, number) = name.split_once('#').unwrap_or((name, ""));
     let asked = |task: TaskId| number.parse().unwrap_or(state.task(task).consent.asked);
     let hold = || {
-        let index = state.plan.holds.iter().position(|hold| &*hold.name == name);
-        HoldId::from_index(index.unwrap_or_else(|| panic!("no hold is named {name}")))
+        let index = state.plan.barriers.iter().position(|hold| &*hold.name == name);
+        BarrierId::from_index(index.unwrap_or_else(|| panic!("no hold is named {name}")))
     };
-    let reached = |hold: HoldId| number.parse().unwrap_or(state.hold(hold).number);
+    let reached = |hold: BarrierId| number.parse().unwrap_or(state.barrier(hold).number);
     match verb {
-        "approve" => Command::Approve {
-            task: id_of(state, name),
-            number: asked(id_of(state, name)),
-        },
-        "reject" => Command::Reject {
-            task: id_of(state, name),
-            number: asked(id_of(state, name)),
-            reason: "no".to_owned(),
-        },
+        "approve" => Command::approve(id_of(state, name), asked(id_of(state, name))),
+        "reject" => Command::reject(id_of(state, name), asked(id_of(state, name)), "no"),
         "answer" => Command::Answer {
             task: id_of(state, name),
             number: asked(id_of(state, name)),
             text: text.to_owned(),
         },
-        "pass" => Command::PassCheckpoint {
-            hold: hold(),
-            number: reached(hold()),
-        },
-        "refuse" => Command::RejectCheckpoint {
-            hold: hold(),
-            number: reached(hold()),
-            reason: "no".to_owned(),
-        },
+        "pass" => Command::approve(hold(), reached(hold())),
+        "refuse" => Command::reject(hold(), reached(hold()), "no"),
         "cancel" if name.is_empty() => Command::CancelRun,
         "cancel" => Command::CancelTask {
             task: id_of(state, name),

@@ -154,13 +154,6 @@ impl<'p> Recount<'p> {
             "task.stageVerdict" => self.verdict(body),
             "task.evalUnparsed" => self.seen(body).points = None,
             "task.forceAccepted" => self.seen(body).forced = true,
-            "task.approvalRequested" => {
-                let cause = body["cause"].as_str().map(str::to_owned);
-                let seen = self.seen(body);
-                assert_eq!(seen.status, "awaiting_approval", "{body}");
-                seen.waiting = Some((number(&body["number"]), text(&body["reason"]).to_owned(), cause));
-            }
-            "task.approvalResolved" => self.answered(body),
             "deadline" => self.deadline(body),
             "task.dependencyResolved" => {
                 let (on, way) = (index(&body["dependency"]), text(&body["way"]));
@@ -201,8 +194,9 @@ impl<'p> Recount<'p> {
         }
     }
 
-    /// What stands between tasks: gates, checkpoints, delays.
+    /// What stands between tasks: gates, and holds, which a task has too.
     fn order_event(&mut self, name: &str, body: &Value) {
+        let is_of_task = body["id"]["task"].is_u64();
         match name {
             "gate.evaluated" => self.gate(body),
             "gate.overridden" => {
@@ -211,10 +205,19 @@ impl<'p> Recount<'p> {
                 *let_pass = true;
                 self.count("gates let pass");
             }
-            "hold.reached" => self.holds[index(&body["id"])] = Held::Reached,
-            "hold.passed" => self.holds[index(&body["id"])] = Held::Passed,
-            "hold.rejected" => {
-                let hold = index(&body["id"]);
+            "hold.opened" if is_of_task => {
+                let cause = body["cause"].as_str().map(str::to_owned);
+                let seen = &mut self.tasks[index(&body["id"]["task"])];
+                assert_eq!(seen.status, "awaiting_approval", "{body}");
+                seen.waiting = Some((number(&body["number"]), text(&body["reason"]).to_owned(), cause));
+            }
+            "hold.closed" if is_of_task => self.answered(body),
+            "hold.opened" => self.holds[index(&body["id"]["barrier"])] = Held::Reached,
+            "hold.closed" if text(&body["resolution"]) != "rejected" => {
+                self.holds[index(&body["id"]["barrier"])] = Held::Passed;
+            }
+            "hold.closed" => {
+                let hold = index(&body["id"]["barrier"]);
                 self.holds[hold] = Held::Rejected;
                 for blocked in &self.plan.holds[hold].blocks {
                     self.tasks[*blocked].rejected = true;
@@ -399,7 +402,7 @@ impl<'p> Recount<'p> {
     }
 
     fn answered(&mut self, body: &Value) {
-        let seen = self.seen(body);
+        let seen = &mut self.tasks[index(&body["id"]["task"])];
         let (asked, reason, _) = seen.waiting.take().expect("it was asked");
         assert_eq!(asked, number(&body["number"]), "{body}");
         let how = text(&body["resolution"]).to_owned();

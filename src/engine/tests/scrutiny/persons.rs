@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Purpose;
-use crate::engine::event::{AskEvent, TaskEvent};
+use crate::engine::event::{AskEvent, HoldEvent};
 
 #[test]
 fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
@@ -17,7 +17,7 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
         );
         let events = simulation.journal.iter().flatten();
         let mut asked = events.filter_map(|event| match event {
-            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
+            Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
             _ => None,
         });
         asked.next_back().unwrap_or_default()

@@ -27,7 +27,7 @@ use crate::engine::{self, State};
 use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
-use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
+use crate::mission::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::stages::{StepRow, judge_tools, step_rows};
 
@@ -358,16 +358,18 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
 
 fn holds(state: &State) -> Vec<HoldRow<'_>> {
     let plan = &*state.plan;
-    let taken = plan.hold_ids().filter(|id| plan.hold(*id).part == Part::Selected);
+    let taken = plan
+        .barrier_ids()
+        .filter(|id| plan.barrier(*id).part == Part::Selected);
     let rows = taken.map(|id| {
-        let hold = plan.hold(id);
+        let hold = plan.barrier(id);
         let titles = |ids: &[TaskId]| {
             let taken = ids.iter().filter(|id| plan.task(**id).part == Part::Selected);
             taken.map(|id| &*plan.task(*id).title).collect()
         };
         let (kind, duration_ms) = match hold.kind {
-            HoldKind::Checkpoint => ("checkpoint", None),
-            HoldKind::Delay(duration) => ("delay", Some(duration.0)),
+            BarrierKind::Checkpoint => ("checkpoint", None),
+            BarrierKind::Delay(duration) => ("delay", Some(duration.0)),
         };
         HoldRow {
             kind,

@@ -1,9 +1,7 @@
 //! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
 //! says beside the task and its name stands in one of three matches, by subject.
 
-use crate::domain::{
-    AttemptKind, Cause, FailureMode, Phase, Points, QualityFlag, StageKey, TaskId, Timestamp,
-};
+use crate::domain::{AttemptKind, FailureMode, Phase, Points, QualityFlag, TaskId};
 use crate::engine::{DeferralReason, Event, TaskEvent};
 use crate::report::events::asks::probe_rows;
 use crate::report::events::expander::{EventExpander, Named};
@@ -164,8 +162,8 @@ impl EventExpander {
         }
     }
 
-    /// What is told of what holds a task up: a person, an answer, a moment.
-    pub(in crate::report::events) fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
+    /// What is told of what holds a task up: an answer, a moment. A person is a hold.
+    fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
             TaskEvent::Question {
@@ -179,46 +177,6 @@ impl EventExpander {
             TaskEvent::Answered { answer, by, .. } => {
                 told.with("answer", answer.as_str()).with("by", by.as_str())
             }
-            TaskEvent::ApprovalRequested {
-                number,
-                reason,
-                cause,
-                stage,
-                message,
-                gate,
-                expires,
-            } => {
-                let step = stage.filter(|_| *cause != Some(Cause::Exhausted));
-                let step = step.and_then(StageKey::step);
-                self.approval_of(task, *number)
-                    .with("missionId", &*self.run_id)
-                    .with("reason", reason.as_str())
-                    .maybe("gateName", gate.as_deref())
-                    .maybe("cause", cause.map(Cause::as_str))
-                    .maybe("stage", stage.map(|at| at.stage().as_str()))
-                    .maybe("name", step.map(|step| self.step_name(task, step)))
-                    .with("message", message.as_str())
-                    .maybe("expires", expires.map(Timestamp::to_rfc3339))
-            }
-            TaskEvent::ApprovalUndecided {
-                number,
-                message,
-                again,
-                ..
-            } => self
-                .approval_of(task, *number)
-                .with("decision", "undecided")
-                .with("reason", message.as_str())
-                .maybe("again", again.map(Timestamp::to_rfc3339)),
-            TaskEvent::ApprovalTimedOut { number } => self.approval_of(task, *number).with("action", "wait"),
-            TaskEvent::ApprovalResolved {
-                number,
-                resolution,
-                by,
-            } => self
-                .approval_of(task, *number)
-                .with("status", resolution.as_str())
-                .with("resolvedBy", by.as_str()),
             TaskEvent::RetryBlocked { reason } => told.with("reason", reason.as_str()),
             TaskEvent::Deferred(deferral) if deferral.why != DeferralReason::Slot => told
                 .with("until", deferral.until.to_rfc3339())
@@ -311,9 +269,6 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::Question { call: None, .. } => "task:question",
         TaskEvent::Question { .. } => "tool:asked",
         TaskEvent::Answered { .. } => "task:answered",
-        TaskEvent::ApprovalRequested { .. } => "approval:requested",
-        TaskEvent::ApprovalTimedOut { .. } => "approval:timeout",
-        TaskEvent::ApprovalResolved { .. } => "approval:resolved",
         TaskEvent::RetryBlocked { .. } => "task:retry:blocked",
         TaskEvent::DeadlockDetected { .. } => "deadlock:detected",
         TaskEvent::DependencyResolved { .. } => "deadlock:resolved",
@@ -329,10 +284,6 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::DelegationRequested { .. } => "delegation:requested",
         TaskEvent::DelegationRefused { .. } => "delegation:refused",
         TaskEvent::DelegationDrift { .. } => "delegation:drift",
-        TaskEvent::StageOpened { .. }
-        | TaskEvent::StageFailed { .. }
-        | TaskEvent::ApprovalUndecided { .. } => {
-            return None;
-        }
+        TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } => return None,
     })
 }

@@ -3,8 +3,8 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, AgentId, Answer, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
-    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
+    Addressed, AgentId, Answer, AskId, AttemptKind, BarrierId, Cause, CriterionGrade, Digest, DimensionScore,
+    Edge, FailureClass, FailureMode, Finding, GateId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
     Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
@@ -798,9 +798,9 @@ pub(super) fn task_samples() -> Vec<Event> {
                 reason: Some("all of its keys".to_owned()),
             },
         ),
-        Event::Task(
-            TASK,
-            TaskEvent::ApprovalRequested {
+        Event::Hold(
+            TASK.into(),
+            HoldEvent::Opened {
                 number: 1,
                 reason: WaitingReason::Refer,
                 cause: Some(Cause::NoReviewer),
@@ -817,16 +817,16 @@ pub(super) fn task_samples() -> Vec<Event> {
                 approver: 0,
             }),
         ),
-        Event::Task(
-            TASK,
-            TaskEvent::ApprovalUndecided {
+        Event::Hold(
+            TASK.into(),
+            HoldEvent::Undecided {
                 number: 1,
                 approver: 0,
                 message: "it exited 3".to_owned(),
                 again: Some(START),
             },
         ),
-        Event::Task(TASK, TaskEvent::ApprovalTimedOut { number: 1 }),
+        Event::Hold(TASK.into(), HoldEvent::TimedOut { number: 1 }),
         Event::Task(
             TASK,
             TaskEvent::RetryBlocked {
@@ -834,39 +834,63 @@ pub(super) fn task_samples() -> Vec<Event> {
             },
         ),
         Event::Hold(
-            HoldId(0),
-            HoldEvent::Reached {
+            BarrierId(0).into(),
+            HoldEvent::Opened {
                 number: 1,
-                until: None,
+                reason: WaitingReason::Checkpoint,
+                cause: None,
+                stage: None,
+                message: "look at the staging site".to_owned(),
+                gate: None,
+                expires: None,
             },
         ),
         Event::Hold(
-            HoldId(1),
-            HoldEvent::Reached {
+            BarrierId(1).into(),
+            HoldEvent::Opened {
                 number: 1,
-                until: Some(START),
+                reason: WaitingReason::Delay,
+                cause: None,
+                stage: None,
+                message: "look at the staging site".to_owned(),
+                gate: None,
+                expires: Some(START),
             },
         ),
         Event::Hold(
-            HoldId(0),
-            HoldEvent::Passed {
-                by: Some("ada".to_owned()),
-            },
-        ),
-        Event::Hold(HoldId(1), HoldEvent::Passed { by: None }),
-        Event::Hold(
-            HoldId(0),
-            HoldEvent::Rejected {
-                reason: "not this week".to_owned(),
-                by: "ada".to_owned(),
-            },
-        ),
-        Event::Task(
-            TASK,
-            TaskEvent::ApprovalResolved {
+            BarrierId(0).into(),
+            HoldEvent::Closed {
                 number: 1,
                 resolution: "approved".to_owned(),
                 by: "ada".to_owned(),
+                reason: None,
+            },
+        ),
+        Event::Hold(
+            BarrierId(1).into(),
+            HoldEvent::Closed {
+                number: 1,
+                resolution: "timeout".to_owned(),
+                by: "quorum".to_owned(),
+                reason: None,
+            },
+        ),
+        Event::Hold(
+            BarrierId(0).into(),
+            HoldEvent::Closed {
+                number: 1,
+                resolution: "rejected".to_owned(),
+                by: "ada".to_owned(),
+                reason: Some("not this week".to_owned()),
+            },
+        ),
+        Event::Hold(
+            TASK.into(),
+            HoldEvent::Closed {
+                number: 1,
+                resolution: "approved".to_owned(),
+                by: "ada".to_owned(),
+                reason: None,
             },
         ),
         Event::Task(TaskId(1), TaskEvent::DependencyFailed { dependency: TASK }),

@@ -1,8 +1,9 @@
 //! The tables of work: which event of the engine is about which work, and what it is in its life.
 
-use crate::domain::{AskId, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
+use crate::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    AskEvent, BudgetEvent, Event, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent,
+    WorkEvent,
 };
 use crate::mission::model::Check;
 use crate::report::events::expander::EventExpander;
@@ -50,7 +51,7 @@ impl EventExpander {
             Event::Work(task, WorkEvent::Requested(job) | WorkEvent::Ended { job, .. }) => {
                 Some(self.job_work(*task, *job))
             }
-            Event::Task(task, TaskEvent::ApprovalUndecided { number, approver, .. }) => {
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Undecided { number, approver, .. }) => {
                 let (number, approver) = (*number, *approver);
                 Some(self.job_work(*task, Job::Approver { number, approver }))
             }
@@ -125,7 +126,7 @@ impl EventExpander {
             Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
             Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
             // Its word does not count. Else its own end tells it.
-            Event::Task(_, TaskEvent::ApprovalUndecided { .. }) if is_open => Life::Ended("ok"),
+            Event::Hold(_, HoldEvent::Undecided { .. }) if is_open => Life::Ended("ok"),
             Event::Notice(event) => return of_notice(event),
             _ => return None,
         })
@@ -147,7 +148,7 @@ impl EventExpander {
                 let payload = self.end_details(*task, *job, end, failure(*task, rest).is_some());
                 payload.extend(self.why_in_vain(*task, rest))
             }
-            Event::Task(task, of @ TaskEvent::ApprovalUndecided { .. }) => self.waiting_payload(*task, of),
+            Event::Hold(of, event @ HoldEvent::Undecided { .. }) => self.hold_payload(*of, event),
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
             _ => self.audit_details(event),
         }
@@ -173,10 +174,10 @@ impl EventExpander {
             return Payload::default().with("error", message);
         }
         let undecided = rest.iter().find_map(|event| match event {
-            Event::Task(task, of @ TaskEvent::ApprovalUndecided { .. }) if *task == id => Some(of),
+            Event::Hold(of, event @ HoldEvent::Undecided { .. }) if of.task() == Some(id) => Some(event),
             _ => None,
         });
-        undecided.map_or_else(Payload::default, |of| self.waiting_payload(id, of))
+        undecided.map_or_else(Payload::default, |event| self.hold_payload(id.into(), event))
     }
 
     fn kind_of_check(&self, task: TaskId, check: u32) -> &'static str {

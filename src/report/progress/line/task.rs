@@ -27,9 +27,6 @@ impl Lines {
                     Line::new(Verb::Stage, Role::Warn, name, detail)
                 }
             },
-            TaskEvent::ApprovalUndecided { message, .. } => {
-                Line::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
-            }
             TaskEvent::Superseded { by } => {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 Line::new(Verb::Fixup, Role::Good, name, detail)
@@ -88,26 +85,6 @@ impl Lines {
             TaskEvent::Answered { answer, by, .. } => {
                 Line::new(Verb::Answer, Role::Active, name, format!("{by}: {answer}"))
             }
-            TaskEvent::ApprovalRequested {
-                number,
-                reason,
-                message,
-                ..
-            } => {
-                // The id first, because it is to be copied and must not be cut.
-                let id = self.approval_id(task, *number);
-                let detail = format!("{id}{}: {message}", reason.as_str());
-                Line::new(Verb::Wait, Role::Warn, name, detail)
-            }
-            TaskEvent::ApprovalResolved { resolution, by, .. } => {
-                Line::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}"))
-            }
-            TaskEvent::ApprovalTimedOut { .. } => Line::new(
-                Verb::Wait,
-                Role::Warn,
-                name,
-                "nobody approved it in time; it goes on waiting",
-            ),
             _ => return None,
         })
     }

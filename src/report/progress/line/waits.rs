@@ -1,8 +1,9 @@
 //! What waits: for its turn, for a person, for a time.
 
-use crate::domain::{HoldId, Millis, RunId, TaskId, Timestamp, TurnId};
+use crate::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
 use crate::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent};
-use crate::report::ids::{ApprovalId, CheckpointId};
+use crate::mission::BarrierKind;
+use crate::report::ids::ApprovalId;
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
 
@@ -78,37 +79,61 @@ impl Lines {
             .map_or_else(String::new, |run| format!("{}  ", id(run)))
     }
 
-    /// The id of an approval, and a gap.
-    pub(super) fn approval_id(&self, task: TaskId, number: u32) -> String {
-        self.id(|run| ApprovalId { run, task, number }.to_string())
+    /// The id of what waits for a person, and a gap.
+    pub(super) fn approval_id(&self, of: HoldOwner, number: u32) -> String {
+        self.id(|run| ApprovalId { run, of, number }.to_string())
     }
 
-    pub(super) fn of_hold(&self, state: &State, hold: HoldId, event: &HoldEvent) -> Line {
-        let name = &*state.plan.hold(hold).name;
+    /// What a task, a checkpoint or a delay waits with, and what is said to it.
+    pub(super) fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> Line {
+        let name = match of {
+            HoldOwner::Task(task) => title(state, task),
+            HoldOwner::Barrier(barrier) => &*state.plan.barrier(barrier).name,
+        };
         match event {
-            HoldEvent::Reached {
-                until: Some(until), ..
-            } => Line::new(
-                Verb::Wait,
-                Role::Active,
-                name,
-                format!("delay until {}", until.to_rfc3339()),
-            ),
-            HoldEvent::Reached { number, .. } => {
-                let number = *number;
-                let id = self.id(|run| CheckpointId { run, hold, number }.to_string());
-                let message = state.plan.hold(hold).message.as_deref().unwrap_or_default();
-                let detail = format!("{id}checkpoint: {message}");
+            HoldEvent::Opened {
+                reason: WaitingReason::Delay,
+                expires: Some(until),
+                ..
+            } => {
+                let detail = format!("delay until {}", until.to_rfc3339());
+                Line::new(Verb::Wait, Role::Active, name, detail)
+            }
+            HoldEvent::Opened {
+                number,
+                reason,
+                message,
+                ..
+            } => {
+                // The id first, because it is to be copied and must not be cut.
+                let id = self.approval_id(of, *number);
+                let detail = format!("{id}{}: {message}", reason.as_str());
                 Line::new(Verb::Wait, Role::Warn, name, detail.trim_end_matches(": "))
             }
-            HoldEvent::Passed { by: None } => Line::new(Verb::Wait, Role::Active, name, "the delay is over"),
-            HoldEvent::Passed { by: Some(by) } => {
-                Line::new(Verb::Answer, Role::Active, name, format!("approved by {by}"))
+            HoldEvent::Undecided { message, .. } => {
+                Line::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
             }
-            HoldEvent::Rejected { reason, by } => {
+            HoldEvent::TimedOut { .. } => Line::new(
+                Verb::Wait,
+                Role::Warn,
+                name,
+                "nobody approved it in time; it goes on waiting",
+            ),
+            HoldEvent::Closed {
+                reason: Some(reason),
+                by,
+                ..
+            } => {
                 let detail = format!("rejected by {by}: {reason}");
                 Line::new(Verb::Answer, Role::Bad, name, detail)
             }
+            HoldEvent::Closed { resolution, by, .. } => match of
+                .barrier()
+                .map(|id| state.plan.barrier(id).kind)
+            {
+                Some(BarrierKind::Delay(_)) => Line::new(Verb::Wait, Role::Active, name, "the delay is over"),
+                _ => Line::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}")),
+            },
         }
     }
 }
