@@ -77,6 +77,16 @@ impl HoldOwner {
     }
 }
 
+impl fmt::Display for HoldOwner {
+    /// `3`, or `c1`: as ids of what waits for a person name it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(task) => write!(f, "{}", task.0),
+            Self::Barrier(barrier) => write!(f, "c{}", barrier.0),
+        }
+    }
+}
+
 impl From<TaskId> for HoldOwner {
     fn from(task: TaskId) -> Self {
         Self::Task(task)

@@ -401,7 +401,8 @@ impl TaskPlan {
             Purpose::Score(place) => self.judge()?.seats().get(place.seat as usize).copied(),
             Purpose::Grade { .. } => self.verification()?.grader,
             Purpose::Decompose { .. } => self.verification()?.decomposer,
-            _ => self.step_agent(purpose.step()?),
+            Purpose::Stage { step, .. } => self.step_agent(step),
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
         }
     }
 

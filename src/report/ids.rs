@@ -22,11 +22,7 @@ pub struct ApprovalId<'a> {
 
 impl fmt::Display for ApprovalId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, of, number } = self;
-        match of {
-            HoldOwner::Task(task) => write!(f, "{run}.{}.{number}", task.0),
-            HoldOwner::Barrier(barrier) => write!(f, "{run}.c{}.{number}", barrier.0),
-        }
+        write!(f, "{}.{}.{}", self.run, self.of, self.number)
     }
 }
 

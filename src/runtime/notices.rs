@@ -19,7 +19,6 @@ use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::mission::Plan;
-use crate::report::ids::ApprovalId;
 use crate::store::{self, no_links};
 use crate::test_clock::scaled;
 
@@ -50,7 +49,7 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
         .map(HoldOwner::Task)
         .or(notice.barrier.map(HoldOwner::Barrier));
     let approval = held.zip(notice.approval);
-    let approval = approval.map(|(of, number)| ApprovalId { run, of, number }.to_string());
+    let approval = approval.map(|(of, number)| format!("{run}.{of}.{number}"));
     let hold = notice.barrier.map(|hold| &*plan.barrier(hold).name);
     json!({
         "schema": "quorum.notification/v1",

@@ -70,16 +70,8 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     let mut moved = false;
     // An answer that comes after its time is up comes too late, though no session was there to say so.
     let due = writer.state.timers.due(Timestamp::now());
-    let of_approvals = |(_, timer): &(Timestamp, Timer)| {
-        matches!(
-            timer,
-            Timer::Expiry {
-                of: HoldOwner::Task(_),
-                ..
-            }
-        )
-    };
-    let due: Vec<_> = due.filter(of_approvals).collect();
+    let of_holds = |(_, timer): &(Timestamp, Timer)| matches!(timer, Timer::Expiry { .. });
+    let due: Vec<_> = due.filter(of_holds).collect();
     for (at, timer) in due {
         moved |= writer.decide(Fact::TimerDue { at, timer })?;
     }
