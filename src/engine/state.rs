@@ -304,7 +304,7 @@ impl State {
     /// Whether a moment may be waited for by this session.
     pub(super) fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
         let within_session = self.session_ends.is_none_or(|end| deferral.until <= end);
-        let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.max_window_wait;
+        let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
         let mut deadlines = [Some(task), None]
             .into_iter()
             .filter_map(|of| self.deadlines.of(of));

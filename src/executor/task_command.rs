@@ -60,7 +60,7 @@ impl TaskCommands {
     pub fn outputs(&self) -> Outputs {
         Outputs {
             secrets: self.secrets.clone(),
-            limit: self.plan.rules.max_output,
+            limit: self.plan.rules.settings.max_output.get(),
             ..Outputs::default()
         }
     }

@@ -136,7 +136,7 @@ pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<S
 /// What the mission wants a reviewer of `task` not to share with its author.
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {
     let panel = plan.task(task).panel();
-    panel.map_or(plan.rules.independence, |panel| panel.independence)
+    panel.map_or(plan.rules.settings.independence, |panel| panel.independence)
 }
 
 /// What keeps an agent that the mission names from judging `task`, in words; `None` where nothing does.

@@ -21,7 +21,8 @@
 //!   shows for `[=`, because something else decides;
 //! * the other marks of a [`Key`](super::shape::Key): `required`, `filled`, `later`, `only`.
 //!
-//! `by level` is for settings, which several files may give: see [`levels`](super::levels).
+//! `by level` is for settings, which several files may give: see [`levels`](super::levels). `effective as Name` makes a struct
+//! of what those with a default come to, which the plan holds.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -85,6 +86,12 @@ impl<T: Value + Clone> Untold for Option<T> {
 
 /// Declares a kind of map with its keys.
 macro_rules! keys {
+    (
+        $(#[$attribute:meta])* $vis:vis struct $Name:ident: $about:literal, by level, effective as $Effective:ident { $($body:tt)+ }
+    ) => {
+        $crate::mission::keys::keys! { $(#[$attribute])* $vis struct $Name: $about, by level { $($body)+ } }
+        $crate::mission::keys::effective! { $Effective of $Name { $($body)+ } }
+    };
     ($(#[$attribute:meta])* $vis:vis struct $Name:ident: $about:literal, by level { $($body:tt)+ }) => {
         $crate::mission::keys::keys! { $(#[$attribute])* $vis struct $Name: $about { $($body)+ } }
         $crate::mission::levels::levels! { $Name { $($body)+ } }
@@ -169,6 +176,35 @@ macro_rules! keys {
     };
 }
 pub(super) use keys;
+
+/// Declares what settings come to: of each key with a default, what was said or that.
+macro_rules! effective {
+    ($Effective:ident of $Name:ident { $(
+        $(#[doc = $doc:expr])+
+        $key:literal $field:ident: $T:ty $(as $As:ty)? $(= $default:expr)?
+            $(, $mark:ident $(($($argument:expr),+))?)*;
+    )+ }) => {
+        #[doc = concat!("What [`", stringify!($Name), "`] come to: each with a default, as said or that.")]
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $Effective {
+            $($(
+                #[doc = concat!("`", $key, "`, by default `", stringify!($default), "`.")]
+                pub $field: <$T as $crate::mission::keys::Untold>::Told,
+            )?)+
+        }
+
+        impl $Name {
+            /// What they come to, with defaults.
+            #[must_use]
+            pub fn effective(&self) -> $Effective {
+                $Effective {
+                    $($($field: $crate::mission::keys::Untold::or_text(&self.$field, $default),)?)+
+                }
+            }
+        }
+    };
+}
+pub(super) use effective;
 
 /// Makes scalars readable as values.
 macro_rules! single {

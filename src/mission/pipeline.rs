@@ -433,7 +433,7 @@ impl Plan {
     /// Who has an opinion of the work of a task: nobody where reviews are switched off; `None` where checks alone decide.
     pub fn judge(&self, id: TaskId) -> Option<&Judge> {
         let judge = self.task(id).judge()?;
-        Some(if self.rules.evaluate {
+        Some(if self.rules.settings.evaluate {
             judge
         } else {
             &Judge::Nobody
@@ -449,7 +449,7 @@ impl Plan {
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
         match self.judge(id) {
             Some(Judge::Panel(panel)) => Some(panel.bar),
-            Some(Judge::Evaluation(_)) => Some(self.rules.eval_bar),
+            Some(Judge::Evaluation(_)) => Some(self.rules.settings.eval_threshold),
             Some(Judge::Nobody) | None => self.task(id).verification().map(|verification| verification.bar),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use crate::domain::{AgentId, Bar, BarrierId, GateId, Millis, Points, TaskId, Timestamp};
+use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::model;
@@ -470,62 +470,26 @@ pub enum BarrierKind {
 /// What holds for the whole run: settings of the file under the flags and environment of the command line.
 #[derive(Debug, Clone)]
 pub struct Rules {
+    /// Settings as they hold for this session: `--no-eval` and `--eval-threshold` are among them.
+    pub settings: model::EffectiveSettings,
     /// Tasks that may hold a slot at the same time.
     pub concurrency: u32,
     /// The agent that answers questions and decides about failed dependencies; `None`: persons do.
     pub orchestrator: Option<AgentId>,
-    /// Questions that an agent may ask about one task.
-    pub max_question_rounds: u32,
-    /// How often the orchestrator is asked about one task whose dependency failed.
-    pub max_resolution_attempts: u32,
-    /// What is tried when a dependency failed, where the task does not say.
-    pub on_dependency_failed: model::RemedyOrder,
-    /// Whether judges are called at all.
-    pub evaluate: bool,
     /// What makes judging less strict, and where it is said.
     pub loosened: Vec<Loosening>,
-    /// The bar of evaluations.
-    pub eval_bar: Bar,
-    /// Whether an unparsed evaluation passes, flagged `unreviewed`.
-    pub fail_open_on_unparsed_eval: bool,
-    /// How often a panel without any verdict is run again.
-    pub max_assessment_retries: u32,
-    /// What a reviewer must not share with the author, where the review does not say.
-    pub independence: model::Independence,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
-    /// Whether an approval that nobody gave in time counts as refused.
-    pub auto_reject_on_timeout: bool,
-    /// Whether tasks that much is built on get relief.
-    pub foundation: bool,
-    /// How deep work may be handed down.
-    pub max_delegation_depth: u32,
-    /// How many tasks one task may hand down.
-    pub max_delegations: u32,
     /// Mission-wide `onExhausted`.
     pub on_exhausted: Option<model::OnExhausted>,
-    /// Whether an evaluating reviewer must answer for every earlier finding.
-    pub verify_prior_feedback: bool,
-    /// Whether a worker is told what its work will be judged by.
-    pub tell_criteria: bool,
-    /// What is looked at again of work that was accepted.
-    pub final_checks: model::FinalChecks,
-    /// So many judged rejections in a row stop the judging of a model's work for its wave; 0 is never.
-    pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.
     pub protect: Vec<Box<str>>,
-    /// What may appear or change below protected folders while a check runs.
-    pub checks_may_write: Box<[Box<str>]>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.
     pub sla: SlaPlan,
-    /// How long a limit of a subscription may be waited for.
-    pub max_window_wait: Millis,
-    /// How many bytes one turn may print, to both outputs together.
-    pub max_output: u64,
     /// What the run may use.
     pub budget: model::Budget,
     /// What models cost.

@@ -6,44 +6,30 @@ use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
 use super::model::{
-    AgentChain, Autonomy, Budget, CoordinationChain, Independence, Review, Settings, Stakes, TaskType,
+    AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Review, Settings, Stakes, TaskType,
 };
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
-use crate::domain::{AgentId, Bar, Millis};
+use crate::domain::{AgentId, Millis};
 
 impl Rules {
     /// One task at a time, in `/`.
     pub(crate) fn plain() -> Self {
         Self {
+            settings: EffectiveSettings {
+                foundation: false,
+                on_dependency_failed: [].into_iter().collect(),
+                ..Settings::default().effective()
+            },
             deadline: None,
             sla: SlaPlan::default(),
-            max_window_wait: crate::domain::Millis::from_secs(6 * 60 * 60),
-            max_output: 256 << 20,
             budget: Budget::default(),
             prices: Vec::new(),
             orchestrator: None,
-            max_question_rounds: 2,
-            max_resolution_attempts: 2,
-            on_dependency_failed: [].into_iter().collect(),
-            final_checks: crate::mission::model::FinalChecks::Auto,
-            judge_breaker: 5,
             protect: Vec::new(),
-            checks_may_write: Box::default(),
             concurrency: 1,
-            evaluate: true,
             loosened: Vec::new(),
-            eval_bar: Bar::default_bar(),
-            fail_open_on_unparsed_eval: false,
-            max_assessment_retries: 1,
-            independence: Independence::Identity,
-            auto_reject_on_timeout: false,
             quality_threshold: None,
-            max_delegation_depth: 3,
-            foundation: false,
-            max_delegations: 20,
             on_exhausted: None,
-            verify_prior_feedback: true,
-            tell_criteria: true,
             workspace: "/".into(),
             default_channels: Box::default(),
             middleware: AgentChain::default(),

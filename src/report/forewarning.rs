@@ -26,7 +26,7 @@ impl GivenThreshold {
     /// The threshold that was given for this run, if one was.
     #[must_use]
     pub fn of(state: &State) -> Option<Self> {
-        let bar = state.plan.rules.eval_bar;
+        let bar = state.plan.rules.settings.eval_threshold;
         if !matches!(bar.origin, BarOrigin::Flag | BarOrigin::Environment) {
             return None;
         }
@@ -64,13 +64,13 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
     let task = state.plan.task(id);
     let of_review = match state.plan.judge(id) {
         Some(Judge::Panel(panel)) => Some(panel.bar),
-        Some(Judge::Evaluation(_)) => Some(state.plan.rules.eval_bar),
+        Some(Judge::Evaluation(_)) => Some(state.plan.rules.settings.eval_threshold),
         Some(Judge::Nobody) | None => None,
     };
     // Plain facts grade with reviews switched off too.
     let verification = task.verification();
-    let verification =
-        verification.filter(|verification| verification.rubric.is_none() || state.plan.rules.evaluate);
+    let verification = verification
+        .filter(|verification| verification.rubric.is_none() || state.plan.rules.settings.evaluate);
     of_review
         .into_iter()
         .chain(verification.map(|verification| verification.bar))
@@ -97,7 +97,7 @@ pub fn loosened(state: &State) -> Vec<String> {
 /// Gates that need a score where nobody gives any.
 fn shut_gates(state: &State) -> Vec<String> {
     let plan = &state.plan;
-    if plan.rules.evaluate {
+    if plan.rules.settings.evaluate {
         return Vec::new();
     }
     let gates = plan.gate_ids().map(|id| plan.gate(id));
@@ -115,7 +115,7 @@ fn shut_gates(state: &State) -> Vec<String> {
 #[must_use]
 pub fn unjudged(state: &State) -> Vec<String> {
     let plan = &state.plan;
-    if !plan.rules.evaluate {
+    if !plan.rules.settings.evaluate {
         return Vec::new();
     }
     let nobody =

@@ -52,7 +52,7 @@ pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
         }
     }
     let rules = &run.tasks.state.plan.rules;
-    if !rules.evaluate {
+    if !rules.settings.evaluate {
         tasks.add_property(("evaluate", "off"));
         for off in rules.loosened.iter().filter(|found| found.is_off) {
             tasks.add_property(("evaluateOffBy", clean(&off.place).as_str()));

@@ -617,7 +617,7 @@ mod tests {
     #[test]
     fn a_run_without_reviews_says_so_here_too() {
         let mut mission = Mission::new("m").task("a", &[]);
-        mission.plan.rules.evaluate = false;
+        mission.plan.rules.settings.evaluate = false;
         let mut scene = Scene::start(mission);
         scene.works(0);
         let text = status(&scene, RunState::Ended, &Screen::default());

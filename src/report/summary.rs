@@ -21,7 +21,7 @@ const ROWS: usize = 10;
 /// The banner of a run without reviews: by what they are switched off, and what that means.
 pub(super) fn not_reviewed(state: &State) -> Option<String> {
     let rules = &state.plan.rules;
-    if rules.evaluate {
+    if rules.settings.evaluate {
         return None;
     }
     let off = rules.loosened.iter().find(|found| found.is_off);

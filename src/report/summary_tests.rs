@@ -50,7 +50,7 @@ fn a_clean_run_says_what_is_not_the_case_too() {
 #[test]
 fn without_reviews_a_banner_says_so() {
     let mut mission = Mission::new("m").task("a", &[]);
-    mission.plan.rules.evaluate = false;
+    mission.plan.rules.settings.evaluate = false;
     let mut scene = Scene::start(mission);
     scene.works(0);
     insta::assert_snapshot!(plain(&scene), @r"

@@ -82,12 +82,12 @@ impl Mission {
             agent("critic", Adapter::Openai),
             agent("lead", Adapter::Anthropic),
         ];
-        let rules = Rules {
-            judge_breaker: 0,
+        let mut rules = Rules {
             concurrency: 4,
             workspace: "/site".into(),
             ..Rules::plain()
         };
+        rules.settings.judge_breaker = 0;
         let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
         Self {
             plan,

@@ -187,7 +187,7 @@ impl RunView {
             self.outcome = None;
         }
         if matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }))
-            && plan.rules.final_checks == FinalChecks::Never
+            && plan.rules.settings.final_checks == FinalChecks::Never
             // One that a file of settings says is told with its place.
             && !self.warnings.iter().any(|known| known.contains(NO_FINAL_CHECKS))
             && !plan.rules.loosened.iter().any(|found| found.is_beneath && found.what == NO_FINAL_CHECKS)

@@ -168,7 +168,7 @@ async fn run(plan: &Plan, commands: &Commands, rerun: Rerun) -> Vec<(TaskId, u32
 /// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever
 /// goes on with the run has not brought them along.
 pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
-    if state.plan.rules.final_checks == crate::mission::model::FinalChecks::Never {
+    if state.plan.rules.settings.final_checks == crate::mission::model::FinalChecks::Never {
         return Vec::new();
     }
     let mut missing = Vec::new();

@@ -108,7 +108,7 @@ impl Question<'_> {
                 stderr: Some(file("err")),
                 result: None,
                 secrets: Arc::new(agent.1.secrets().clone()),
-                limit: self.rules.max_output,
+                limit: self.rules.settings.max_output.get(),
             },
             timeout: review_timeout(self.agent),
             ..CommandJob::asking(

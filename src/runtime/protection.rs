@@ -349,7 +349,7 @@ impl Protection {
 
     fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
         let own = plan.task(task).checks_may_write.as_deref();
-        let globs: &[Box<str>] = own.map_or(&plan.rules.checks_may_write, |own| own);
+        let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);
         let scope = |root: PathBuf| Scope {
             root,
             patterns: globs.iter().map(ToString::to_string).collect(),

@@ -87,7 +87,7 @@ impl Executor {
             stderr: file(SpoolName::Err(turn)),
             result: file(SpoolName::Result(turn)),
             secrets: self.programs.secrets(),
-            limit: plan.rules.max_output,
+            limit: plan.rules.settings.max_output.get(),
         }
     }
 
@@ -251,7 +251,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     let left = files.outputs.end(Ok(exit));
     let exit = &left.exit;
     if exit.output_cut {
-        let most = files.plan.rules.max_output;
+        let most = files.plan.rules.settings.max_output;
         let title = &files.plan.task(turn.task).title;
         inputs.push(Fact::Warn(format!(
             "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"

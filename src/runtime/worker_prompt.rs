@@ -107,7 +107,7 @@ fn of_task(state: &State, task: TaskId) -> String {
 /// know, such as the examples of a rubric.
 fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     let task = plan.task(id);
-    if !plan.rules.tell_criteria {
+    if !plan.rules.settings.tell_criteria {
         return;
     }
     let mut told = String::new();

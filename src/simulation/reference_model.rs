@@ -537,7 +537,7 @@ impl ReferenceModel {
                 // A judge is asked once more for a reply that fits, or for answers about earlier points.
                 let verification = state.plan.task(*task).verification();
                 let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
-                let of_facts = state.plan.rules.max_assessment_retries + 1;
+                let of_facts = state.plan.rules.settings.max_assessment_retries + 1;
                 let most = if by_judge { 2 } else { of_facts };
                 let seen = &mut self.tasks[task.index()];
                 seen.asked_last = Asked::Grader;
@@ -836,7 +836,7 @@ impl ReferenceModel {
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.questions += u32::from(call.is_none());
                 assert!(
-                    seen.questions <= state.plan.rules.max_question_rounds,
+                    seen.questions <= state.plan.rules.settings.max_question_rounds,
                     "{event:?}"
                 );
                 seen.question_open = true;
@@ -960,7 +960,7 @@ impl ReferenceModel {
     fn is_open(&self, state: &State, task: TaskId) -> bool {
         let plan = state.plan.task(task);
         let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
-        let limit = state.plan.rules.judge_breaker;
+        let limit = state.plan.rules.settings.judge_breaker;
         let is_theirs = self.tasks[task.index()].sent_back;
         !is_theirs && limit > 0 && self.rejections.get(&key).is_some_and(|count| *count >= limit)
     }

@@ -117,7 +117,7 @@ fn family(agent: &AgentPlan) -> String {
 
 fn judges(plan: &Plan) -> Check {
     let check = |verdict, message: String| Check::new("reviewers", verdict, message);
-    if !plan.rules.evaluate {
+    if !plan.rules.settings.evaluate {
         let message = "evaluation is off: no judge is called".to_owned();
         return check(Verdict::Warn, message);
     }

@@ -382,7 +382,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     )
     .map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
-    let bar = state.plan.rules.eval_bar.points.value();
+    let bar = state.plan.rules.settings.eval_threshold.points.value();
     let workspace = plan.workspace.as_deref().map_or_else(
         || state.plan.rules.workspace.clone(),
         |own| state.plan.rules.workspace.join(own),

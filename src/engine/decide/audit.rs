@@ -67,7 +67,8 @@ pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFac
 /// At the start of a session that goes on with a run, before any work. Where turns outlived the session before, work goes
 /// on already: then the end of the run has its audit.
 pub(super) fn at_the_start(state: &State) -> Vec<Event> {
-    let wanted = state.plan.rules.final_checks != FinalChecks::Never && state.accepted().next().is_some();
+    let wanted =
+        state.plan.rules.settings.final_checks != FinalChecks::Never && state.accepted().next().is_some();
     if !wanted || state.audit.out || state.sums.turns_running > 0 || state.phase != RunPhase::Running {
         return Vec::new();
     }

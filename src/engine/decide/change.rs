@@ -108,7 +108,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         (&plan.rules.workspace, needs),
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
-        (&plan.rules.checks_may_write, &task.checks_may_write),
+        (&plan.rules.settings.checks_may_write, &task.checks_may_write),
         (task.agent, as_asked(plan, task.agent)),
         // What it is told beside that, and whether it is heard when it says that something does not hold.
         [
@@ -124,8 +124,8 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
     let judge = plan.judge(id);
     let evaluated = judge.is_some_and(Judge::is_evaluation).then_some((
-        plan.rules.fail_open_on_unparsed_eval,
-        plan.rules.verify_prior_feedback,
+        plan.rules.settings.fail_open_on_unparsed_eval,
+        plan.rules.settings.verify_prior_feedback,
     ));
     let further = task.steps().filter_map(|step| task.step_agent(step));
     let verification = task.verification();
@@ -163,12 +163,12 @@ fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
         task.limits,
         task.turn_timeout,
         task.on_exhausted.or(plan.rules.on_exhausted),
-        (plan.rules.max_assessment_retries, task.foundation),
+        (plan.rules.settings.max_assessment_retries, task.foundation),
         plan.route(id).map(|route| route.max_visits),
         (
             task.on_dependency_failed
-                .unwrap_or(plan.rules.on_dependency_failed),
-            plan.rules.max_resolution_attempts,
+                .unwrap_or(plan.rules.settings.on_dependency_failed),
+            plan.rules.settings.max_resolution_attempts,
             plan.rules.orchestrator,
         ),
     )
@@ -194,7 +194,7 @@ fn question(plan: &Plan, id: GateId) -> impl PartialEq + use<> {
     let gate = plan.gate(id);
     let after: BTreeSet<TaskId> = gate.after.iter().copied().collect();
     // No score reaches anything where reviews are switched off.
-    let score = gate.min_score.map(|least| (least, plan.rules.evaluate));
+    let score = gate.min_score.map(|least| (least, plan.rules.settings.evaluate));
     (
         (gate.part, after, score),
         (gate.require_all_passed, gate.accept_below_threshold),

@@ -45,7 +45,7 @@ pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     let full = match (report.stage, work.panel()) {
         (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
         (_, Some(panel)) => Some(panel.bar),
-        (_, None) => Some(draft.plan().rules.eval_bar),
+        (_, None) => Some(draft.plan().rules.settings.eval_threshold),
     };
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
     if verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses) {

@@ -27,10 +27,10 @@ pub(super) fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
             "the task ended {}, and only clean work may delegate more",
             flag.as_str()
         ))
-    } else if depth > plan.rules.max_delegation_depth {
+    } else if depth > plan.rules.settings.max_delegation_depth {
         Some(format!(
             "work may be delegated {} levels deep (maxDelegationDepth); this would be level {depth}",
-            plan.rules.max_delegation_depth
+            plan.rules.settings.max_delegation_depth
         ))
     } else {
         None
@@ -83,7 +83,7 @@ fn take<'a>(
     ids: &mut Ids<'a>,
 ) -> Result<(&'a SubTask, AgentId), String> {
     let plan = draft.plan();
-    let most = plan.rules.max_delegations as usize;
+    let most = plan.rules.settings.max_delegations as usize;
     if before >= most {
         return Err(format!("a task may delegate {most} tasks (maxDelegations)"));
     }

@@ -31,7 +31,7 @@ pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Eve
 fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     let rules = &draft.plan().rules;
     let own = draft.task_plan().on_dependency_failed;
-    let order = own.unwrap_or(rules.on_dependency_failed);
+    let order = own.unwrap_or(rules.settings.on_dependency_failed);
     if draft.plan().route(dependency).is_some() {
         // Nothing stands in for a verdict.
         return skip(draft, dependency);
@@ -54,7 +54,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
             },
             // Nothing more is to be started: neither the task nor what it needs.
             Remedy::Resolve if draft.state.failed_fast => {}
-            Remedy::Resolve if !asked && resolutions < rules.max_resolution_attempts => {
+            Remedy::Resolve if !asked && resolutions < rules.settings.max_resolution_attempts => {
                 if let Some(orchestrator) = rules.orchestrator {
                     nowhere = gets_nowhere(draft);
                     if nowhere.is_none() {

@@ -53,7 +53,7 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     }
     if let Some(min) = gate.min_score {
         match avg {
-            _ if !state.plan.rules.evaluate => {
+            _ if !state.plan.rules.settings.evaluate => {
                 reasons.push("minScore cannot be met: reviews are switched off".to_owned())
             }
             None => reasons.push(format!(

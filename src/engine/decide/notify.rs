@@ -169,7 +169,7 @@ impl<'s> FollowUp<'s> {
         (class, error): (FailureClass, &str),
     ) {
         let is_filed = policy(WorkKind::Ask(purpose)).letter == Some(Letter::Judge);
-        if is_filed && self.state.plan.rules.evaluate {
+        if is_filed && self.state.plan.rules.settings.evaluate {
             let attempt = self.state.task(task).attempt.number;
             self.emit(NoticeEvent::Died(Box::new(FailedOperation {
                 id: format!("j{}.{attempt}.{}", task.0, agent.0),

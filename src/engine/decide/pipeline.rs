@@ -324,7 +324,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
         JobEnd::Seen { .. } | JobEnd::Checked(_) => concluded(draft, stage, Word::Known, nobody),
         JobEnd::Graded(Ok(grades)) => concluded(draft, stage, Word::Graded(grades), nobody),
         JobEnd::Graded(Err(why)) => {
-            let more = draft.plan().rules.max_assessment_retries;
+            let more = draft.plan().rules.settings.max_assessment_retries;
             on_no_reply(draft, stage, (round, more), why.clone(), [None; 2], nobody);
         }
         JobEnd::Judged(said) => {
@@ -535,7 +535,10 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.
 fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
-    let judging = state.task(id).judging().filter(|_| !state.plan.rules.evaluate)?;
+    let judging = state
+        .task(id)
+        .judging()
+        .filter(|_| !state.plan.rules.settings.evaluate)?;
     match judging.stage {
         Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
         None => (!judging.seats.is_empty()).then_some(JUDGE),

@@ -23,7 +23,7 @@ pub(super) fn or_go_on(
     broken: Option<&BrokenAssumption>,
     now: Timestamp,
 ) {
-    let most = draft.plan().rules.max_question_rounds;
+    let most = draft.plan().rules.settings.max_question_rounds;
     let dialog = draft.task.dialog.as_deref();
     let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
     // Whoever is asked hears what is wrong from the question itself.

@@ -20,7 +20,9 @@ pub(super) fn conclude(view: View<'_>) -> Next {
             findings,
             prior,
         }) => {
-            let bar = view.plan().relieved(view.id, view.plan().rules.eval_bar);
+            let bar = view
+                .plan()
+                .relieved(view.id, view.plan().rules.settings.eval_threshold);
             let passed = bar.is_reached_by(*points);
             let mut report = match passed {
                 true => view.report(KEY, Verdict::Pass, None),
@@ -47,7 +49,7 @@ pub(super) fn conclude(view: View<'_>) -> Next {
 
 /// Twice no score could be read: the work goes back, it is never waved through unless the mission says so.
 fn unparsed(view: View<'_>, excerpt: &str) -> Next {
-    if view.plan().rules.fail_open_on_unparsed_eval {
+    if view.plan().rules.settings.fail_open_on_unparsed_eval {
         return Next::Unread(None);
     }
     let mut report = view.report(KEY, Verdict::Fail, Some(Cause::Unparsed));

@@ -23,7 +23,7 @@ pub(super) const KEY: StageKey = StageKey::Of(Stage::Judge);
 
 /// Rounds that a panel without any verdict is given.
 pub fn panel_rounds(plan: &Plan) -> u64 {
-    u64::from(plan.rules.max_assessment_retries) + 1
+    u64::from(plan.rules.settings.max_assessment_retries) + 1
 }
 
 /// Seats of an adaptive panel that are always asked.
@@ -52,7 +52,7 @@ fn rejections(state: &State, id: TaskId) -> Option<u32> {
         Judge::Panel(panel) => panel.judge_breaker,
         Judge::Evaluation(_) | Judge::Nobody => None,
     };
-    let limit = own.unwrap_or(state.plan.rules.judge_breaker);
+    let limit = own.unwrap_or(state.plan.rules.settings.judge_breaker);
     let rejections = state.rejections(id);
     (limit > 0 && rejections >= limit).then_some(rejections)
 }

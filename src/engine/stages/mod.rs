@@ -164,7 +164,7 @@ pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
     let behind = behind.filter(may);
     let behind = behind.map(|(step, agent)| (Purpose::Stage { step, round }, agent));
     let all = seats.chain(cuts).chain(grades).chain(behind);
-    all.filter(|_| plan.rules.evaluate).collect()
+    all.filter(|_| plan.rules.settings.evaluate).collect()
 }
 
 /// Why a further stage will not be asked about a task, where the plan alone says so.

@@ -14,7 +14,7 @@ pub(super) fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
         return Opening::Starts;
     };
     let who = &plan.agent(agent).name;
-    if !plan.rules.evaluate {
+    if !plan.rules.settings.evaluate {
         return Opening::Withdrawn;
     }
     if plan.agent(agent).spec.adapter == Adapter::Human {

@@ -16,7 +16,7 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let verify = plan
         .task(id)
         .panel()
-        .map_or(plan.rules.verify_prior_feedback, |panel| {
+        .map_or(plan.rules.settings.verify_prior_feedback, |panel| {
             panel.verify_prior_feedback
         });
     let last = task.feedback.last().filter(|_| verify);

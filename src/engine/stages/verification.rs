@@ -21,7 +21,7 @@ pub(super) fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
     if by.rubric.is_none() {
         return Next::Open(vec![Request::Run(Job::Grade(round))]);
     }
-    if !view.plan().rules.evaluate {
+    if !view.plan().rules.settings.evaluate {
         // No judge of any kind is called, and nobody else grades by a rubric.
         return Next::Pass(None);
     }

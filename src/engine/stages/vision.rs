@@ -20,7 +20,7 @@ pub(super) fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
         _ if vision.screenshots.is_empty() => {
             Opening::Skips("not asked: the mission names no screenshots".to_owned())
         }
-        (VisionKind::LlmVision, Some(_), _) if !plan.rules.evaluate => Opening::Withdrawn,
+        (VisionKind::LlmVision, Some(_), _) if !plan.rules.settings.evaluate => Opening::Withdrawn,
         (VisionKind::LlmVision, Some(agent), Some(why)) => without(&plan.agent(agent).name, why),
         (VisionKind::Heuristic, ..) | (VisionKind::LlmVision, ..) => Opening::Starts,
     }

@@ -37,13 +37,13 @@ impl State {
     /// Whether accepted work is still to be looked at.
     pub(crate) fn audit_is_open(&self) -> bool {
         (self.audit.due || self.audit.out)
-            && self.plan.rules.final_checks != FinalChecks::Never
+            && self.plan.rules.settings.final_checks != FinalChecks::Never
             && self.accepted().next().is_some()
     }
 
     /// Where the audit of the run stands.
     pub(crate) fn audit_standing(&self) -> AuditStanding {
-        if self.plan.rules.final_checks == FinalChecks::Never || self.accepted().next().is_none() {
+        if self.plan.rules.settings.final_checks == FinalChecks::Never || self.accepted().next().is_none() {
             AuditStanding::None
         } else if self.audit.due || self.audit.out || self.audit.number == 0 {
             AuditStanding::Open
@@ -97,7 +97,7 @@ impl State {
     /// The checks that an audit runs again, given what it saw of the files.
     pub(crate) fn checks_due(&self, looks: &Looks) -> Vec<(TaskId, u32)> {
         let latest = self.latest_records();
-        let always = self.plan.rules.final_checks == FinalChecks::Always;
+        let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
         let mut due = Vec::new();
         for (id, seen) in looks {
             let Some(acceptance) = self.task(*id).acceptance() else {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::domain::{AgentId, Bar};
+use crate::domain::AgentId;
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
@@ -13,39 +13,21 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;
     let concurrency = options.jobs.and_then(NonZeroU32::new).or(settings.concurrency);
     let workspace = mission.workspace();
+    let mut effective = settings.effective();
+    effective.evaluate &= !options.no_eval;
+    effective.eval_threshold = options.eval_threshold.unwrap_or(effective.eval_threshold);
     Rules {
+        settings: effective,
         concurrency: concurrency.map_or_else(defaults::processors, NonZeroU32::get),
         orchestrator: orchestrator(mission),
-        max_question_rounds: settings.max_question_rounds(),
-        max_resolution_attempts: settings.max_resolution_attempts(),
-        on_dependency_failed: settings.on_dependency_failed(),
-        evaluate: !options.no_eval && settings.evaluate(),
         loosened: loosened(mission, options),
-        eval_bar: options
-            .eval_threshold
-            .or(settings.eval_threshold)
-            .unwrap_or_else(Bar::default_bar),
-        fail_open_on_unparsed_eval: settings.fail_open_on_unparsed_eval(),
-        independence: settings.independence(),
-        max_assessment_retries: settings.max_assessment_retries(),
-        auto_reject_on_timeout: settings.auto_reject_on_timeout(),
         quality_threshold: mission.quality_threshold,
-        foundation: settings.foundation(),
-        max_delegation_depth: settings.max_delegation_depth(),
-        max_delegations: settings.max_delegations(),
         on_exhausted: mission.on_exhausted,
-        verify_prior_feedback: settings.verify_prior_feedback(),
-        tell_criteria: settings.tell_criteria(),
-        final_checks: settings.final_checks(),
-        judge_breaker: settings.judge_breaker(),
         protect: settings.protect.to_vec(),
-        checks_may_write: settings.checks_may_write(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(&*workspace).components().collect(),
         deadline: mission.deadline,
         sla: sla(&settings.sla),
-        max_window_wait: settings.max_window_wait(),
-        max_output: settings.max_output().get(),
         budget: model::Budget {
             max_cost: options.max_cost,
             max_tokens: options.max_tokens,

@@ -200,7 +200,7 @@ fn who_shares_the_authors_family_does_not_judge_and_is_told_why() {
         ("script", Adapter::Command, Some("qa"), None),
     ];
     let mut plan = plan(team, 0, None);
-    plan.rules.independence = Independence::Family;
+    plan.rules.settings.independence = Independence::Family;
     assert_eq!(asked(&plan, Some(&[1])), [("gemini", Why::Able)]);
     let excluded = excluded(&plan, TaskId(0), None);
     let excluded: Vec<_> = excluded
@@ -332,7 +332,7 @@ fn what_keeps_a_named_agent_from_judging_is_said() {
     assert_eq!(both(&plan, 0), (itself.clone(), itself.clone()));
     assert_eq!(both(&plan, 1), (None, None));
     assert_eq!(both(&plan, 3).0, gone);
-    plan.rules.independence = Independence::Family;
+    plan.rules.settings.independence = Independence::Family;
     assert_eq!(both(&plan, 0), (itself.clone(), itself));
     assert_eq!(both(&plan, 1), (family.clone(), family));
     assert_eq!(both(&plan, 2), (None, None));

@@ -110,7 +110,7 @@ keys! {
 keys! {
     /// `settings`: how a mission is run. `None` leaves a value to the next level and at last to the default.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    pub struct Settings: "settings", by level {
+    pub struct Settings: "settings", by level, effective as EffectiveSettings {
         /// Tasks that may run at the same time [the number of CPUs].
         "concurrency" concurrency: Option<NonZeroU32>;
         /// The agent that answers questions of the others and decides what becomes of tasks whose dependency failed.

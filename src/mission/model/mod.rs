@@ -108,7 +108,7 @@ pub use middleware::{
     AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
     CoordinationMiddleware,
 };
-pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
+pub use mission::{Config, EffectiveSettings, Gate, GateFailure, Hold, Mission, Settings};
 pub use permissions::Permissions;
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
 pub use sla::{Sla, ViolationAction};

@@ -73,9 +73,16 @@ fn defaults_hold_where_nothing_is_said() {
             .iter()
             .all(|dimension| dimension.rubric.len() == 5)
     );
-    assert!(plan.rules.evaluate && plan.rules.verify_prior_feedback && plan.rules.concurrency >= 1);
+    assert!(
+        plan.rules.settings.evaluate
+            && plan.rules.settings.verify_prior_feedback
+            && plan.rules.concurrency >= 1
+    );
     assert_eq!(
-        (plan.rules.eval_bar, plan.rules.max_assessment_retries),
+        (
+            plan.rules.settings.eval_threshold,
+            plan.rules.settings.max_assessment_retries
+        ),
         (Bar::default_bar(), 1)
     );
     assert_eq!(plan.rules.workspace, Path::new("/m/."));
@@ -87,7 +94,7 @@ fn flags_win_over_the_file() {
         + "settings: {concurrency: 7, evalThreshold: 70, maxAttempts: 4, taskTimeout: 1m, maxRetries: 0}\nworkspace: w\n";
     let from_file = plan(&text, &RunOptions::default());
     assert_eq!(from_file.rules.concurrency, 7);
-    assert_eq!(from_file.rules.eval_bar.origin, BarOrigin::Mission);
+    assert_eq!(from_file.rules.settings.eval_threshold.origin, BarOrigin::Mission);
     let limits = from_file.tasks[0].limits;
     assert_eq!(
         (
@@ -115,8 +122,8 @@ fn flags_win_over_the_file() {
     assert_eq!(
         (
             flagged.rules.concurrency,
-            flagged.rules.eval_bar,
-            flagged.rules.evaluate
+            flagged.rules.settings.eval_threshold,
+            flagged.rules.settings.evaluate
         ),
         (2, flag, false)
     );

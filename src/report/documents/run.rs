@@ -146,7 +146,7 @@ impl<'a> RunDocument<'a> {
             cancelled: is_cancelled(state),
             unconfined: None,
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
-            final_checks: state.plan.rules.final_checks.as_str(),
+            final_checks: state.plan.rules.settings.final_checks.as_str(),
             audit: state.audit_standing(),
             resumable_at: state.resumable_at(),
             started_at: view.started_at,

@@ -148,11 +148,11 @@ fn a_bar_is_shown_only_where_a_score_decides() {
     };
     let off = {
         let mut mission = Mission::new("m").task("evaluated", &[]);
-        mission.plan.rules.evaluate = false;
+        mission.plan.rules.settings.evaluate = false;
         bars(document(&Scene::start(mission), true))
     };
     assert_eq!(off, [(Value::Null, Value::Null)]);
-    mission.plan.rules.eval_bar.origin = BarOrigin::Flag;
+    mission.plan.rules.settings.eval_threshold.origin = BarOrigin::Flag;
     assert_eq!(
         bars(document(&Scene::start(mission), true)),
         [

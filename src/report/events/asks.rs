@@ -19,7 +19,7 @@ impl EventExpander {
     pub(super) fn is_resolvable(&self, task: TaskId) -> bool {
         let rules = &self.plan().rules;
         let own = self.plan().task(task).on_dependency_failed;
-        let order = own.unwrap_or(rules.on_dependency_failed);
+        let order = own.unwrap_or(rules.settings.on_dependency_failed);
         order.iter().any(|remedy| match remedy {
             Remedy::Skip => false,
             Remedy::Resolve => rules.orchestrator.is_some(),

@@ -93,7 +93,7 @@ impl ReferenceModel {
         let graded = matches!(seen.verification, Some((Verdict::Pass, _)));
         // Where no judge is called, nobody grades by a rubric. Facts still hold.
         let by_judge = plan.verification().is_some_and(|own| own.rubric.is_some());
-        let ungraded = by_judge && !graded && !state.plan.rules.evaluate;
+        let ungraded = by_judge && !graded && !state.plan.rules.settings.evaluate;
         if plan.verification().is_some() {
             assert!(graded || ungraded, "done without its criteria: {task:?} {seen:?}");
         }
@@ -145,7 +145,7 @@ impl ReferenceModel {
             assert_eq!(flag, Some(QualityFlag::Unreviewed), "{task:?} {seen:?}");
             return;
         }
-        let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
+        let fail_open = state.plan.rules.settings.fail_open_on_unparsed_eval && seen.unparsed;
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match expected(state, task) {
             Expected::Panel { people } => {

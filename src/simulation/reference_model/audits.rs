@@ -76,7 +76,7 @@ impl ReferenceModel {
     }
 
     fn never(state: &State) -> bool {
-        state.plan.rules.final_checks == FinalChecks::Never
+        state.plan.rules.settings.final_checks == FinalChecks::Never
     }
 
     pub(super) fn a_turn_ended(&mut self, state: &State, task: TaskId) {
@@ -178,7 +178,7 @@ impl ReferenceModel {
 
     /// What an audit that saw this must come to.
     pub fn expect_audit(&mut self, state: &State, report: &AuditReport) {
-        let always = state.plan.rules.final_checks == FinalChecks::Always;
+        let always = state.plan.rules.settings.final_checks == FinalChecks::Always;
         let of = |looks: &Looks, id: TaskId| -> BTreeMap<String, FileFact> {
             let looks = looks.iter().filter(|(of, _)| *of == id);
             let files = looks.flat_map(|(_, files)| files);

@@ -141,7 +141,7 @@ impl ReferenceModel {
     /// A task is about to be done and hands work down: what it asked for, once, and only if it is done clean.
     pub(super) fn delegated(&mut self, state: &State, addition: &Addition) {
         let source = addition.source.expect("somebody hands it down");
-        let most = state.plan.rules.max_delegations as usize;
+        let most = state.plan.rules.settings.max_delegations as usize;
         assert!(addition.tasks.len() <= most, "{addition:?}");
         assert!(
             addition.tasks.iter().all(|added| added.needs.contains(&source)),

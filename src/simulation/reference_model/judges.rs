@@ -35,7 +35,7 @@ pub(super) fn expected(state: &State, id: TaskId) -> Expected {
         Review::Required => true,
         Review::Auto => !has_expectations && !able.is_empty(),
     };
-    if !plan.rules.evaluate && (task.panel().is_some() || is_wanted) {
+    if !plan.rules.settings.evaluate && (task.panel().is_some() || is_wanted) {
         return Expected::Nobody;
     }
     match task.panel() {

@@ -11,7 +11,7 @@ impl ReferenceModel {
         let task = id.task;
         let is_panel = matches!(expected(state, task), Expected::Panel { .. });
         let most = if is_panel {
-            state.plan.rules.max_assessment_retries + 1
+            state.plan.rules.settings.max_assessment_retries + 1
         } else {
             1
         };

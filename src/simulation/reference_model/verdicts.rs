@@ -141,8 +141,9 @@ impl ReferenceModel {
             .filter_map(|seen| Some(seen.points?.to_f64()))
             .collect();
         let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let reached =
-            |min: Points| !scores.is_empty() && state.plan.rules.evaluate && mean >= min.to_f64() - 1e-9;
+        let reached = |min: Points| {
+            !scores.is_empty() && state.plan.rules.settings.evaluate && mean >= min.to_f64() - 1e-9
+        };
         let passed = !(gate.require_all_passed && failed)
             && (gate.accept_below_threshold || !below)
             && gate.min_score.is_none_or(reached);
@@ -250,7 +251,7 @@ impl Seen {
         let panel = plan.panel();
         let full = match report.stage {
             Stage::Verification => plan.verification().expect("it is graded").bar,
-            _ => panel.map_or(rules.eval_bar, |panel| panel.bar),
+            _ => panel.map_or(rules.settings.eval_threshold, |panel| panel.bar),
         };
         let full = full.points.to_f64();
         if report.verdict != Verdict::Pass || report.by.is_some() {

@@ -267,6 +267,8 @@ impl<'p> Recount<'p> {
             seen.begin(1, "execute");
         }
         if to != "awaiting_approval" {
+            // Judges that were missing are asked again: what comes of it is said anew.
+            seen.indeterminate &= !(to == "review" && seen.is_for_judges());
             seen.waiting = None;
         }
         (seen.status, seen.flag, seen.mode) =
@@ -403,6 +405,7 @@ impl<'p> Recount<'p> {
 
     fn answered(&mut self, body: &Value) {
         let seen = &mut self.tasks[index(&body["id"]["task"])];
+        seen.indeterminate &= !seen.is_for_judges();
         let (asked, reason, _) = seen.waiting.take().expect("it was asked");
         assert_eq!(asked, number(&body["number"]), "{body}");
         let how = text(&body["resolution"]).to_owned();

@@ -275,7 +275,7 @@ impl<'a> PlanDocument<'a> {
             schema: "quorum.plan/v1",
             mission: &plan.name,
             concurrency: plan.rules.concurrency,
-            evaluate: plan.rules.evaluate,
+            evaluate: plan.rules.settings.evaluate,
             eval_threshold: GivenThreshold::of(state).map(ThresholdRow::of),
             warnings: loosened(state)
                 .into_iter()
@@ -429,7 +429,7 @@ impl<'a> TaskRow<'a> {
         let seats = judge.map_or(&[][..], Judge::seats);
         let people = judge.map_or(&[][..], Judge::people);
         let grader = verification.and_then(|verification| verification.grader);
-        let lacks_grader = plan.rules.evaluate
+        let lacks_grader = plan.rules.settings.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
             && grader.is_none();
         let note = match lacks_grader {
@@ -510,7 +510,7 @@ fn note(state: &State, id: TaskId, (eligible, excluded): (usize, usize)) -> Opti
             Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
         }
         Judge::Panel(_) | Judge::Evaluation(_) => None,
-        Judge::Nobody if !state.plan.rules.evaluate => Some("reviews are switched off"),
+        Judge::Nobody if !state.plan.rules.settings.evaluate => Some("reviews are switched off"),
         Judge::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
             Some("review: none")
         }

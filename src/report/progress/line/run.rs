@@ -83,7 +83,7 @@ impl Lines {
 /// What a run begins with.
 fn started(state: &State) -> String {
     let tasks = count(state.sums.counts.selected as usize, "task");
-    let review = if state.plan.rules.evaluate {
+    let review = if state.plan.rules.settings.evaluate {
         ""
     } else {
         ", nothing is reviewed"
