@@ -9,13 +9,14 @@ use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Review, Settings, Stakes, TaskType,
 };
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
-use crate::domain::{AgentId, Millis};
+use crate::domain::{AgentId, Bar, Millis};
 
 impl Rules {
     /// One task at a time, in `/`.
     pub(crate) fn plain() -> Self {
         Self {
             settings: EffectiveSettings {
+                eval_threshold: Bar::default_bar(),
                 foundation: false,
                 on_dependency_failed: [].into_iter().collect(),
                 ..Settings::default().effective()

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::domain::AgentId;
+use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
@@ -15,7 +15,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let workspace = mission.workspace();
     let mut effective = settings.effective();
     effective.evaluate &= !options.no_eval;
-    effective.eval_threshold = options.eval_threshold.unwrap_or(effective.eval_threshold);
+    let told = options.eval_threshold.or(settings.eval_threshold);
+    effective.eval_threshold = told.unwrap_or_else(Bar::default_bar);
     Rules {
         settings: effective,
         concurrency: concurrency.map_or_else(defaults::processors, NonZeroU32::get),
