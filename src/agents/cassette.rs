@@ -48,7 +48,6 @@ pub struct Call {
     pub task: String,
     /// Who is asked.
     pub agent: String,
-    /// The attempt.
     pub attempt: u32,
     /// `work`, `judge`, or what an agent is asked about.
     pub stage: String,
@@ -241,7 +240,6 @@ pub enum CassetteError {
     Unknown {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
         problem: String,
     },
     /// The file system said no.
@@ -249,7 +247,6 @@ pub enum CassetteError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
 }

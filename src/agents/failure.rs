@@ -184,7 +184,6 @@ pub struct FailedCommand<'a> {
 /// What a failure says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldFailure {
-    /// Its class.
     pub class: FailureClass,
     /// How long whoever failed asks to be left alone, where that is told.
     pub retry_after: Option<Millis>,

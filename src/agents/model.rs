@@ -112,7 +112,6 @@ pub struct ModelReply {
 /// A tool that a model may ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: &'static str,
     /// What it does, for the model.
     pub description: &'static str,

@@ -87,7 +87,6 @@ pub struct ToolRecord {
     pub arguments: Value,
     /// Whether it was refused or failed.
     pub failed: bool,
-    /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Of a command that ran to its end: its exit code.
@@ -131,7 +130,6 @@ pub struct Conversation {
 /// A conversation that broke off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broken {
-    /// Why.
     pub error: ModelError,
     /// What it had used.
     pub spent: Spent,

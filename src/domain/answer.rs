@@ -124,7 +124,6 @@ pub struct GradeGiven {
     /// The grade, a share from 0 to 1 as points.
     #[serde(rename = "p")]
     pub points: Points,
-    /// Why.
     #[serde(rename = "e", default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
 }

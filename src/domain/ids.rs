@@ -51,7 +51,6 @@ index_id! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldOwner {
-    /// A task.
     Task(TaskId),
     /// A checkpoint or a delay: what stands behind it does not start.
     Barrier(BarrierId),
@@ -104,7 +103,6 @@ impl From<BarrierId> for HoldOwner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "(TaskId, u32, u32)", into = "(TaskId, u32, u32)")]
 pub struct TurnId {
-    /// The task.
     pub task: TaskId,
     /// The attempt, counted from 1 over the whole run.
     pub attempt: u32,

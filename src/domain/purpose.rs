@@ -29,7 +29,6 @@ pub enum Purpose {
     /// What becomes of a task whose dependency failed (section 11).
     #[serde(rename = "r")]
     Resolve {
-        /// The dependency.
         #[serde(rename = "d")]
         dependency: TaskId,
     },
@@ -60,7 +59,6 @@ pub enum Purpose {
     /// What a further stage says of the work (sections 6.7 and 15).
     #[serde(rename = "s")]
     Stage {
-        /// Which one.
         #[serde(rename = "s")]
         step: StageKey,
         /// Its round, from 1.
@@ -197,14 +195,12 @@ pub enum Answer {
     /// [`Purpose::Resolve`]: the dependency is to be tried again.
     #[serde(rename = "r")]
     Retry {
-        /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
     /// [`Purpose::Resolve`]: nothing can be done.
     #[serde(rename = "u")]
     Unresolvable {
-        /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
@@ -214,14 +210,12 @@ pub enum Answer {
     /// [`Purpose::Approve`]: it may not.
     #[serde(rename = "z")]
     Reject {
-        /// Why.
         #[serde(rename = "w")]
         reason: String,
     },
     /// [`Purpose::Approve`]: somebody else should say.
     #[serde(rename = "o")]
     Undecided {
-        /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
@@ -240,7 +234,6 @@ pub enum Answer {
     /// It does not fit what was asked, so it says nothing.
     #[serde(rename = "x")]
     Unreadable {
-        /// Why.
         #[serde(rename = "w")]
         why: String,
         /// The beginning of the reply.

@@ -169,7 +169,6 @@ fn position<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 /// What a stage says about the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
-    /// Its verdict.
     #[serde(rename = "v")]
     pub verdict: DeclaredVerdict,
     /// Why, in a sentence; empty where it needs none.

@@ -207,7 +207,6 @@ impl Severity {
 pub struct Finding {
     /// How bad.
     pub severity: Severity,
-    /// What.
     pub description: String,
     /// What was seen, as the runtime or the reviewer saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,7 +286,6 @@ pub struct DimensionScore {
     pub dimension: String,
     /// The score on the scale 1 to 5, as points.
     pub points: Points,
-    /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
 }

@@ -29,7 +29,6 @@ pub enum Command {
     },
     /// A question is answered.
     Answer {
-        /// The task.
         task: TaskId,
         /// The hold's number.
         number: u32,
@@ -38,7 +37,6 @@ pub enum Command {
     },
     /// A task is called off.
     CancelTask {
-        /// The task.
         task: TaskId,
     },
     /// Everything that is not terminal is called off.
@@ -54,9 +52,7 @@ pub enum Command {
     },
     /// A failed gate is let pass.
     OverrideGate {
-        /// The gate.
         gate: GateId,
-        /// Why.
         reason: String,
     },
 }

@@ -26,7 +26,6 @@ pub enum DeadlineStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadlineEvent {
-    /// What.
     pub step: DeadlineStep,
     /// Whose; `None` is the mission's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

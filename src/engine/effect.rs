@@ -17,7 +17,6 @@ pub enum Effect {
     PreparePrompt(TurnId),
     /// Write down what stands in the files that the next turn is held against.
     NoteFiles {
-        /// The turn.
         turn: TurnId,
         /// Turns that were ever started.
         starts: u64,
@@ -26,7 +25,6 @@ pub enum Effect {
     },
     /// Start the worker's process or request.
     RunTurn {
-        /// The turn.
         turn: TurnId,
         /// Not before this moment.
         not_before: Option<Timestamp>,
@@ -35,7 +33,6 @@ pub enum Effect {
     Job {
         /// The turn at which the task is.
         turn: TurnId,
-        /// What.
         job: Job,
     },
     /// Look at what was accepted.
@@ -47,7 +44,6 @@ pub enum Effect {
     Ask {
         /// Which call.
         id: AskId,
-        /// What about.
         purpose: Purpose,
         /// Who is asked.
         agent: AgentId,
@@ -72,7 +68,6 @@ pub enum Effect {
     },
     /// End a turn whose agent has said nothing for too long.
     KillTurn {
-        /// The turn.
         turn: TurnId,
         /// How long it said nothing.
         idle: Millis,

@@ -74,7 +74,6 @@ pub enum Fact {
     },
     /// The agent's process exists, or its request is on the way.
     TurnSpawned {
-        /// The turn.
         turn: TurnId,
         /// The process, where there is one.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -82,14 +81,12 @@ pub enum Fact {
     },
     /// The agent of a turn says how far it is.
     Activity {
-        /// The turn.
         turn: TurnId,
         /// Its words, cut to a line.
         text: String,
     },
     /// The agent of a turn has said nothing for some time.
     Silent {
-        /// The turn.
         turn: TurnId,
         /// For how long.
         idle: Millis,
@@ -99,7 +96,6 @@ pub enum Fact {
     },
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
-        /// The turn.
         turn: TurnId,
         /// What went wrong, by class.
         class: FailureClass,
@@ -115,7 +111,6 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "is_default")]
         jitter: u16,
     },
-    /// A turn ended.
     TurnEnded(Box<TurnEnd>),
     /// Work for a task that is neither a turn nor a question to an agent ended.
     JobEnded {
@@ -123,12 +118,10 @@ pub enum Fact {
         turn: TurnId,
         /// The work.
         job: Job,
-        /// How it ended.
         end: JobEnd,
     },
     /// The files that a task names were looked at, because a judge, or a person who says yes, is about to be heard.
     FilesSeen {
-        /// The task.
         task: TaskId,
         /// The attempt that is judged.
         attempt: u32,
@@ -157,7 +150,6 @@ pub enum Fact {
         id: AskId,
         /// What it was asked about.
         purpose: Purpose,
-        /// The agent.
         agent: AgentId,
         /// The raw reply.
         reply: ReplyRef,
@@ -172,7 +164,6 @@ pub enum Fact {
     TimerDue {
         /// Which moment.
         at: Timestamp,
-        /// Which timer.
         timer: Timer,
     },
     /// An operator says something from outside.
@@ -197,7 +188,6 @@ pub enum Fact {
     },
     /// A try to deliver a notification ended.
     Delivered {
-        /// Its number.
         number: u32,
         /// Which try it was, from 1.
         tried: u32,
@@ -325,15 +315,12 @@ pub struct Undelivered {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    /// The turn.
     pub turn: TurnId,
-    /// How it ended.
     #[serde(default, skip_serializing_if = "is_default")]
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub interrupted: bool,
-    /// What it said.
     #[serde(default, skip_serializing_if = "is_default")]
     pub output: Option<FileRef>,
     /// What it wrote to standard error.

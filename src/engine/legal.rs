@@ -20,7 +20,6 @@ pub enum IllegalEvent {
         task.index(), from.as_str(), to.as_str(), is.as_str()
     )]
     Transition {
-        /// The task.
         task: TaskId,
         /// Where the event says that it comes from.
         from: Status,
@@ -32,7 +31,6 @@ pub enum IllegalEvent {
     /// One that the task's status has no place for: what it says would be lost.
     #[error("task {} has {what} where no task has any ({})", task.index(), is.as_str())]
     OutOfPlace {
-        /// The task.
         task: TaskId,
         /// What the event tells of.
         what: &'static str,

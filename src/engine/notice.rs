@@ -151,13 +151,10 @@ pub enum Operation {
     /// A notification could not be delivered.
     #[serde(rename = "n")]
     Notify {
-        /// Its number.
         #[serde(rename = "n")]
         number: u32,
-        /// The channel.
         #[serde(rename = "c")]
         channel: Box<str>,
-        /// What it said.
         #[serde(rename = "o")]
         notice: Box<Notice>,
     },
@@ -170,7 +167,6 @@ pub enum Operation {
         /// The work that it did not judge.
         #[serde(rename = "t")]
         task: TaskId,
-        /// The attempt.
         #[serde(rename = "a")]
         attempt: u32,
     },
@@ -180,7 +176,6 @@ pub enum Operation {
         /// The turn in which it was made.
         #[serde(rename = "i")]
         turn: TurnId,
-        /// The tool.
         #[serde(rename = "o")]
         tool: Box<str>,
         /// Its arguments, long texts cut.
@@ -192,13 +187,11 @@ pub enum Operation {
 /// A tool call of a turn that failed for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTool {
-    /// The tool.
     pub tool: Box<str>,
     /// Its arguments, long texts cut.
     pub arguments: Value,
     /// Why, by class.
     pub class: FailureClass,
-    /// Why, in words.
     pub error: String,
 }
 
@@ -210,23 +203,18 @@ pub enum NoticeEvent {
     Requested {
         /// Its number, counted from 1 over the whole run; the id is made of it.
         number: u32,
-        /// The channel.
         channel: Box<str>,
         /// What it is told.
         notice: Box<Notice>,
     },
     /// `work:ended`: it was taken.
     Sent {
-        /// Which.
         number: u32,
-        /// The channel.
         channel: Box<str>,
     },
     /// `work:progressed` (`retry`): a try failed, there will be another.
     Retried {
-        /// Which.
         number: u32,
-        /// The channel.
         channel: Box<str>,
         /// What went wrong, by class.
         class: FailureClass,
@@ -237,9 +225,7 @@ pub enum NoticeEvent {
     },
     /// `work:ended` (`failed`): it is given up; a dead letter stands beside it.
     Failed {
-        /// Which.
         number: u32,
-        /// The channel.
         channel: Box<str>,
         /// What went wrong, by class.
         class: FailureClass,
@@ -261,7 +247,6 @@ pub enum NoticeEvent {
 /// A notification that has not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenNotice {
-    /// The channel.
     pub channel: Box<str>,
     /// What it is told.
     pub notice: Box<Notice>,

@@ -406,19 +406,14 @@ pub struct Used {
 /// The verdict of one stage on one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
-    /// The task.
     #[serde(rename = "t")]
     pub task: TaskId,
-    /// The attempt.
     #[serde(rename = "a")]
     pub attempt: u32,
-    /// The stage.
     #[serde(rename = "s")]
     pub stage: Stage,
-    /// What it says.
     #[serde(rename = "v")]
     pub verdict: Verdict,
-    /// Why.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// The points, where there are any.

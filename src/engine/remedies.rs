@@ -23,7 +23,6 @@ pub struct DependencyRecovery {
 /// A dependency that failed, and what was tried about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedDependency {
-    /// The dependency.
     pub dependency: TaskId,
     /// Whether its files were looked at.
     pub looked: bool,
@@ -34,7 +33,6 @@ pub struct FailedDependency {
 /// A dependency that a task does without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaivedDependency {
-    /// The dependency.
     pub dependency: TaskId,
     /// Why it may.
     pub way: Way,

@@ -133,7 +133,6 @@ pub enum RunPhase {
     Finished,
 }
 
-/// A gate's state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GateState {
     /// Tasks of `afterTasks` that are not terminal yet.

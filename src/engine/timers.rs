@@ -35,7 +35,6 @@ pub enum Timer {
     },
     /// Most of the time to a deadline is gone (section 14); `None` is the mission's.
     DeadlineNear(Option<TaskId>),
-    /// A deadline passed.
     DeadlinePassed(Option<TaskId>),
     /// The run has worked as long as it may (section 19).
     Budget,

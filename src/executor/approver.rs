@@ -15,7 +15,6 @@ const REASON: u64 = 2_000;
 /// Which approver of which approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApproverId {
-    /// The task.
     pub task: TaskId,
     /// The approval, by its number within the task.
     pub number: u32,

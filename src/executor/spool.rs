@@ -333,7 +333,6 @@ pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
 pub struct Recorded {
     /// Its length, where that is recorded.
     pub len: Option<u64>,
-    /// Its digest.
     pub digest: Digest,
 }
 

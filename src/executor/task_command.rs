@@ -25,7 +25,6 @@ pub struct TaskCommands {
     pub folder: RunFolder,
     /// What nobody may read of what they leave.
     pub secrets: Arc<Secrets>,
-    /// The task.
     pub task: TaskId,
     /// The number of its attempt.
     pub attempt: u32,

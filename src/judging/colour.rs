@@ -11,7 +11,6 @@ use crate::mission::model::Color;
 pub struct Sum {
     /// Red, green, blue.
     pub channels: [u64; 3],
-    /// Pixels.
     pub pixels: u64,
 }
 

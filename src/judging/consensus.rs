@@ -34,7 +34,6 @@ pub struct Merged {
 pub struct Outlier {
     /// The seat's position in the panel, from 0.
     pub seat: usize,
-    /// The dimension.
     pub dimension: String,
     /// What the seat said.
     pub points: Points,

@@ -25,9 +25,7 @@ pub enum ConfigLayer {
 /// The configuration files beneath a mission.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    /// The project's.
     pub project: Option<Config>,
-    /// The user's.
     pub user: Option<Config>,
 }
 

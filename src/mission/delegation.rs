@@ -39,7 +39,6 @@ const COMMANDS: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubTask {
-    /// Its title.
     pub title: String,
     /// What is to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +52,6 @@ pub struct SubTask {
     /// Titles of what it waits for: other sub-tasks of the same task, or work that is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Its priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Decimal>,
     /// Files that it must produce.

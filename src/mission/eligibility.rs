@@ -12,7 +12,6 @@ use super::plan::Plan;
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eligible {
-    /// The agent.
     pub agent: AgentId,
     /// The first rule that lets it in.
     pub why: Why,

@@ -28,7 +28,6 @@ pub struct Addition {
     /// For a request from outside: its id.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<str>>,
-    /// The tasks.
     #[serde(rename = "t")]
     pub tasks: Vec<AddedTask>,
 }

@@ -69,7 +69,6 @@ impl Source {
         Ok(Self { name, bytes })
     }
 
-    /// The text.
     pub(super) fn text(&self) -> Result<&str, Report> {
         if self.bytes.len() > MAX_BYTES {
             let message = format!(

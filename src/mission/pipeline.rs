@@ -147,7 +147,6 @@ pub enum Reviewers {
 /// A stage that is decided by a verdict of its own, as a mission or a task declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnStage {
-    /// Which one.
     pub key: StageKey,
     /// Its name, unique among the stages of its task.
     pub name: Box<str>,
@@ -164,7 +163,6 @@ pub struct OwnStage {
 pub enum StageJudge {
     /// An agent, or a person.
     Agent {
-        /// Who.
         agent: AgentId,
         /// What it is to look at.
         criteria: Option<Box<str>>,

@@ -259,7 +259,6 @@ pub enum Part {
 /// An agent with its name and manager resolved; the rest as written in the file.
 #[derive(Debug, Clone)]
 pub struct AgentPlan {
-    /// Its name.
     pub name: Arc<str>,
     /// Whether only a mission that the run had before has it.
     pub removed: bool,
@@ -272,7 +271,6 @@ pub struct AgentPlan {
 /// A channel with its name; the rest as written in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelPlan {
-    /// Its name.
     pub name: Box<str>,
     /// What the file says of it.
     pub spec: model::Channel,

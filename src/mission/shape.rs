@@ -11,7 +11,6 @@ use super::scalar::{Fault, Form, Referent, Scalar};
 pub(super) struct Table {
     /// What such a map describes, with its article: "a task".
     pub name: &'static str,
-    /// Its keys.
     pub keys: &'static [Key],
 }
 
@@ -61,7 +60,6 @@ pub(super) enum Built {
 pub(super) enum Shape {
     /// One value.
     One(OneShape),
-    /// A list.
     List(&'static Shape),
     /// A list that must not be empty.
     NonEmptyList(&'static Shape),

@@ -41,7 +41,6 @@ impl Verdict {
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// What.
     pub name: String,
     /// How it is.
     pub verdict: Verdict,
@@ -70,7 +69,6 @@ impl Check {
     }
 }
 
-/// The document.
 #[must_use]
 pub fn document(checks: &[Check], is_fit: bool) -> Value {
     let checks: Vec<Value> = checks

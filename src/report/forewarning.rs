@@ -16,7 +16,6 @@ const MOST_NAMES: usize = 8;
 /// A bar that a flag or a variable gives, and to how many reviews it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GivenThreshold {
-    /// The bar.
     pub bar: Bar,
     /// The reviews by whose score it decides.
     pub reviews: usize,

@@ -16,7 +16,6 @@ use crate::engine::{
 /// The story of one task.
 #[derive(Debug, Clone)]
 pub struct TaskHistory {
-    /// The task.
     pub task: TaskId,
     /// Its attempts, the first one first.
     pub attempts: Vec<AttemptHistory>,
@@ -27,11 +26,8 @@ pub struct TaskHistory {
 /// One attempt.
 #[derive(Debug, Clone)]
 pub struct AttemptHistory {
-    /// Its number.
     pub number: u32,
-    /// Its kind.
     pub kind: AttemptKind,
-    /// Its turns.
     pub turns: Vec<TurnHistory>,
     /// Its checks by position; a check that was run again has its last result.
     pub checks: Vec<(u32, CheckResult)>,
@@ -54,7 +50,6 @@ pub struct TurnHistory {
     pub process: Option<ProcessRef>,
     /// Why a process or request could not be made at first.
     pub refused: Vec<String>,
-    /// How it ended.
     pub end: TurnStanding,
 }
 
@@ -72,7 +67,6 @@ pub enum TurnStanding {
 /// What came out of a turn.
 #[derive(Debug, Clone)]
 pub struct TurnResult {
-    /// How it ended.
     pub exit: Exit,
     /// How long it took.
     pub duration: Millis,
@@ -87,9 +81,7 @@ pub struct TurnResult {
 /// One call to a judge.
 #[derive(Debug, Clone)]
 pub struct CallHistory {
-    /// Which.
     pub id: AskId,
-    /// What about.
     pub purpose: Purpose,
     /// Who was asked.
     pub reviewer: AgentId,

@@ -18,9 +18,7 @@ pub enum ColorChoice {
     /// On a terminal, unless the environment says otherwise.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

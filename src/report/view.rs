@@ -78,7 +78,6 @@ pub struct RunView {
 /// Something that operators are told about work that was accepted all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorRequest {
-    /// The task.
     pub task: TaskId,
     /// The attempt after which it was raised; see [`super::ids::RequestId`].
     pub attempt: u32,

@@ -13,11 +13,9 @@ use super::rubric::Acceptance;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Author {
-    /// The task.
     pub task: String,
     /// The agent that did it.
     pub agent: String,
-    /// Its attempt.
     pub attempt: u32,
     /// The model that the provider says did it.
     pub model: Option<String>,
@@ -42,7 +40,6 @@ pub struct Content<'a> {
     pub acceptance: Acceptance<'a>,
     /// What it is graded by.
     pub rubric: &'a Rubric,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -50,7 +47,6 @@ pub struct Content<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{agent}' did '{task}' itself, so its work cannot be handed over to it")]
 pub struct OwnWork {
-    /// The agent.
     pub agent: String,
     /// Its work.
     pub task: String,

@@ -30,7 +30,6 @@ pub struct Picture {
     pub media_type: &'static str,
     /// Its digest: all that is recorded of it.
     pub digest: Digest,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 

@@ -135,7 +135,6 @@ fn read_scores(panel: Option<&Panel>, reply: &str, work: &Quoted) -> Result<Answ
 /// A task as an agent that is asked sees it.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
-    /// Its title.
     pub title: &'a str,
     /// What is to be done.
     pub description: Option<&'a str>,

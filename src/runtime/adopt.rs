@@ -29,7 +29,6 @@ const END_WITHIN: Duration = Duration::from_secs(10);
 /// What a session may have left running, as it can be recognised later.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
-    /// Its supervisor.
     pub supervisor: SupervisorRef,
     /// The processes of its turns in flight.
     pub processes: BTreeMap<TurnId, ProcessRef>,

@@ -49,7 +49,6 @@ pub(super) enum Backend {
 pub struct EnvironmentProblem {
     /// Which agent could not work, or which channel could not be told.
     pub who: String,
-    /// Why.
     pub problem: String,
 }
 impl EnvironmentProblem {

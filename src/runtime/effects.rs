@@ -60,7 +60,6 @@ pub(super) enum Message {
     FilesLooked(Vec<Fact>),
     /// What the prompt of a turn quotes was read.
     UpstreamRead {
-        /// The turn.
         turn: TurnId,
         /// What was read.
         said: UpstreamOutputs,

@@ -12,7 +12,6 @@ use super::origin;
 pub(super) struct Entry<'a> {
     /// The run.
     pub run: &'a RunId,
-    /// Its state.
     pub state: &'a mut State,
     /// Its journal, at its end.
     pub journal: &'a mut Journal<FsLog>,

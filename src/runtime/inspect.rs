@@ -171,7 +171,6 @@ pub enum SalvageError {
     Io {
         /// The journal.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
 }

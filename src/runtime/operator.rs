@@ -34,7 +34,6 @@ pub enum ApplyError {
     Inbox {
         /// The inbox.
         path: std::path::PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// Its journal cannot be opened.
@@ -42,7 +41,6 @@ pub enum ApplyError {
     Open {
         /// The journal.
         path: std::path::PathBuf,
-        /// Why not.
         source: io::Error,
     },
 }

@@ -52,7 +52,6 @@ pub enum RecoverError {
     NeverStarted {
         /// The run.
         run: RunId,
-        /// Its journal.
         journal: PathBuf,
     },
     /// Written by a newer version.
@@ -73,7 +72,6 @@ pub enum RecoverError {
     Foreign {
         /// The run.
         run: RunId,
-        /// Its journal.
         journal: PathBuf,
     },
     /// The frozen mission is not the one that the run was started with.
@@ -95,7 +93,6 @@ pub enum RecoverError {
     Runs {
         /// The state folder.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The frozen mission cannot be read.
@@ -103,7 +100,6 @@ pub enum RecoverError {
     Mission {
         /// The frozen mission.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The frozen mission does not load, though its digest is right.
@@ -111,7 +107,6 @@ pub enum RecoverError {
     MissionRefused {
         /// The frozen mission.
         path: PathBuf,
-        /// Why.
         message: String,
     },
 }

@@ -91,7 +91,6 @@ pub struct SessionSetup {
 
 /// A session that has ended, with the state it ended in.
 pub struct Ending {
-    /// The outcome.
     pub outcome: OutcomeClass,
     /// The last state.
     pub state: State,

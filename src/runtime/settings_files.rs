@@ -32,7 +32,6 @@ pub struct SettingsFile {
 pub struct SettingsError {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
     pub source: io::Error,
 }
 

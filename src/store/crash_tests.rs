@@ -67,7 +67,6 @@ enum Crash {
     During(usize),
     /// After so many commits, before what they decided was done.
     After(usize),
-    /// Never.
     Never,
 }
 

@@ -49,7 +49,6 @@ pub enum QueueError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
     /// Another process writes and does not end.

@@ -34,7 +34,6 @@ pub struct Queued {
     pub run: RunId,
     /// Who gave it, as recorded.
     pub by: String,
-    /// What it says.
     pub command: Command,
 }
 

@@ -174,7 +174,6 @@ pub enum DamagedJournal {
         line: u64,
         /// Offset of the line's first byte.
         byte: u64,
-        /// What is wrong.
         what: String,
     },
     /// A whole record that cannot be one of this run.
@@ -189,7 +188,6 @@ pub enum DamagedJournal {
         line: u64,
         /// Offset of the line's first byte.
         byte: u64,
-        /// What is wrong.
         what: String,
     },
     /// The file system said no.
@@ -197,7 +195,6 @@ pub enum DamagedJournal {
     Io {
         /// The journal.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
 }

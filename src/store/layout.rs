@@ -45,7 +45,6 @@ pub enum FolderError {
     Newer {
         /// The folder's VERSION file.
         path: PathBuf,
-        /// What it says.
         found: u32,
     },
     /// Written by an older version, whose runs this one cannot go on with.
@@ -56,7 +55,6 @@ pub enum FolderError {
     Older {
         /// The folder's VERSION file.
         path: PathBuf,
-        /// What it says.
         found: u32,
         /// The state folder.
         folder: String,
@@ -75,7 +73,6 @@ pub enum FolderError {
     Io {
         /// What was touched.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
 }

@@ -78,7 +78,6 @@ pub enum LockError {
     Io {
         /// The lock file.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
 }

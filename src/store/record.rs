@@ -65,7 +65,6 @@ struct Body<'a> {
 /// What was decided about a fact.
 #[derive(Debug, Clone)]
 pub struct Decision {
-    /// The fact.
     pub fact: Fact,
     /// What was decided about it, and what became due by that.
     pub events: Vec<Event>,

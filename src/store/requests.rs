@@ -47,7 +47,6 @@ pub struct Request {
 pub struct RequestStep {
     /// The state that it came to.
     pub status: RequestStatus,
-    /// When.
     pub at: Timestamp,
     /// Who took it, as recorded.
     pub by: String,
@@ -111,7 +110,6 @@ pub enum RequestsError {
     Io {
         /// What was touched.
         path: PathBuf,
-        /// What it said.
         source: io::Error,
     },
     /// Another process writes and does not end.

@@ -28,7 +28,6 @@ pub struct ExitRecord {
     pub start_time: u64,
     /// The boot in which `pid` and `start_time` mean something.
     pub boot_id: String,
-    /// How it ended.
     #[serde(flatten)]
     pub exit: Exit,
     /// Wall clock when the record was written, milliseconds since 1970.

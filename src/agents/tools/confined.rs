@@ -24,7 +24,6 @@ const MOST_NAMES: usize = 20_000;
 /// An opened folder.
 pub struct Confined {
     root: OwnedFd,
-    /// Its path.
     path: PathBuf,
     /// A folder that is not shown, wherever it lies.
     hidden: Option<PathBuf>,

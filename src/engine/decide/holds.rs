@@ -25,7 +25,6 @@ const JUDGE: StageKey = StageKey::Of(Stage::Judge);
 /// What is said to a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word<'a> {
-    /// Yes.
     Yes,
     /// No, and why.
     No(&'a str),

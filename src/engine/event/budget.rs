@@ -17,20 +17,17 @@ pub enum BudgetEvent {
     },
     /// `work:progressed` (`held`): a call has no room now.
     Held {
-        /// The call.
         call: WorkId,
         /// The agent that the call goes to.
         agent: AgentId,
     },
     /// `work:progressed` (`released`): a call that was held has room.
     Released {
-        /// The call.
         call: WorkId,
     },
     /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
     /// instead of what it was charged with when it was dropped.
     Settled {
-        /// The call.
         call: WorkId,
         /// What it used, with its price.
         #[serde(default, skip_serializing_if = "Usage::is_none")]

@@ -37,7 +37,6 @@ pub enum HoldEvent {
         number: u32,
         /// The approver's position among those of the approval.
         approver: u32,
-        /// Why, in words.
         message: String,
         /// For the last approver: when they are asked again, should a session live then.
         #[serde(default, skip_serializing_if = "is_default")]

@@ -37,7 +37,6 @@ pub enum RunEvent {
     },
     /// `run:finished`: the last event of each session.
     Finished {
-        /// The outcome.
         outcome: OutcomeClass,
         /// All conditions that hold, the one that weighs most first.
         conditions: Vec<OutcomeClass>,
@@ -55,7 +54,6 @@ pub enum RunEvent {
     TasksAdded(Box<Addition>),
     /// `tasks:withdrawn`: added tasks that the run does not have any more, because what asked for them is done again.
     TasksWithdrawn {
-        /// The tasks.
         tasks: Vec<TaskId>,
     },
     /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as

@@ -63,7 +63,6 @@ pub enum TaskEvent {
     },
     /// A stage behind the panel is asked, or its command is run: the request of that is told.
     StageOpened {
-        /// Which one.
         stage: StageKey,
         /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
         round: u32,
@@ -73,7 +72,6 @@ pub enum TaskEvent {
     },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
     StageFailed {
-        /// Which one.
         stage: StageKey,
         /// What went wrong.
         message: String,
@@ -115,7 +113,6 @@ pub enum TaskEvent {
     },
     /// `probes:made`: the criteria of the task were cut into probes. They hold until the task begins anew.
     Probed {
-        /// The probes.
         probes: Vec<Probe>,
     },
     /// `task.eval.unparsed`
@@ -136,7 +133,6 @@ pub enum TaskEvent {
         to: AgentId,
         /// Why the first cannot be reached, by class.
         class: FailureClass,
-        /// Why, in words.
         message: String,
     },
     /// `task:question`: the agent of the task waits for an answer; `tool:asked`: for a person's word about a tool call.
@@ -194,7 +190,6 @@ pub enum TaskEvent {
     /// `verification:routed`: the verdict of this verification took one of its edges. It stands before the verification
     /// is done, or behind what is done again.
     EdgeTaken {
-        /// The edge.
         edge: Edge,
         /// Where the edge leads.
         to: TaskId,
@@ -217,7 +212,6 @@ pub enum TaskEvent {
     Released,
     /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.
     DelegationRequested {
-        /// The sub-tasks.
         sub_tasks: Vec<SubTask>,
     },
     /// `delegation:refused`: a sub-task that the agent asked for is not made.

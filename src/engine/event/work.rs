@@ -130,7 +130,6 @@ pub enum AskEvent {
     Requested {
         /// What the agent is asked about.
         purpose: Purpose,
-        /// The agent.
         agent: AgentId,
         /// For a strict reprompt of a reviewer: why the reply before could not be read.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -150,7 +149,6 @@ pub enum AskEvent {
     Replied {
         /// What the agent was asked about.
         purpose: Purpose,
-        /// The agent.
         agent: AgentId,
         /// The raw reply.
         reply: ReplyRef,
@@ -161,7 +159,6 @@ pub enum AskEvent {
     Failed {
         /// What the agent was asked about.
         purpose: Purpose,
-        /// The agent.
         agent: AgentId,
         /// Whether the agent is not asked again: nothing is to be expected of it any more.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -192,7 +189,6 @@ pub enum WorkEvent {
     Ended {
         /// The work.
         job: Job,
-        /// How it ended.
         end: JobEnd,
     },
 }

@@ -39,7 +39,6 @@ pub enum Next {
         compilation: bool,
         /// Whether anything else.
         others: bool,
-        /// What.
         missing: Vec<Finding>,
     },
     /// The work is not good enough.
@@ -71,7 +70,6 @@ pub enum Word<'a> {
 /// Who speaks in a stage. Nobody where a command is run, facts are held against criteria or pictures are measured.
 #[derive(Clone, Copy, Default)]
 pub struct Actor<'a> {
-    /// The agent.
     pub agent: Option<AgentId>,
     /// The model that its provider says it used.
     pub model: Option<&'a str>,

@@ -11,7 +11,6 @@ use crate::engine::payload::{FileRef, StageReport, ToolCalls};
 pub struct Attempt {
     /// Its number; 0 before the first.
     pub number: u32,
-    /// Its kind.
     pub kind: AttemptKind,
     /// Number of its current or last turn.
     pub turn: u32,

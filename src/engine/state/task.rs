@@ -15,7 +15,6 @@ use crate::mission::SubTask;
 use super::attempt::{Attempt, Course};
 use super::hold::Hold;
 
-/// A task's state.
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
     pub(crate) lifecycle: Lifecycle,
@@ -78,7 +77,6 @@ pub(crate) enum Lifecycle {
     },
     /// It failed.
     Failed {
-        /// How.
         mode: FailureMode,
         /// Whether a clean fixup has superseded it.
         superseded: bool,
@@ -153,9 +151,7 @@ pub struct ApprovalDecision {
 pub struct Ask {
     /// The call that is out.
     pub id: AskId,
-    /// What about.
     pub purpose: Purpose,
-    /// Who.
     pub agent: AgentId,
     /// Requests to the agent so far.
     pub tries: Tries,
@@ -167,13 +163,11 @@ pub struct Ask {
 /// What an attempt was sent back with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
-    /// The attempt.
     pub attempt: u32,
     /// The stage that failed.
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
     pub name: Option<String>,
-    /// Why.
     pub cause: Option<Cause>,
     /// The points, where there are any.
     pub points: Option<Points>,
@@ -235,7 +229,6 @@ pub struct Judging {
 pub struct Heard {
     /// What could be read of it.
     pub answer: Answer,
-    /// Its text.
     pub reply: Digest,
     /// The call that it came of.
     pub id: AskId,
@@ -245,7 +238,6 @@ pub struct Heard {
 pub struct SaidVerdict {
     /// The kind of stage.
     pub stage: Stage,
-    /// What it said.
     pub verdict: Verdict,
     /// What it leaves to be known about the work beside that.
     pub mark: Option<Mark>,
@@ -253,7 +245,6 @@ pub struct SaidVerdict {
 /// A stage that is asked and is no panel: the verification, or a further stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenStage {
-    /// Which one.
     pub key: StageKey,
     /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,

@@ -35,7 +35,6 @@ pub enum Response {
     Called(ToolCalls),
     /// The files are there, and the answer stands for no work.
     Hollow,
-    /// The agent failed.
     AgentFailed(FailureClass),
     /// The process or request never came to be.
     NeverStarted(FailureClass),

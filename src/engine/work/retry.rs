@@ -55,7 +55,6 @@ pub enum Again {
     Start,
     /// Its request: the same may go well a moment later.
     Request,
-    /// Nothing.
     Nothing,
 }
 

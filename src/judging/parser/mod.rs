@@ -100,7 +100,6 @@ pub enum Unparsed {
         what: String,
         /// The number.
         value: Decimal,
-        /// The scale.
         scale: Scale,
     },
     /// No score line and no JSON with a score.

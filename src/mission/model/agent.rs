@@ -222,7 +222,6 @@ pub enum AdapterKind {
     Command,
     /// Nothing: its answer is its prompt.
     Echo,
-    /// A person.
     Person,
     /// A model that is asked over HTTP. Its calls are priced by their tokens, and it cannot change a file by itself.
     Model {

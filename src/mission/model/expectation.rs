@@ -38,9 +38,7 @@ pub enum Check {
     },
     /// A number that a command prints.
     Metric {
-        /// Its name.
         name: String,
-        /// The command.
         command: String,
         /// The number must not be below this.
         min: Option<Decimal>,

@@ -6,7 +6,6 @@ use crate::mission::document::{Kind, Node};
 use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::shape::Shape;
 
-/// A kind of tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolKind {

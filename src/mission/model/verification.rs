@@ -30,7 +30,6 @@ keys! {
 pub enum Decomposer {
     /// Nobody: each criterion is a probe.
     Identity,
-    /// This agent.
     Agent(Box<str>),
 }
 

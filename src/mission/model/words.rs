@@ -17,7 +17,6 @@ pub(super) const CHECKS_MAY_WRITE: &str =
 pub enum TaskType {
     /// New code.
     Implement,
-    /// Tests.
     Test,
     /// Changed code.
     Refactor,
@@ -122,12 +121,10 @@ impl Shown for RemedyOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consensus {
-    /// The median.
     #[default]
     Median,
     /// The median of the scores that are not outliers.
     ExcludeOutliers,
-    /// The mean.
     Mean,
     /// The mean of the scores clamped to median ± 1.5.
     ClippedMean,
@@ -151,7 +148,6 @@ pub enum Independence {
     /// Being the same agent.
     #[default]
     Identity,
-    /// The model.
     Model,
     /// The model's family.
     Family,

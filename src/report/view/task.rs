@@ -35,11 +35,9 @@ pub struct TaskView {
 pub struct AttemptView {
     /// Its number, from 1 over the whole run.
     pub number: u32,
-    /// Its kind.
     pub kind: AttemptKind,
     /// What came out; `None` while it works or is judged, and for work that nobody judged.
     pub verdict: Option<Verdict>,
-    /// Why.
     pub cause: Option<Cause>,
     /// What the agent itself failed with.
     pub failure: Option<FailureClass>,
@@ -61,7 +59,6 @@ pub struct JudgedView {
 /// What one stage found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingView {
-    /// The stage.
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
     pub name: Option<Box<str>>,
@@ -76,7 +73,6 @@ pub struct FindingView {
 /// What reviewers said about one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewView {
-    /// The attempt.
     pub attempt: u32,
     /// The round of the panel.
     pub round: u32,
@@ -89,7 +85,6 @@ pub struct ReviewView {
 /// What one reviewer said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeatView {
-    /// Who.
     pub reviewer: AgentId,
     /// The model as the provider returned it.
     pub model: Option<Box<str>>,
@@ -128,7 +123,6 @@ pub struct SeatDimension {
 /// How a task failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureView {
-    /// How.
     pub mode: FailureMode,
     /// With what, where the agent itself failed.
     pub class: Option<FailureClass>,
@@ -141,7 +135,6 @@ pub struct FailureView {
 pub struct WaitingView {
     /// The approval's number within the task; see [`super::ids::ApprovalId`].
     pub number: u32,
-    /// Why.
     pub reason: WaitingReason,
     /// Since when.
     pub since: Timestamp,
