@@ -36,9 +36,7 @@ pub enum Command {
         text: String,
     },
     /// A task is called off.
-    CancelTask {
-        task: TaskId,
-    },
+    CancelTask { task: TaskId },
     /// Everything that is not terminal is called off.
     CancelRun,
     /// Nothing more is started; what has started may finish.
@@ -51,10 +49,7 @@ pub enum Command {
         task: Box<SubTask>,
     },
     /// A failed gate is let pass.
-    OverrideGate {
-        gate: GateId,
-        reason: String,
-    },
+    OverrideGate { gate: GateId, reason: String },
 }
 
 /// What a command meets.

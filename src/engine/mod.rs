@@ -111,7 +111,7 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
 #[cfg(test)]
 pub use outcome::conditions;
-pub use outcome::{Outcome, outcome};
+pub use outcome::{Outcome, is_cancelled, outcome};
 pub use payload::{
     Asked, CheckResult, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
     ProcessRef, ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef,

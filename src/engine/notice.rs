@@ -208,10 +208,7 @@ pub enum NoticeEvent {
         notice: Box<Notice>,
     },
     /// `work:ended`: it was taken.
-    Sent {
-        number: u32,
-        channel: Box<str>,
-    },
+    Sent { number: u32, channel: Box<str> },
     /// `work:progressed` (`retry`): a try failed, there will be another.
     Retried {
         number: u32,

@@ -216,7 +216,7 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
         AdapterKind::Person => Err("a person can only be named as a reviewer; give the task an agent".into()),
         // The key table refuses a mission that has one before this is asked.
         AdapterKind::AgentCli { .. } => {
-            Err(format!("adapter {} is not supported yet", agent.spec.adapter.as_str()).into())
+            Err(format!("adapter {} cannot be used", agent.spec.adapter.as_str()).into())
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::render::Source;
 /// How many times the compiler may refuse mutants before something else must be wrong.
 const ROUNDS: usize = 40;
 
-/// Reads the sources of the rooms, tests left out, and numbers their mutants.
-pub fn read_rooms(root: &Path, rooms: &[String]) -> Result<Vec<Source>> {
+/// Reads the sources of the modules, tests left out, and numbers their mutants.
+pub fn read_rooms(root: &Path, modules: &[String]) -> Result<Vec<Source>> {
     let mut paths = Vec::new();
-    for room in rooms {
-        rust_files(&root.join(room), &mut paths)?;
+    for module in modules {
+        rust_files(&root.join(module), &mut paths)?;
     }
     paths.sort();
     let mut sources = Vec::new();

@@ -27,7 +27,7 @@ The mutants that no test noticed end up on the screen and in DIR/survivors.txt; 
 
   --only TEXT   only mutants whose name contains TEXT
   --again FILE  only mutants that FILE names (such as an earlier survivors.txt), wherever they stand by now
-  --quick       only the tests of the mutant's own room
+  --quick       only the tests of the mutant's own module
   --sample N    draws N of the mutants that compile, by a fixed --seed S (a whole number), and says which share of them
                 was killed. The same names and seed give the same sample on every machine
   --jobs N      so many mutants at a time (default 1)
@@ -40,12 +40,12 @@ struct Options {
     /// Where the copy, its build and the results are.
     work: PathBuf,
     /// Folders whose sources are mutated, relative to the repository.
-    rooms: Vec<String>,
+    modules: Vec<String>,
     /// Part of the names of the mutants to play.
     only: Option<String>,
     /// Lasting names of the mutants to play.
     again: Option<BTreeSet<String>>,
-    /// Leave the tests of other rooms out.
+    /// Leave the tests of other modules out.
     quick: bool,
     /// Play only so many mutants, drawn by a seed.
     sample: Option<Sample>,
@@ -60,7 +60,7 @@ fn options() -> Result<Option<Options>> {
     let mut options = Options {
         work: root.join("target/mutants"),
         root,
-        rooms: Vec::new(),
+        modules: Vec::new(),
         only: None,
         again: None,
         quick: false,
@@ -83,7 +83,7 @@ fn options() -> Result<Option<Options>> {
             "--seed" => seed = Some(args.next().ok_or_else(|| missing(&arg))?.parse::<u64>()?),
             "--jobs" => options.jobs = args.next().ok_or_else(|| missing(&arg))?.parse::<usize>()?.max(1),
             flag if flag.starts_with('-') => bail!("unknown flag {flag}\n\n{USAGE}"),
-            room => options.rooms.push(room.to_owned()),
+            module => options.modules.push(module.to_owned()),
         }
     }
     options.sample = match (size, seed) {
@@ -95,8 +95,8 @@ fn options() -> Result<Option<Options>> {
         options.sample.is_none() || !options.list,
         "--list comes before the build, --sample draws from what compiles\n\n{USAGE}"
     );
-    if options.rooms.is_empty() {
-        options.rooms = vec!["src/engine".to_owned(), "src/judging".to_owned()];
+    if options.modules.is_empty() {
+        options.modules = vec!["src/engine".to_owned(), "src/judging".to_owned()];
     }
     Ok(Some(options))
 }
@@ -128,7 +128,7 @@ fn main() -> Result<()> {
         println!("{USAGE}");
         return Ok(());
     };
-    let mut sources = build::read_rooms(&options.root, &options.rooms)?;
+    let mut sources = build::read_rooms(&options.root, &options.modules)?;
     if options.list {
         for mutant in sources.iter().flat_map(|source| &source.mutants) {
             if options.wants(&mutant.name) {

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use crate::Options;
 use crate::render::{Mutant, Source};
 
-/// Tests of the mutant's own room are run before all others; first those that each take less than this.
+/// Tests of the mutant's own module are run before all others; first those that each take less than this.
 const INSTANT: Duration = Duration::from_millis(250);
 /// What tests may take of the processor with a mutant: so much, and so many times what they take without one. Time on the
 /// clock would say more of what else the machine does.
@@ -229,8 +229,8 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
     let start = Instant::now();
     let mut names = program.tests()?;
     if options.quick {
-        let rooms: BTreeSet<&str> = mutants.iter().map(|mutant| room(&mutant.name)).collect();
-        names.retain(|name| rooms.contains(name.split("::").next().unwrap_or_default()));
+        let modules: BTreeSet<&str> = mutants.iter().map(|mutant| module(&mutant.name)).collect();
+        names.retain(|name| modules.contains(name.split("::").next().unwrap_or_default()));
     }
     let reached = in_parallel(&names, options.jobs, |name| {
         let log = options
@@ -253,7 +253,7 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
 
     // Whoever falls to the first tests, as most do, need not face the others.
     let mut ends: Vec<Option<End>> = Vec::new();
-    let passes = [Pass::Instant, Pass::Room, Pass::Others];
+    let passes = [Pass::Instant, Pass::Module, Pass::Others];
     for pass in passes.into_iter().take(if options.quick { 2 } else { 3 }) {
         let done = AtomicUsize::new(0);
         let items: Vec<(usize, &&Mutant)> = mutants
@@ -282,22 +282,22 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
 /// Which of the tests that reach a mutant are its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
-    /// Those of its own room that take no time.
+    /// Those of its own module that take no time.
     Instant,
-    /// The others of its room.
-    Room,
-    /// Those of other rooms.
+    /// The others of its module.
+    Module,
+    /// Those of other modules.
     Others,
 }
 
 impl Pass {
     fn of(test: &Test, mutant: &Mutant) -> Self {
-        if test.name.split("::").next() != Some(room(&mutant.name)) {
+        if test.name.split("::").next() != Some(module(&mutant.name)) {
             Self::Others
         } else if test.takes < INSTANT {
             Self::Instant
         } else {
-            Self::Room
+            Self::Module
         }
     }
 }
@@ -318,8 +318,8 @@ fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], pass: Pass) ->
     program.play(mutant.id, &tests)
 }
 
-/// The room of a mutant: `src/judging/text.rs` and `judging::tests::…` are of one.
-fn room(name: &str) -> &str {
+/// The module of a mutant: `src/judging/text.rs` and `judging::tests::…` are of one.
+fn module(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 

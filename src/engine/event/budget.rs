@@ -22,9 +22,7 @@ pub enum BudgetEvent {
         agent: AgentId,
     },
     /// `work:progressed` (`released`): a call that was held has room.
-    Released {
-        call: WorkId,
-    },
+    Released { call: WorkId },
     /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
     /// instead of what it was charged with when it was dropped.
     Settled {

@@ -53,9 +53,7 @@ pub enum RunEvent {
     /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
     TasksAdded(Box<Addition>),
     /// `tasks:withdrawn`: added tasks that the run does not have any more, because what asked for them is done again.
-    TasksWithdrawn {
-        tasks: Vec<TaskId>,
-    },
+    TasksWithdrawn { tasks: Vec<TaskId> },
     /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as
     /// long as it lasts.
     ProtectionNoted {

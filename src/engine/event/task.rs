@@ -112,9 +112,7 @@ pub enum TaskEvent {
         missing: Vec<Finding>,
     },
     /// `probes:made`: the criteria of the task were cut into probes. They hold until the task begins anew.
-    Probed {
-        probes: Vec<Probe>,
-    },
+    Probed { probes: Vec<Probe> },
     /// `task.eval.unparsed`
     EvalUnparsed,
     /// `task.forceAccept`: accepted below the bar, after all attempts.
@@ -211,9 +209,7 @@ pub enum TaskEvent {
     /// `task:released`: the moment has come, or a slot is free.
     Released,
     /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.
-    DelegationRequested {
-        sub_tasks: Vec<SubTask>,
-    },
+    DelegationRequested { sub_tasks: Vec<SubTask> },
     /// `delegation:refused`: a sub-task that the agent asked for is not made.
     DelegationRefused {
         /// The title of the sub-task.

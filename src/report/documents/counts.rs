@@ -156,23 +156,3 @@ fn count(state: &State, wanted: impl Fn(&TaskState) -> bool) -> u32 {
     let counted = tasks.filter(|task| !task.is_superseded() && wanted(task));
     u32::try_from(counted.count()).unwrap_or(u32::MAX)
 }
-
-/// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
-/// nothing is left to do.
-#[must_use]
-pub fn is_cancelled(state: &State) -> bool {
-    if state.is_unfinished() {
-        return false;
-    }
-    let failed = state.plan.task_ids().map(|id| state.task(id));
-    let failed = failed.filter(|task| task.status() == Status::Failed && !task.is_superseded());
-    let mut some = false;
-    for task in failed {
-        match task.mode() {
-            Some(FailureMode::Cancelled) => some = true,
-            Some(FailureMode::Cascade) => {}
-            _ => return false,
-        }
-    }
-    some
-}

@@ -33,8 +33,8 @@ pub mod show;
 mod task;
 mod waits;
 
+pub use counts::Counts;
 pub(super) use counts::skipped;
-pub use counts::{Counts, is_cancelled};
 pub use gates::{GateDocument, GateRow};
 pub use inbox::{Halves, InboxDocument};
 pub use review::ReviewDocument;

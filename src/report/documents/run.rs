@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::counts::{Counts, is_cancelled};
+use super::counts::Counts;
 use super::fields;
 use super::gates::GateRow;
 use super::task::TaskRow;
@@ -143,7 +143,7 @@ impl<'a> RunDocument<'a> {
             exit_code: outcome.map(|outcome| outcome.class.exit_code()),
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
-            cancelled: is_cancelled(state),
+            cancelled: engine::is_cancelled(state),
             unconfined: None,
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),

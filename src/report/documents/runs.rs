@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
-use crate::engine::State;
+use crate::engine::{State, is_cancelled};
 
-use super::{Counts, RunState, is_cancelled};
+use super::{Counts, RunState};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{columns, elapsed, sanitize};
 use crate::report::view::RunView;
