@@ -109,7 +109,7 @@ pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
 #[cfg(test)]
 pub use diagnostics::Severity;
-pub use diagnostics::Style;
+pub use diagnostics::{DiagnosticRow, Style};
 pub use environment::{UnsetVariable, expand};
 pub use growth::{AddedTask, Addition};
 pub use levels::money_value;
@@ -132,7 +132,7 @@ pub use run_options::RunOptions;
 pub use scalar::Deadline;
 #[cfg(test)]
 pub use scalar::Positive;
-pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
+pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use suggest::suggestion;
 pub use written::Loosening;

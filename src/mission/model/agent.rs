@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, Money};
@@ -179,7 +180,7 @@ impl Agent {
 }
 
 /// How an agent is talked to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adapter {
     /// Any command.
@@ -289,6 +290,13 @@ impl Adapter {
     pub fn is_http(self) -> bool {
         matches!(self.kind(), AdapterKind::Model { .. })
     }
+}
+
+/// The words of the adapters that ask a model over HTTP.
+pub fn http_adapters() -> impl Iterator<Item = &'static str> {
+    Adapter::all()
+        .filter(|adapter| adapter.is_http())
+        .map(Adapter::as_str)
 }
 
 words!(Adapter: "an adapter",

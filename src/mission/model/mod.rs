@@ -97,7 +97,7 @@ mod tools;
 mod verification;
 mod words;
 
-pub use agent::{Adapter, AdapterKind, Agent, Input};
+pub use agent::{Adapter, AdapterKind, Agent, Input, http_adapters};
 pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};

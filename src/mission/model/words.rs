@@ -1,5 +1,6 @@
 //! Words of the file: enums that are written as one of a fixed list of words.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mission::document::Node;
@@ -12,7 +13,7 @@ pub(super) const CHECKS_MAY_WRITE: &str =
     "['**/__pycache__/**', '**/.pytest_cache/**', '**/target/**', '**/node_modules/.cache/**']";
 
 /// What kind of work a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskType {
     /// New code.
@@ -118,7 +119,7 @@ impl Shown for RemedyOrder {
 }
 
 /// How the seats' scores become one (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consensus {
     #[default]
@@ -154,7 +155,7 @@ pub enum Independence {
 }
 
 /// What is looked at again of work that was accepted (semantics, section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinalChecks {
     /// Files, and the checks that something may have changed since.

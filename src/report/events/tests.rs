@@ -4,6 +4,10 @@ mod samples;
 
 use samples::{TASK, notice_samples, review_samples, run_samples, task_samples, turn_samples};
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use super::*;
 use crate::domain::{FailureClass, Millis, Purpose, TaskId};
 use crate::engine::{
