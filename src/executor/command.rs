@@ -11,7 +11,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::Millis;
 use crate::engine::FileRef;
 use crate::review::checks::CommandOutcome;
-use crate::supervisor::{Exit, Spawn, Told};
+use crate::supervisor::{Exit, MountPlan, Spawn, Told};
 use crate::test_clock::scaled_ms;
 
 use super::error::WorkError;
@@ -56,6 +56,8 @@ pub struct CommandJob {
     pub timeout: Millis,
     /// Whether it goes on when the session dies, for the next one to take over.
     pub outlives_session: bool,
+    /// What it may see and change; without one as much as this process.
+    pub confinement: Option<MountPlan>,
 }
 
 /// What a command may leave behind, and what is done with that once it has ended.
@@ -176,6 +178,7 @@ impl CommandJob {
             grace_ms: GRACE.0,
             max_output: Some(self.outputs.limit),
             outlives_runner: self.outlives_session,
+            confinement: self.confinement,
         })
     }
 }

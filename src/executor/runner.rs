@@ -6,10 +6,10 @@ use std::io;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::{TaskId, TurnId};
+use crate::domain::{AgentId, TaskId, TurnId};
 use crate::engine::{ProcessRef, WorkKind, policy};
 use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, Command, Event, Exit, Spawn};
+use crate::supervisor::{Client, Command, Event, Exit, MountPlan, Spawn};
 
 use super::command::{CommandEnd, CommandJob, Outputs};
 use super::error::WorkError;
@@ -24,7 +24,7 @@ pub enum Owner {
     /// A command that judges a task or agrees to it.
     Task(TaskId),
     /// An agent that is asked about a task.
-    Ask(TaskId),
+    Ask(TaskId, AgentId),
     /// A look at work that was accepted: it ends with the session.
     Audit,
     /// Nobody's in a run, as a delivery: it ends within its own time-out.
@@ -36,7 +36,7 @@ impl Owner {
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn.task),
-            Self::Task(task) | Self::Ask(task) => Some(task),
+            Self::Task(task) | Self::Ask(task, _) => Some(task),
             Self::Audit | Self::Nobody => None,
         }
     }
@@ -46,7 +46,7 @@ impl Owner {
     fn start_retries(self) -> u32 {
         match self {
             Self::Task(_) | Self::Audit => policy(WorkKind::Command).start_retries,
-            Self::Turn(_) | Self::Tool(_) | Self::Ask(_) | Self::Nobody => 0,
+            Self::Turn(_) | Self::Tool(_) | Self::Ask(..) | Self::Nobody => 0,
         }
     }
 
@@ -54,7 +54,7 @@ impl Owner {
     pub fn as_turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) => Some(turn),
-            Self::Tool(_) | Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
+            Self::Tool(_) | Self::Task(_) | Self::Ask(..) | Self::Audit | Self::Nobody => None,
         }
     }
 
@@ -62,7 +62,7 @@ impl Owner {
     pub fn turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn),
-            Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
+            Self::Task(_) | Self::Ask(..) | Self::Audit | Self::Nobody => None,
         }
     }
 }
@@ -104,6 +104,18 @@ impl CommandRequest {
         let nobody = |_| CommandEnd::not_started("there is nobody left to start it");
         let end = async move { end.await.unwrap_or_else(nobody) };
         (Self::new(owner, job, then), end)
+    }
+
+    /// What is to be started.
+    pub fn job(&self) -> &CommandJob {
+        &self.job
+    }
+
+    /// The same, confined like this.
+    #[must_use]
+    pub fn confined(mut self, confinement: Option<MountPlan>) -> Self {
+        self.job.confinement = confinement;
+        self
     }
 
     /// Whose work it is.
@@ -318,7 +330,11 @@ pub async fn with_commands<T>(
                 event = supervisor.recv() => match event? {
                     Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
                     Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
-                    Event::Spawned { .. } | Event::Warning { .. } | Event::Alive | Event::Farewell => None,
+                    Event::Spawned { .. }
+                    | Event::Warning { .. }
+                    | Event::Alive
+                    | Event::Confinement { .. }
+                    | Event::Farewell => None,
                 },
             };
             if let Some(ended) = ended {

@@ -26,6 +26,7 @@ use super::asked::Answer;
 use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
+use super::confine;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
@@ -371,6 +372,10 @@ impl Supervisor {
             Command::KillAll => self.children.values_mut().for_each(Child::kill),
             Command::Shutdown => self.stop(),
             Command::Ping => self.send(&Event::Alive),
+            Command::TryConfinement => {
+                let refused = confine::probe();
+                self.send(&Event::Confinement { refused });
+            }
         }
     }
 

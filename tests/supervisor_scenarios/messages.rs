@@ -41,7 +41,7 @@ fn what_cannot_be_started_is_refused() {
         let wanted = spawn.key;
         scene.send(&Command::Spawn(spawn));
         match scene.event() {
-            Event::SpawnFailed { key, errno, message } => {
+            Event::SpawnFailed { key, errno, message, .. } => {
                 assert_eq!(key, wanted);
                 assert_eq!(errno.map(|errno| Error::from_raw_os_error(errno).kind()), kind, "{message}");
                 assert!(message.contains(text), "{message}");

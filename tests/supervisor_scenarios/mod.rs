@@ -11,6 +11,7 @@ macro_rules! scenarios {
 use scenarios;
 
 mod adoption;
+mod confinement;
 mod endings;
 mod files;
 mod measure;
@@ -41,6 +42,7 @@ pub fn main() -> ExitCode {
     let filter = (0..arguments.len()).find(is_filter).map(|at| &arguments[at]);
     let all = [
         adoption::SCENARIOS,
+        confinement::SCENARIOS,
         endings::SCENARIOS,
         files::SCENARIOS,
         messages::SCENARIOS,

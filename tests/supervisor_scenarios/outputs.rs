@@ -222,7 +222,7 @@ fn what_cannot_be_written_is_refused_before_the_start() {
             let key = spawn.key;
             scene.send(&Command::Spawn(spawn));
             match scene.event() {
-                Event::SpawnFailed { key: failed, errno, message } => {
+                Event::SpawnFailed { key: failed, errno, message, .. } => {
                     assert_eq!(failed, key);
                     // What is no file is refused before the system is asked.
                     let refused = ["not a regular file", "is a link"].iter().any(|why| message.contains(why));

@@ -35,6 +35,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.foreign = false;
         }
         RunEvent::StateForeign { .. } => state.foreign = true,
+        RunEvent::Unconfined { reason } => state.unconfined = Some(reason.clone()),
         RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
         RunEvent::Stopping { cause } => {
             state.phase = RunPhase::Stopping;

@@ -144,7 +144,7 @@ impl<'a> RunDocument<'a> {
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
             cancelled: is_cancelled(state),
-            unconfined: None,
+            unconfined: Some(state.unconfined.is_some()),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),
             audit: state.audit_standing(),
