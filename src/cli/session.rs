@@ -127,8 +127,7 @@ pub fn try_confinement(
     plan: &Plan,
     options: &RunOptions,
 ) -> Result<Option<String>, Failure> {
-    let mut wanted = plan.confinements().map(Confinement::sandbox);
-    if wanted.all(|sandbox| sandbox == Sandbox::Off) {
+    if plan.confinements().all(Confinement::is_off) {
         return Ok(None);
     }
     let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);

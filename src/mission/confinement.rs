@@ -54,6 +54,12 @@ impl Confinement {
         self.sandbox.unwrap_or_default()
     }
 
+    /// Whether it is not asked to.
+    #[must_use]
+    pub fn is_off(self) -> bool {
+        self.sandbox() == Sandbox::Off
+    }
+
     /// Whether the network is kept away.
     #[must_use]
     pub fn without_network(self) -> bool {

@@ -251,7 +251,6 @@ impl RunView {
                     self.warnings.push(message.clone());
                 }
             }
-            RunEvent::Unconfined { reason } => self.warnings.push(format!("unconfined: {reason}")),
             RunEvent::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             _ => {}
         }

@@ -12,7 +12,6 @@ use crate::executor::command::CommandJob;
 use crate::executor::runner::Owner;
 use crate::executor::workspace::workspace;
 use crate::mission::Plan;
-use crate::mission::model::Sandbox;
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
@@ -64,17 +63,6 @@ impl Confiner {
             .collect();
     }
 
-    /// Why processes of this plan are not confined, where that is so.
-    pub fn unconfined(&self, plan: &Plan) -> Option<String> {
-        let mut wanted = plan.confinements().map(|how| how.sandbox() != Sandbox::Off);
-        match &self.refused {
-            Some(refused) => Some(refused.clone()),
-            None => wanted
-                .any(|is_wanted| !is_wanted)
-                .then(|| "`sandbox: off` is written".to_owned()),
-        }
-    }
-
     /// The plan of a command; `None` where it is not confined.
     pub fn plan(
         &self,
@@ -89,7 +77,7 @@ impl Confiner {
             Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
         };
         let how = plan.confinement(task, agent);
-        if self.refused.is_some() || how.sandbox() == Sandbox::Off || owner == Owner::Nobody {
+        if self.refused.is_some() || how.is_off() || owner == Owner::Nobody {
             return None;
         }
         let of_workspace = match owner {
@@ -161,11 +149,11 @@ impl Confiner {
 }
 
 impl Executor {
-    /// Looks at what the processes of the session are kept from. Why not all of them are confined, where that is so. Blocks.
+    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
     pub(super) fn confine(&mut self, state: &State) -> Option<String> {
         let folder = self.folder.state_folder();
         self.confiner.look(&state.plan, &folder, &self.protection);
-        self.confiner.unconfined(&state.plan)
+        self.confiner.refused.clone()
     }
 }
 

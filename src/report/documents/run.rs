@@ -74,8 +74,8 @@ pub struct RunDocument<'a> {
     conditions: Vec<&'static str>,
     allowed: Vec<&'static str>,
     pub(in crate::report) cancelled: bool,
-    /// Whether agents worked without confinement; `null` as long as nobody can tell.
-    unconfined: Option<bool>,
+    /// Why agents worked without confinement, where they did.
+    pub(in crate::report) unconfined: Option<&'a str>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
     /// What is looked at again of accepted work.
@@ -144,7 +144,7 @@ impl<'a> RunDocument<'a> {
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
             cancelled: is_cancelled(state),
-            unconfined: Some(state.unconfined.is_some()),
+            unconfined: state.unconfined.as_deref(),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),
             audit: state.audit_standing(),
