@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -67,6 +68,9 @@ impl Owner {
     }
 }
 
+/// The variable of the folder for temporary files.
+const TEMPORARY: &str = "TMPDIR";
+
 /// What is done with the end of a command. May block.
 pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
 
@@ -111,10 +115,14 @@ impl CommandRequest {
         &self.job
     }
 
-    /// The same, confined like this.
+    /// The same, confined like this; `scratch` is its folder for temporary files, where it has one of its own.
     #[must_use]
-    pub fn confined(mut self, confinement: Option<MountPlan>) -> Self {
-        self.job.confinement = confinement;
+    pub fn confined(mut self, mounts: MountPlan, scratch: Option<&Path>) -> Self {
+        self.job.confinement = Some(mounts);
+        if let Some(scratch) = scratch.and_then(Path::to_str) {
+            self.job.env.retain(|(name, _)| name != TEMPORARY);
+            self.job.env.push((TEMPORARY.to_owned(), scratch.to_owned()));
+        }
         self
     }
 

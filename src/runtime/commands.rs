@@ -58,8 +58,7 @@ impl Executor {
             self.begun.count(task);
         }
         self.newest_plan = Some(plan.clone());
-        let confinement = self.confiner.plan((plan, &self.protection), owner, request.job());
-        let request = request.confined(confinement);
+        let request = self.confiner.confined((plan, &self.protection), request);
         let started = self.runner.start(&mut self.supervisor, request);
         if let Some(ended) = started.map_err(RunError::Supervisor)? {
             let mut inputs = Vec::new();

@@ -5,13 +5,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use crate::domain::AgentId;
 use crate::engine::State;
 use crate::executor::command::CommandJob;
-use crate::executor::runner::Owner;
+use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
-use crate::mission::Plan;
+use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
@@ -29,6 +31,12 @@ const SERVICES: [&str; 5] = [
     "/run/systemd/private",
     "/run/dbus/system_bus_socket",
 ];
+
+/// A folder for temporary files in the state folder, which is made only in the namespace of who uses it.
+const SCRATCH: &str = "tmp";
+
+/// Where groups of processes are stopped and killed, and settings of the kernel stand.
+const SYSTEM: &str = "/sys";
 
 /// More paths than this are not mounted one by one: the looks at protected files hold the rest.
 const MOST_MOUNTS: usize = 400;
@@ -53,33 +61,50 @@ impl Confiner {
         self.home = std::env::home_dir().and_then(|home| real(&home));
         let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
         let hidden = hidden.chain(user_services()).filter_map(|path| real(&path));
-        let masked = SERVICES.iter().map(PathBuf::from).chain(key_agents());
+        let masked = SERVICES
+            .iter()
+            .map(PathBuf::from)
+            .chain(key_agents())
+            .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
         let protected = protection.read_only(plan, MOST_MOUNTS).into_iter();
+        let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.common = hidden
             .map(|path| (path, Access::Hidden))
+            .chain(system)
             .chain(masked.map(|path| (path, Access::Masked)))
             .chain(protected.map(|path| (path, Access::Read)))
             .collect();
     }
 
-    /// The plan of a command; `None` where it is not confined.
-    pub fn plan(
+    /// A command, confined as the mission says.
+    pub fn confined(&self, of: (&Plan, &Protection), request: CommandRequest) -> CommandRequest {
+        let owner = request.owner();
+        let (plan, _) = of;
+        let how = plan.confinement(owner.task(), agent_of(plan, owner));
+        if self.refused.is_some() || how.is_off() || owner == Owner::Nobody {
+            return request;
+        }
+        let mounts = self.plan(of, how, owner, request.job());
+        let scratch = self.scratch(how, owner);
+        request.confined(mounts, scratch.as_deref())
+    }
+
+    /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
+    fn scratch(&self, how: Confinement, owner: Owner) -> Option<PathBuf> {
+        let is_wanted = matches!(owner, Owner::Ask(..)) || how.only_workspace();
+        is_wanted.then(|| self.state.join(SCRATCH))
+    }
+
+    /// The mount plan of a command.
+    fn plan(
         &self,
         (plan, protection): (&Plan, &Protection),
+        how: Confinement,
         owner: Owner,
         job: &CommandJob,
-    ) -> Option<MountPlan> {
+    ) -> MountPlan {
         let task = owner.task();
-        let agent = match owner {
-            Owner::Ask(_, agent) => Some(agent),
-            Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
-            Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
-        };
-        let how = plan.confinement(task, agent);
-        if self.refused.is_some() || how.is_off() || owner == Owner::Nobody {
-            return None;
-        }
         let of_workspace = match owner {
             Owner::Ask(..) => Access::Read,
             _ => Access::Write,
@@ -95,7 +120,8 @@ impl Confiner {
                 .filter_map(|path| real(&path))
                 .map(|path| (path, of_workspace)),
         );
-        rules.extend(self.own(job));
+        rules.extend(self.own(owner, job));
+        rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
         if let Owner::Task(task) = owner {
             let left = protection.left_by_checks(plan, task);
             rules.extend(left.into_iter().map(|path| (path, Access::Write)));
@@ -106,11 +132,16 @@ impl Confiner {
         let mut mounts = MountPlan::new(rules);
         mounts.without_network = how.without_network();
         mounts.read_only_elsewhere = how.only_workspace();
-        Some(mounts)
+        mounts
     }
 
     /// What a command may use of the state folder: what its variables name, and where it works.
-    fn own(&self, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+    fn own(&self, owner: Owner, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+        // A turn's result lies in the folder of its messages.
+        if let (Owner::Ask(..), Some(result)) = (owner, &job.outputs.result) {
+            // What is not there cannot be mounted. Where it cannot be made the command says what it misses.
+            let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
+        }
         let named = job.env.iter().filter(|(name, _)| name.starts_with("QUORUM_"));
         let below = named.filter_map(|(name, value)| Some((name, real(Path::new(value))?)));
         let below = below.filter(|(_, path)| path.starts_with(&self.state) && *path != self.state);
@@ -125,9 +156,7 @@ impl Confiner {
     /// keep in the folder of the user.
     fn outside_of_workspace(&self, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-        let named = job.env.iter().filter(|(name, _)| name == "TMPDIR");
-        let named = named.map(|(_, path)| PathBuf::from(path));
-        let scratch = scratch.into_iter().chain(named).filter_map(|path| real(&path));
+        let scratch = scratch.into_iter().filter_map(|path| real(&path));
         let program = job
             .argv
             .first()
@@ -145,6 +174,15 @@ impl Confiner {
             .map(|path| (path, Access::Scratch))
             .chain(kept.map(|path| (path, Access::Write)))
             .collect()
+    }
+}
+
+/// The agent at work in a command.
+fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
+    match owner {
+        Owner::Ask(_, agent) => Some(agent),
+        Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
+        Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
     }
 }
 
@@ -194,6 +232,18 @@ fn user_services() -> Vec<PathBuf> {
     ];
     let all: BTreeSet<PathBuf> = all.into_iter().flatten().collect();
     all.into_iter().collect()
+}
+
+/// Devices that hold file systems or the memory of the machine, as far as this user can open them: they lead around every
+/// mount.
+fn raw_devices() -> Vec<PathBuf> {
+    let memory = ["/dev/mem", "/dev/kmem", "/dev/port"].map(PathBuf::from);
+    let all = fs::read_dir("/dev").into_iter().flatten().flatten();
+    let blocks = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
+    let devices = blocks.map(|entry| entry.path()).chain(memory);
+    devices
+        .filter(|path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok())
+        .collect()
 }
 
 /// Sockets of agents that hold keys.

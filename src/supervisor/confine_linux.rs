@@ -308,6 +308,15 @@ fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
 fn detach(path: &Path, access: Access) -> Result<Option<Detached<'_>>, Refused> {
     let what = || format!("cannot open {}", path.display());
     let place = match open_place(path) {
+        // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
+        Err(Errno::NOENT) if access == Access::Scratch => {
+            return Ok(Some(Detached {
+                path,
+                access,
+                tree: None,
+                is_folder: true,
+            }));
+        }
         Err(Errno::NOENT | Errno::NOTDIR) if access != Access::Write => return Ok(None),
         opened => opened.or_refused(what)?,
     };

@@ -44,7 +44,7 @@ const MISSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
 pub struct Workspace {
     folder: tempfile::TempDir,
     clock_scale: Option<&'static str>,
-    sandbox: &'static str,
+    is_confined: bool,
 }
 
 /// A run with a known id, which ends by itself if an attack makes it hang.
@@ -54,7 +54,7 @@ impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
-        Self { folder, clock_scale: None, sandbox: "off" }
+        Self { folder, clock_scale: None, is_confined: false }
     }
 
     /// A workspace with this mission in `mission.yaml`.
@@ -84,7 +84,7 @@ impl Workspace {
     /// The same workspace, in which the system keeps agents from what judges them, as far as it can. Without this nothing is
     /// confined: most scripted judges leave behind what a test looks at, and agents are watched from outside.
     pub fn confined(mut self) -> Self {
-        self.sandbox = "auto";
+        self.is_confined = true;
         self
     }
 
@@ -174,8 +174,8 @@ impl Workspace {
             .env("HOME", self.path("home"))
             .env("XDG_CONFIG_HOME", self.path("home/.config"))
             .env("LANG", "C.UTF-8")
-            .env("QUORUM_SANDBOX", self.sandbox)
-            .envs(self.clock_scale.map(|scale| ("QUORUM_TEST_CLOCK_SCALE", scale)));
+            .envs(self.clock_scale.map(|scale| ("QUORUM_TEST_CLOCK_SCALE", scale)))
+            .envs((!self.is_confined).then_some(("QUORUM_SANDBOX", "off")));
         command
     }
 
