@@ -118,6 +118,12 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
     .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
+/// Why no process can be confined here; `None` where each can be.
+pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Option<String>, Failure> {
+    let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
+    tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))
+}
+
 /// Why no process can be confined here, where the plan wants any to be; `None` where each can be.
 ///
 /// # Errors
@@ -130,8 +136,7 @@ pub fn try_confinement(
     if plan.confinements().all(Confinement::is_off) {
         return Ok(None);
     }
-    let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
-    let refused = tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))?;
+    let refused = can_be_confined(supervisor)?;
     let is_required = plan.confinements().any(|how| how.sandbox() == Sandbox::Required);
     match &refused {
         Some(why) if is_required || options.strict => {

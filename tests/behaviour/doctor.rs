@@ -25,7 +25,7 @@ fn a_fit_machine_passes_and_nothing_is_touched() {
     assert!(!done.stdout.contains("very-secret"));
     let document = done.json();
     assert_eq!((&document["schema"], &document["ok"]), (&"quorum.doctor/v1".into(), &true.into()));
-    for name in ["state folder", "lock", "locale", "clock", "mission", "agent judge"] {
+    for name in ["state folder", "lock", "locale", "clock", "confinement", "mission", "agent judge"] {
         assert_eq!(check(&document, name).0, "ok", "{name}: {document:#}");
     }
     let (status, place) = check(&document, "agent worker");
