@@ -203,7 +203,7 @@ impl Runner {
         }
         self.started.insert(key, started);
         let sent = match spawn {
-            Ok(spawn) => supervisor.send(&Command::Spawn(spawn)),
+            Ok(spawn) => supervisor.send(&Command::Spawn(Box::new(spawn))),
             Err(why) => return Ok(self.ended(key, Err(why))),
         };
         match sent {
@@ -250,7 +250,7 @@ impl Runner {
         };
         self.last_key += 1;
         spawn.key = self.last_key;
-        let sent = supervisor.send(&Command::Spawn((*spawn).clone()));
+        let sent = supervisor.send(&Command::Spawn(spawn.clone()));
         started.again = (left > 1).then_some((spawn, left - 1));
         self.started.insert(self.last_key, started);
         match sent {

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::AgentId;
+use crate::domain::{AgentId, TurnId};
 use crate::engine::State;
 use crate::executor::command::CommandJob;
 use crate::executor::runner::{CommandRequest, Owner};
@@ -88,6 +88,14 @@ impl Confiner {
         let mounts = self.plan(of, how, owner, request.job());
         let scratch = self.scratch(how, owner);
         request.confined(mounts, scratch.as_deref())
+    }
+
+    /// What the tools of a turn may look at and change, which are no process: as much as a process of its agent.
+    pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
+        let owner = Owner::Turn(turn);
+        let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
+        let is_confined = self.refused.is_none() && !how.is_off();
+        is_confined.then(|| self.plan(of, how, owner, &CommandJob::default()))
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.

@@ -363,7 +363,7 @@ impl Supervisor {
                     Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
                 }
             }
-            Command::Spawn(spawn) => self.spawn(spawn),
+            Command::Spawn(spawn) => self.spawn(*spawn),
             Command::Terminate { key, grace_ms } => {
                 if let Some(child) = self.children.get_mut(&key) {
                     child.terminate(Instant::now(), Duration::from_millis(grace_ms));

@@ -91,7 +91,7 @@ pub(super) fn raise_loopback() -> io::Result<()> {
     unsafe {
         let mut request: libc::ifreq = MaybeUninit::zeroed().assume_init();
         for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
-            *place = byte.cast_signed().into();
+            *place = libc::c_char::from_ne_bytes([*byte]);
         }
         request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or_default();
         checked(libc::ioctl(

@@ -33,7 +33,7 @@ pub enum Command {
         socket: PathBuf,
     },
     /// Start a child.
-    Spawn(Spawn),
+    Spawn(Box<Spawn>),
     /// SIGTERM to the child's process group, SIGKILL after the grace. Ignored if the child has already ended.
     Terminate {
         /// The child's [`Spawn::key`].
@@ -360,13 +360,13 @@ mod tests {
                 exits_log: "/tmp/exits.log".into(),
                 socket: "/tmp/supervisor.sock".into(),
             },
-            Command::Spawn(Spawn {
+            Command::Spawn(Box::new(Spawn {
                 key: u64::MAX,
                 argv: vec!["/bin/echo".into(), "ä\n\0".into()],
                 env: vec![("A".into(), "=".into())],
                 timeout_ms: Some(7),
                 ..Spawn::default()
-            }),
+            })),
             Command::Terminate {
                 key: 1,
                 grace_ms: 3000,

@@ -22,7 +22,7 @@ super::scenarios! {
 }
 
 /// A script in a workspace `w` with a protected folder `w/a/tests` and a state folder `w/.polpo`, whose `drop` it may use.
-fn confined(scene: &mut Scene, script: &str) -> Spawn {
+pub fn confined(scene: &mut Scene, script: &str) -> Spawn {
     for folder in ["w/a/tests", "w/.polpo/runs/drop"] {
         fs::create_dir_all(scene.path(folder)).unwrap();
     }
@@ -31,13 +31,14 @@ fn confined(scene: &mut Scene, script: &str) -> Spawn {
     }
     let mut spawn = scene.script(script);
     spawn.cwd = real(scene, "w");
-    spawn.confinement = Some(MountPlan::new([
+    let plan = MountPlan::new([
         (real(scene, "w"), Access::Write),
         (real(scene, "w/a/tests"), Access::Read),
         (real(scene, "w/.polpo"), Access::Hidden),
         (real(scene, "w/.polpo/request"), Access::Read),
         (real(scene, "w/.polpo/runs/drop"), Access::Write),
-    ]));
+    ]);
+    spawn.confinement = Some(plan);
     spawn
 }
 
@@ -181,7 +182,8 @@ fn a_confined_child_sees_no_process_but_its_own() {
         ],
     );
     assert!(running(supervisor));
-    let spawn = confined(&mut scene, "ls /proc | grep -c '^[0-9]' >seen; kill -9 -1; :");
+    let spawn =
+        confined(&mut scene, "ls /proc | grep -c '^[0-9]' >seen; test $(cat seen) -le 5 && kill -9 -1; :");
     scene.run(spawn);
     let seen: u32 = scene.text("w/seen").trim().parse().unwrap();
     assert!(seen <= 5, "{seen} processes are seen");
@@ -191,7 +193,7 @@ fn a_confined_program_that_is_not_there_is_no_fault_of_the_sandbox() {
     let mut scene = Scene::new();
     let mut spawn = confined(&mut scene, "");
     spawn.argv = vec!["/nothing/there".into()];
-    scene.send(&Command::Spawn(spawn));
+    scene.send(&Command::Spawn(Box::new(spawn)));
     match scene.event() {
         Event::SpawnFailed { errno, confinement, .. } => assert_eq!((errno, confinement), (Some(2), false)),
         other => panic!("{other:?}"),
@@ -202,7 +204,7 @@ fn a_plan_that_cannot_be_carried_out_is_told_as_such() {
     let mut scene = Scene::new();
     let mut spawn = confined(&mut scene, "echo began >began");
     spawn.confinement = Some(MountPlan::new([(scene.path("not-there"), Access::Write)]));
-    scene.send(&Command::Spawn(spawn));
+    scene.send(&Command::Spawn(Box::new(spawn)));
     match scene.event() {
         Event::SpawnFailed { confinement, message, .. } => {
             assert!(confinement && message.contains("not-there"), "{message}");
@@ -227,7 +229,7 @@ fn what_a_confined_child_prints_can_be_read_while_it_runs() {
     let mut scene = Scene::new();
     let spawn = confined(&mut scene, "echo so far; echo $$ >ready; while :; do sleep 0.02; done");
     let key = spawn.key;
-    scene.send(&Command::Spawn(spawn));
+    scene.send(&Command::Spawn(Box::new(spawn)));
     let Event::Spawned { pid, start_time, .. } = scene.event() else { panic!("it was not started") };
     scene.pids_in("w/ready", 1);
     let identity =

@@ -31,6 +31,7 @@ pub fn main() -> ExitCode {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--ignored") {
         measure::cost_per_child();
+        measure::cost_of_confinement();
         println!("\ntest result: ok. 1 passed; 0 failed; 0 ignored; 1 measured; 0 filtered out\n");
         return ExitCode::SUCCESS;
     }

@@ -25,7 +25,8 @@ pub fn check() -> Result<Check, Failure> {
             check(Verdict::Ok, message, ("whole", Some("native")))
         }
         Some(why) => {
-            let message = format!("none: {why}; runs are marked as unconfined, with `sandbox: required` none begins");
+            let message =
+                format!("none: {why}; runs are marked as unconfined, with `sandbox: required` none begins");
             check(Verdict::Warn, message, ("none", None))
         }
     })
