@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Model, says};
 use crate::support::{
-    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, standing, task, wait_for,
+    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, makes_namespaces, standing,
+    task, wait_for,
 };
 
 /// Who attacks.
@@ -44,9 +45,7 @@ impl Who {
 /// Plays an attack by everybody. Skipped, with a word, where the machine has no namespaces; asked of a program that is not
 /// ours, so that a defect of ours is no reason to skip.
 fn by_everybody(attack: impl Fn(Who)) {
-    let mut way = Command::new("unshare");
-    way.args(["-Urpim", "--fork", "true"]);
-    if !way.status().is_ok_and(|status| status.success()) {
+    if !makes_namespaces() {
         println!("skipped: this machine makes no namespaces for users");
         return;
     }

@@ -309,6 +309,14 @@ impl Drop for Workspace {
     }
 }
 
+/// Whether this machine lets processes be confined. A program that is not ours is asked, so that a defect of ours is no reason
+/// to skip a test.
+pub fn makes_namespaces() -> bool {
+    let mut way = Command::new("unshare");
+    way.args(["-Urpim", "--fork", "true"]);
+    way.output().is_ok_and(|output| output.status.success())
+}
+
 /// One task of a run's document.
 pub fn task<'a>(document: &'a Value, title: &str) -> &'a Value {
     let tasks = document["tasks"].as_array().expect("the document has tasks");

@@ -160,7 +160,8 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let source = Source::new("the review", mission);
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
-    let folder = StateFolder::at(place.path()).map_err(Failure::environment)?;
+    // Beside the work: what is confined does not see the state.
+    let folder = StateFolder::at(&place.path().join("state")).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
     let programs = resolve_programs(&state, &options, &id)?;
