@@ -492,6 +492,7 @@ fn attack_15_no_key_is_read_of_another_process() {
             done > seen 2> refused
             cat /proc/$$/environ >> seen
             find \"$HOME\" -name key -exec cat {{}} + >> seen 2>> refused
+            echo /proc/[0-9]* > processes
             echo yes > tried"
         );
         let workspace = Mission::new().worker(script).task("work", |t| t.unreviewed()).workspace().confined();
@@ -504,6 +505,7 @@ fn attack_15_no_key_is_read_of_another_process() {
         let seen = fs::read(workspace.path("seen")).expect("it is there");
         let seen = String::from_utf8_lossy(&seen);
         assert!(workspace.exists("tried") && !seen.contains("the-key-of"), "{seen}");
+        assert!(workspace.read("processes").split(' ').count() < 8, "others are seen");
         assert!(seen.contains("QUORUM_TASK="), "its own environment can be read");
         let file = workspace.path("home/.local/state/quorum/key");
         let key = fs::read_to_string(file).unwrap_or_default();

@@ -88,6 +88,11 @@ impl Workspace {
         self
     }
 
+    /// As users have it: confined where the machine allows it; elsewhere every screen would say that it is not.
+    pub fn as_users_have_it(self) -> Self {
+        if makes_namespaces() { self.confined() } else { self }
+    }
+
     pub fn root(&self) -> &Path {
         self.folder.path()
     }

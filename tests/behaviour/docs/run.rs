@@ -7,7 +7,7 @@ use serde_json::Value;
 use wiremock::ResponseTemplate;
 
 use crate::support::model::{Model, says};
-use crate::support::{BINARY, Finished, Running, Workspace, makes_namespaces};
+use crate::support::{BINARY, Finished, Running, Workspace};
 
 use super::page::{Page, Use};
 use super::shown::what_is_not_printed;
@@ -60,8 +60,7 @@ pub fn run_page(page: &Page) -> Vec<String> {
 
 impl Desk {
     fn new(page: &Page) -> Self {
-        // As readers have it; elsewhere every screen would say that it is unconfined.
-        let workspace = if makes_namespaces() { Workspace::new().confined() } else { Workspace::new() };
+        let workspace = Workspace::new().as_users_have_it();
         fs::create_dir(workspace.path("bin")).expect("a folder can be made");
         fs::create_dir(workspace.path("desk")).expect("a folder can be made");
         symlink(BINARY, workspace.path("bin/quorum")).expect("a link can be made");
