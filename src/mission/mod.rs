@@ -18,6 +18,7 @@
 //! | `check` | the tree against the table of keys: unknown keys, wrong values |
 //! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
 //! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
+//! | `confinement` | how far the processes of a run are confined: task, agent, settings (23) |
 //! | `condition` | `when` of an approval gate: which tasks it holds |
 //! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
 //! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
@@ -62,6 +63,7 @@ mod codes;
 mod compile;
 mod condition;
 mod config;
+mod confinement;
 mod defaults;
 mod delegation;
 mod diagnostics;
@@ -105,6 +107,7 @@ mod written;
 pub use codes::Code;
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config, setting_paths, settings_of};
+pub use confinement::Confinement;
 pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
 #[cfg(test)]

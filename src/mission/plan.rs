@@ -10,6 +10,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId, Timestamp};
 
+use super::confinement::Confinement;
 use super::edges::Edges;
 use super::model;
 use super::pipeline::StagePlan;
@@ -295,6 +296,8 @@ pub struct TaskPlan {
     pub priority: Decimal,
     /// What kind of work it is.
     pub kind: model::TaskType,
+    /// How its processes are confined, as far as it says so itself.
+    pub confinement: Confinement,
     /// Whether nothing else may run while it runs and is judged.
     pub exclusive: bool,
     /// Whether only a person's word makes its agent act again.
@@ -484,6 +487,8 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// What a session says of the sandbox, whatever others say.
+    pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.

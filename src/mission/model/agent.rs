@@ -17,10 +17,11 @@ use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
 use super::command_line::CommandLine;
-use super::later::{AgentSession, FileScope, Network, Sandbox};
+use super::later::AgentSession;
 use super::middleware::Around;
 use super::permissions::{Permissions, WordOrMap};
 use super::tools::{ListOrMap, ToolKind, Tools};
+use super::words::{FileScope, NetworkAccess, Sandbox};
 
 keys! {
     /// An agent: someone or something that works or judges.
@@ -78,11 +79,11 @@ keys! {
         /// The queue of workers on other machines that it belongs to.
         "queue" queue: Later as Filled, later("workers");
         #[doc = says!(sandbox)]
-        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]
-        "network" network: Later as Network, or("allow"), later("confinement");
+        "network" network: Option<NetworkAccess>, or("allow");
         #[doc = says!(files)]
-        "files" files: Later as FileScope, or("open"), later("confinement");
+        "files" files: Option<FileScope>, or("open");
     }
 }
 

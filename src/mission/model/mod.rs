@@ -117,6 +117,6 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Consensus, FinalChecks, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review,
-    Stakes, TaskType,
+    Autonomy, Consensus, FileScope, FinalChecks, Independence, NetworkAccess, OnExhausted, PanelMode, Remedy,
+    RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };

@@ -13,11 +13,14 @@ use crate::mission::scalar::{
 use super::approval::{Approval, YesOrHow};
 use super::expectation::Expectation;
 use super::finish_gate::FinishGate;
-use super::later::{FileScope, Isolation, Network, Sandbox};
+use super::later::Isolation;
 use super::middleware::AgentChain;
 use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
-use super::words::{Autonomy, CHECKS_MAY_WRITE, OnExhausted, RemedyOrder, Review, Stakes, TaskType};
+use super::words::{
+    Autonomy, CHECKS_MAY_WRITE, FileScope, NetworkAccess, OnExhausted, RemedyOrder, Review, Sandbox, Stakes,
+    TaskType,
+};
 
 keys! {
     /// A unit of work. A mission may have 100,000 of them, so lists take one word, and so does what few tasks have.
@@ -75,11 +78,11 @@ keys! {
         #[doc = says!(isolation)]
         "isolation" isolation: Later as Isolation, or("shared"), later_unless("isolation", "shared");
         #[doc = says!(sandbox)]
-        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]
-        "network" network: Later as Network, or("allow"), later("confinement");
+        "network" network: Option<NetworkAccess>, or("allow");
         #[doc = says!(files)]
-        "files" files: Later as FileScope, or("open"), later("confinement");
+        "files" files: Option<FileScope>, or("open");
         #[doc = says!(deadline)]
         "deadline" deadline: Option<Box<Deadline>>;
         #[doc = says!(autonomy)]

@@ -193,6 +193,39 @@ pub enum Stakes {
     High,
 }
 
+/// Whether a process is kept by the system from what it must not reach (semantics, section 23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// Where the system lets it be done; elsewhere the run is marked as unconfined.
+    #[default]
+    Auto,
+    /// By all means: where it cannot be done, nothing is started.
+    Required,
+    /// Not at all.
+    Off,
+}
+
+/// Whether a confined process reaches the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NetworkAccess {
+    /// As the machine does.
+    #[default]
+    Allow,
+    /// Nothing but a loopback of its own.
+    Deny,
+}
+
+/// Which files a confined process may change, beside what is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FileScope {
+    /// Those that its user may change.
+    #[default]
+    Open,
+    /// Those of its workspace, a folder for temporary files, and what its program needs of the home folder.
+    Workspace,
+}
+
 impl Autonomy {
     /// Whether a person agrees to the plan before such work begins (section 17, `plan_review_gate`).
     #[must_use]
@@ -203,6 +236,9 @@ impl Autonomy {
 
 words!(Autonomy: "a level of autonomy",
     "locked" => Locked, "supervised" => Supervised, "semi" => Semi, "full" => Full);
+words!(Sandbox: "a kind of sandbox", "auto" => Auto, "required" => Required, "off" => Off);
+words!(NetworkAccess: "what the network is", "allow" => Allow, "deny" => Deny);
+words!(FileScope: "a scope of files", "open" => Open, "workspace" => Workspace);
 words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
 words!(FinalChecks: "a way to look at accepted work again", "auto" => Auto, "always" => Always, "never" => Never);
 words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);

@@ -88,8 +88,8 @@ pub struct RunDocument<'a> {
     allowed: Vec<&'static str>,
     /// Whether all that was unfinished or failed was cancelled.
     pub(in crate::report) cancelled: bool,
-    /// Whether agents worked without confinement; `null` as long as nobody can tell.
-    unconfined: Option<bool>,
+    /// Why agents worked without confinement, where they did.
+    pub(in crate::report) unconfined: Option<&'a str>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
     /// What is looked at again of accepted work.
@@ -174,7 +174,7 @@ impl<'a> RunDocument<'a> {
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
             cancelled: engine::is_cancelled(state),
-            unconfined: None,
+            unconfined: state.unconfined.as_deref(),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),
             audit: state.audit_standing(),

@@ -25,6 +25,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Run(RunEvent::Moved { .. }) => "RunMoved",
         Event::Run(RunEvent::Stopping { .. }) => "Stopping",
         Event::Run(RunEvent::StateForeign { .. }) => "StateForeign",
+        Event::Run(RunEvent::Unconfined { .. }) => "Unconfined",
         Event::Run(RunEvent::Finished { .. }) => "RunFinished",
         Event::Task(_, TaskEvent::Transition { .. }) => "Transition",
         Event::Task(_, TaskEvent::AttemptPlanned { .. }) => "AttemptPlanned",
@@ -121,7 +122,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 79;
+const VARIANTS: usize = 80;
 
 fn mission() -> Mission {
     Mission::new("m")
