@@ -8,6 +8,7 @@ use std::process::Command;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
+use crate::support::events::named;
 use crate::support::model::{Model, says};
 use crate::support::{
     BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, makes_namespaces, standing,
@@ -383,11 +384,9 @@ fn attack_10_nobody_writes_the_script_of_who_judges_him() {
         let lines: Vec<String> = scripts
             .iter()
             .flat_map(|script| {
-                [
-                    format!("echo \"{evil}\" > {script}"),
-                    format!("echo \"{evil}\" > x; mv -f x {script}"),
-                    format!("rm -f {script}"),
-                ]
+                let (over, beside) =
+                    (format!("echo \"{evil}\" > {script}"), format!("echo \"{evil}\" > x; mv -f x {script}"));
+                [over, beside, format!("rm -f {script}")]
             })
             .collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -581,25 +580,21 @@ fn where_nothing_can_be_confined_that_is_told_or_nothing_begins() {
         let workspace = mission().workspace().confined();
         let why = "user namespaces are switched off";
         for strict in [&["--sandbox", "required"][..], &["--strict"]] {
-            let arguments = [&["run", "mission.yaml"], strict].concat();
-            without_namespaces(&workspace, &arguments)
-                .exits(9)
-                .says(&[why, strict[0].trim_start_matches('-')]);
+            let refused = without_namespaces(&workspace, &[&["run", "mission.yaml"], strict].concat());
+            refused.exits(9).says(&[why, strict[0].trim_start_matches('-')]);
             assert!(!workspace.exists("ran"));
         }
         let document = without_namespaces(&workspace, &["run", "mission.yaml", "--json"]).exits(0).json();
         assert!(document["unconfined"].as_str().is_some_and(|told| told.contains(why)), "{document:#}");
         workspace.quorum(&["status"]).exits(0).shows(&["unconfined: ", why]);
-        let told = workspace.events();
-        let told = told.iter().find(|event| event["event"] == "run:unconfined").expect("it is an event");
+        let events = workspace.events();
+        let told = named(&events, "run:unconfined")[0];
         assert!(told["reason"].as_str().is_some_and(|told| told.contains(why)));
-        // Somebody who wrote that it need not be has what was written, and that is told.
-        let workspace = mission().setting("sandbox", "off").workspace().confined();
-        let document = workspace.run_json(0, &["--strict"]);
-        assert_eq!(document["unconfined"], "`sandbox: off` is written");
-        // A session says it for itself alone.
-        let workspace = mission().workspace().confined();
-        let document = workspace.run_json(0, &["--sandbox", "off"]);
-        assert_eq!(document["unconfined"], "`sandbox: off` is written");
+        // Whoever wrote that it need not be has what was written, and that is told; a session says it for itself alone.
+        let written = mission().setting("sandbox", "off").workspace().confined().run_json(0, &["--strict"]);
+        let session = mission().workspace().confined().run_json(0, &["--sandbox", "off"]);
+        for document in [written, session] {
+            assert_eq!(document["unconfined"], "`sandbox: off` is written");
+        }
     });
 }
