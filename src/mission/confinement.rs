@@ -2,8 +2,6 @@
 //! 23).
 
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
-use super::plan::Plan;
-use crate::domain::{AgentId, TaskId};
 
 /// What one level says; `None` where it leaves that to the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +21,8 @@ impl Confinement {
         }
     }
 
-    fn of_agent(agent: &Agent) -> Self {
+    /// What an agent says.
+    pub(super) fn of_agent(agent: &Agent) -> Self {
         Self {
             sandbox: agent.sandbox,
             network: agent.network,
@@ -31,7 +30,8 @@ impl Confinement {
         }
     }
 
-    fn of_settings(settings: &EffectiveSettings) -> Self {
+    /// What the settings say.
+    pub(super) fn of_settings(settings: &EffectiveSettings) -> Self {
         Self {
             sandbox: Some(settings.sandbox),
             network: Some(settings.network),
@@ -40,11 +40,19 @@ impl Confinement {
     }
 
     /// The same, with `below` where it says nothing.
-    fn or(self, below: Self) -> Self {
+    pub(super) fn or(self, below: Self) -> Self {
         Self {
             sandbox: self.sandbox.or(below.sandbox),
             network: self.network.or(below.network),
             files: self.files.or(below.files),
+        }
+    }
+
+    /// The same, with what a session says of the sandbox.
+    pub(super) fn in_session(self, sandbox: Option<Sandbox>) -> Self {
+        Self {
+            sandbox: sandbox.or(self.sandbox),
+            ..self
         }
     }
 
@@ -70,31 +78,5 @@ impl Confinement {
     #[must_use]
     pub fn only_workspace(self) -> bool {
         self.files == Some(FileScope::Workspace)
-    }
-}
-
-impl Plan {
-    /// How a process is confined that works for a task, is an agent, or both.
-    #[must_use]
-    pub fn confinement(&self, task: Option<TaskId>, agent: Option<AgentId>) -> Confinement {
-        let of_task = task.map(|task| self.task(task).confinement).unwrap_or_default();
-        let of_agent = agent.map(|agent| Confinement::of_agent(&self.agent(agent).spec));
-        let all = of_task
-            .or(of_agent.unwrap_or_default())
-            .or(Confinement::of_settings(&self.rules.settings));
-        Confinement {
-            sandbox: self.rules.session_sandbox.or(all.sandbox),
-            ..all
-        }
-    }
-
-    /// How the processes of a run are confined: of the tasks that it takes and of all agents, each once.
-    pub fn confinements(&self) -> impl Iterator<Item = Confinement> {
-        let tasks = self
-            .selected_ids()
-            .map(|id| (Some(id), Some(self.task(id).agent)));
-        let agents = (0..self.agents.len()).map(|index| (None, Some(AgentId::from_index(index))));
-        let all = tasks.chain(agents).chain([(None, None)]);
-        all.map(|(task, agent)| self.confinement(task, agent))
     }
 }

@@ -47,6 +47,13 @@ impl Executor {
         }
     }
 
+    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
+    pub(super) fn confine(&mut self, state: &State) -> Option<String> {
+        let folder = self.folder.state_folder();
+        self.confiner.look(&state.plan, &folder, &self.protection);
+        self.confiner.refused.clone()
+    }
+
     /// Starts a command. What a turn does after its end nobody would see.
     pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
         let owner = request.owner();

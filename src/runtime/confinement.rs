@@ -9,7 +9,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::{AgentId, TurnId};
-use crate::engine::State;
 use crate::executor::command::CommandJob;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
@@ -17,7 +16,6 @@ use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
-use super::effects::Executor;
 use super::protection::Protection;
 
 /// The variables whose files and folders in the state folder a process may write.
@@ -191,15 +189,6 @@ fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
         Owner::Ask(_, agent) => Some(agent),
         Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
         Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
-    }
-}
-
-impl Executor {
-    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
-    pub(super) fn confine(&mut self, state: &State) -> Option<String> {
-        let folder = self.folder.state_folder();
-        self.confiner.look(&state.plan, &folder, &self.protection);
-        self.confiner.refused.clone()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::support::events::named;
 use crate::support::model::{Model, says};
 use crate::support::{
     BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, makes_namespaces, standing,
-    task, wait_for,
+    supervisor_of, task, wait_for,
 };
 
 /// Who attacks.
@@ -240,22 +240,6 @@ fn attack_3_tests_are_not_swapped_by_a_turn_beside_their_check() {
         assert_eq!(workspace.read("tests/check.sh"), "test -e right");
         assert!(!workspace.events().iter().any(|event| event["event"] == "stage:voided"));
     });
-}
-
-/// The supervisor of a session.
-fn supervisor_of(session: Pid) -> Pid {
-    let session = session.as_raw_nonzero();
-    let mut found = None;
-    wait_for("a supervisor", || {
-        let children = fs::read_to_string(format!("/proc/{session}/task/{session}/children"));
-        let children = children.unwrap_or_default();
-        found = children.split_whitespace().find_map(|pid| {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-            name.trim().starts_with(journal::SUPERVISOR).then(|| Pid::from_raw(pid.parse().ok()?))?
-        });
-        found.is_some()
-    });
-    found.expect("it was found")
 }
 
 /// Starts a run whose worker waits until `pids.sh` tells the numbers of its session, `$R`, and its supervisor, `$K`.

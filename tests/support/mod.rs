@@ -89,7 +89,7 @@ impl Workspace {
     }
 
     /// As users have it: confined where the machine allows it; elsewhere every screen would say that it is not.
-    pub fn as_users_have_it(self) -> Self {
+    pub fn like_users(self) -> Self {
         if makes_namespaces() { self.confined() } else { self }
     }
 
@@ -320,6 +320,22 @@ pub fn makes_namespaces() -> bool {
     let mut way = Command::new("unshare");
     way.args(["-Urpim", "--fork", "true"]);
     way.output().is_ok_and(|output| output.status.success())
+}
+
+/// The supervisor of a session.
+pub fn supervisor_of(session: Pid) -> Pid {
+    let session = session.as_raw_nonzero();
+    let mut found = None;
+    wait_for("a supervisor", || {
+        let children = fs::read_to_string(format!("/proc/{session}/task/{session}/children"));
+        let children = children.unwrap_or_default();
+        found = children.split_whitespace().find_map(|pid| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            name.trim().starts_with(journal::SUPERVISOR).then(|| Pid::from_raw(pid.parse().ok()?))?
+        });
+        found.is_some()
+    });
+    found.expect("it was found")
 }
 
 /// One task of a run's document.
