@@ -11,7 +11,7 @@ use crate::engine::{Fact, State, SupervisorRef, agents_needed};
 use crate::mission::RunOptions;
 use crate::runtime::{
     AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
-    settings_files,
+    begin_worktrees, settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor;
@@ -131,6 +131,8 @@ pub fn run_session(
     (first, begins, mission): (Fact, Option<Timestamp>, Option<PathBuf>),
 ) -> Result<Ending, Failure> {
     let run = folder.id().clone();
+    let mut state = state;
+    begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
     panics::works_on(Some(&run));
     let settings = settings_files(&current_dir()?)
         .into_iter()

@@ -299,6 +299,43 @@ pub struct TurnFiles {
     /// Whether another turn overlapped: then it is not known who did it.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// For a task in a worktree: what was committed.
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
+}
+
+/// A commit of the work of an isolated task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Its name in git.
+    pub id: Box<str>,
+    /// Files that differ from what the task began with.
+    #[serde(rename = "n")]
+    pub files: u32,
+}
+
+/// What became of a try to merge the work of an isolated task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Merged {
+    /// It is part of what was accepted.
+    Landed(Commit),
+    /// Others were accepted meanwhile: its folder has their work too, and what must hold there is to be shown anew.
+    Candidate {
+        /// The commit that may land.
+        commit: Box<str>,
+        /// What it lies on.
+        onto: Box<str>,
+    },
+    /// Others changed the same: its folder has both, with marks.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// Titles of the tasks that changed them.
+        with: Vec<String>,
+    },
+    /// It cannot be merged, in words.
+    Failed(String),
 }
 
 /// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter

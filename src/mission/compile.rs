@@ -55,6 +55,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         settings: &mission.settings,
         options,
         scrutiny: &scrutiny,
+        isolation: rules.isolation,
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
@@ -135,6 +136,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         settings,
         options,
         scrutiny,
+        isolation: plan.rules.isolation,
         agents: HashMap::new(),
         rubrics: HashMap::new(),
     };
@@ -203,6 +205,7 @@ struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
     scrutiny: &'m FurtherStages,
+    isolation: model::Isolation,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
@@ -251,6 +254,10 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
             workspace: task.workspace.map(|path| *path),
+            isolation: match is_verification {
+                true => model::Isolation::Shared,
+                false => task.isolation.unwrap_or(self.isolation),
+            },
             target_files: task.target_files,
             protect: task.protect,
             checks_may_write: task.checks_may_write,

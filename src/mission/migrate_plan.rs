@@ -46,6 +46,7 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(|id| ids.agent(id)),
+        worktrees: old.rules.worktrees.clone(),
         ..new.rules.clone()
     };
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));

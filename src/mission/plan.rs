@@ -206,6 +206,17 @@ impl Plan {
         &self.barriers[id.index()]
     }
 
+    /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
+    #[must_use]
+    pub fn workspace_of(&self, id: TaskId) -> std::path::PathBuf {
+        let task = self.task(id);
+        let worktree = self.rules.worktrees.as_ref().filter(|_| task.is_isolated());
+        let root = worktree.map_or_else(|| self.rules.workspace.clone(), |all| all.join(id.0.to_string()));
+        task.workspace
+            .as_ref()
+            .map_or_else(|| root.clone(), |own| root.join(own.as_ref()))
+    }
+
     /// The ids of all checkpoints and delays of the mission, reached or not.
     pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> + '_ {
         let all = (0..self.barriers.len()).map(BarrierId::from_index);
@@ -317,6 +328,8 @@ pub struct TaskPlan {
     pub on_dependency_failed: Option<model::RemedyOrder>,
     /// Its workspace relative to the mission's, if it has its own.
     pub workspace: Option<Box<str>>,
+    /// What it shares of the workspace with others.
+    pub isolation: model::Isolation,
     /// Files it must produce; preflight checks them.
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
@@ -484,6 +497,12 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// What tasks share of it, where they do not say.
+    pub isolation: model::Isolation,
+    /// Where the worktrees of the run lie, once it has a folder.
+    pub worktrees: Option<std::path::PathBuf>,
+    /// What becomes of work that was accepted in worktrees.
+    pub merge: model::MergeInto,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.

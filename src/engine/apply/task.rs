@@ -48,6 +48,7 @@ impl TaskState {
                 self.course.regressions += 1;
                 self.reopen(reason, files);
             }
+            TaskEvent::MergeBegun { .. } => {}
             TaskEvent::Nudged {
                 compilation,
                 others,
@@ -286,6 +287,7 @@ impl TaskState {
             Verdict::Fail => {
                 self.attempt.points = report.points;
                 self.course.sent_back |= report.stage == Stage::Judge;
+                self.course.conflicts += u32::from(report.stage == Stage::Merge);
                 self.course.signature = signature(report, self.judging());
                 if self.feedback.len() == FEEDBACK_KEPT {
                     self.feedback.remove(0);

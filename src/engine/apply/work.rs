@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{DeferralReason, Exit, StageReport, TurnFiles};
+use crate::engine::payload::{DeferralReason, Exit, Merged, StageReport, TurnFiles};
 use crate::engine::state::{
     Ask, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
     TaskState,
@@ -279,6 +279,7 @@ impl Judging {
     fn apply_standing(&mut self, event: &TaskEvent) {
         match event {
             TaskEvent::StageVoided(_) => self.voided += 1,
+            TaskEvent::MergeBegun { mark } => self.merge.get_or_insert_default().mark = *mark,
             TaskEvent::AcceptanceRecorded { files, checks } => {
                 let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
                 self.acceptance = Some(Box::new(Acceptance {
@@ -381,6 +382,10 @@ impl Judging {
                     self.checks.resize(check as usize + 1, None);
                 }
             }
+            Job::Merge(number) => {
+                let merge = self.merge.get_or_insert_default();
+                (merge.number, merge.open) = (number, true);
+            }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
             Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Approver { .. } => {}
         }
@@ -393,6 +398,15 @@ impl Judging {
                 self.changed.clear();
                 self.files.clone_from(files);
                 self.hollow.clone_from(hollow);
+            }
+            (Job::Merge(_), JobEnd::Merged(merged)) => {
+                let merge = self.merge.get_or_insert_default();
+                merge.open = false;
+                merge.landed = matches!(merged, Merged::Landed(_));
+                // On what others did as well, they are to be shown anew.
+                if matches!(merged, Merged::Candidate { .. }) {
+                    self.checks.clear();
+                }
             }
             (Job::Stage(..), JobEnd::Seen { files, .. }) => {
                 self.files

@@ -77,6 +77,8 @@ pub struct Course {
     pub retries: u32,
     /// How often its accepted work did not stand.
     pub regressions: u32,
+    /// How often it could not be merged as it was.
+    pub conflicts: u32,
     /// For a verification: verdicts that took an edge.
     pub visits: u32,
     /// For a verification that is done, or judges what it did once more: the edge that its verdict took.

@@ -27,6 +27,9 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(&*workspace).components().collect(),
+        isolation: mission.isolation(),
+        worktrees: None,
+        merge: settings.worktree.merge(),
         deadline: mission.deadline,
         sla: sla(&settings.sla),
         budget: model::Budget {

@@ -96,6 +96,7 @@ mod task;
 mod tools;
 mod verification;
 mod words;
+mod worktree;
 
 pub use agent::{Adapter, AdapterKind, Agent, Input};
 pub use approval::{ApprovalGate, Approver};
@@ -117,6 +118,7 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Consensus, FinalChecks, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review,
-    Stakes, TaskType,
+    Autonomy, Consensus, FinalChecks, Independence, Isolation, OnExhausted, PanelMode, Remedy, RemedyOrder,
+    Review, Stakes, TaskType,
 };
+pub use worktree::MergeInto;

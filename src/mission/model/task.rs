@@ -13,11 +13,13 @@ use crate::mission::scalar::{
 use super::approval::{Approval, YesOrHow};
 use super::expectation::Expectation;
 use super::finish_gate::FinishGate;
-use super::later::{FileScope, Isolation, Network, Sandbox};
+use super::later::{FileScope, Network, Sandbox};
 use super::middleware::AgentChain;
 use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
-use super::words::{Autonomy, CHECKS_MAY_WRITE, OnExhausted, RemedyOrder, Review, Stakes, TaskType};
+use super::words::{
+    Autonomy, CHECKS_MAY_WRITE, Isolation, OnExhausted, RemedyOrder, Review, Stakes, TaskType,
+};
 
 keys! {
     /// A unit of work. A mission may have 100,000 of them, so lists take one word, and so does what few tasks have.
@@ -73,7 +75,7 @@ keys! {
         /// Where its agent works, relative to the mission's folder.
         "workspace" workspace: Option<Box<Box<str>>> as Filled;
         #[doc = says!(isolation)]
-        "isolation" isolation: Later as Isolation, or("shared"), later_unless("isolation", "shared");
+        "isolation" isolation: Option<Isolation>, or("shared"), only(Isolation::built, "isolation");
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
         #[doc = says!(network)]
