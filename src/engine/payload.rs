@@ -312,6 +312,9 @@ pub struct Commit {
     /// Files that differ from what the task began with.
     #[serde(rename = "n")]
     pub files: u32,
+    /// What it lies on: the commit that the task began with, or that was merged into its folder since.
+    #[serde(rename = "o")]
+    pub onto: Box<str>,
 }
 
 /// What became of a try to merge the work of an isolated task.

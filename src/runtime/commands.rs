@@ -147,9 +147,10 @@ impl Executor {
             Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
             Job::Merge(_) => {
                 let (plan, task) = (state.plan.clone(), turn.task);
+                let onto = state.checked_onto(task).map(str::to_owned);
                 let worktrees = Worktrees::of(&self.folder);
                 self.look(turn, job, move || {
-                    let merged = worktrees.merge(&plan, task);
+                    let merged = worktrees.merge(&plan, task, onto.as_deref());
                     JobEnd::Merged(merged.unwrap_or_else(|why| Merged::Failed(why.to_string())))
                 });
             }

@@ -7,9 +7,12 @@
 //!
 //! Each step may be cut off by a kill at any point and done again: what it leads to is moved by one reference at last.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use crate::domain::{OutcomeClass, TaskId};
 use crate::engine::{self, Commit, Merged, State};
@@ -24,6 +27,9 @@ const START: &str = "refs/quorum/start";
 const MAIN: &str = "refs/quorum/main";
 /// The mode of another repository within one.
 const GITLINK: &str = "160000";
+/// How long git of a session that was killed may still work.
+const LONGEST_GIT: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(5);
 /// How many files a message names.
 const MOST_NAMED: usize = 20;
 
@@ -53,6 +59,7 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
     }
     std::sync::Arc::make_mut(&mut state.plan).rules.worktrees = Some(run.worktrees());
     let worktrees = Worktrees::of(run);
+    worktrees.take()?;
     match (worktrees.resolve(MAIN), state.sessions) {
         (Ok(_), _) => Ok(()),
         (Err(_), 0) => worktrees.begin(&state.plan.rules.workspace),
@@ -73,6 +80,14 @@ pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, 
         &MergeInto::Never
     };
     is_needed(plan).then(|| Worktrees::of(run).deliver(&plan.rules.workspace, merge))
+}
+
+/// What an isolated task changed, as git shows it. Blocks.
+///
+/// # Errors
+/// In the words of git.
+pub fn work_diff(run: &RunFolder, task: TaskId) -> Result<Vec<u8>, WorkError> {
+    Worktrees::of(run).diff(task)
 }
 
 /// The worktrees of a run.
@@ -109,6 +124,45 @@ impl Worktrees {
         self.root.join(task.0.to_string())
     }
 
+    /// Waits until nothing works on the repository that an earlier session started, and clears what that may have left locked.
+    fn take(&self) -> Result<(), WorkError> {
+        std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
+        let path = self.root.join("lock");
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path);
+        let lock = lock.map_err(WorkError::file("open", &path))?;
+        let end = Instant::now() + LONGEST_GIT;
+        while lock.try_lock().is_err() {
+            if Instant::now() >= end {
+                return Err(refused(
+                    "git of an earlier session still works on the worktrees of the run",
+                ));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        // Each git that is started holds it too, so it is free only once the last of them has ended.
+        rustix::io::fcntl_setfd(&lock, rustix::io::FdFlags::empty()).map_err(io::Error::from)?;
+        let _ = lock.into_raw_fd();
+        let repository = self.repository();
+        let mut folders = vec![self.root.clone(), repository.clone()];
+        folders.extend(["start", "task", "base"].map(|name| repository.join("refs/quorum").join(name)));
+        folders.push(repository.join("refs/quorum"));
+        for entry in folders
+            .iter()
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flatten()
+            .flatten()
+        {
+            if entry.path().extension().is_some_and(|end| end == "lock") {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the run's repository, if it is not there yet. Blocks.
     ///
     /// # Errors
@@ -124,28 +178,39 @@ impl Worktrees {
         self.set(MAIN, &head, None)
     }
 
-    /// Makes the checkout of a task on what was accepted so far, if it is not there yet. Blocks.
+    /// Makes the checkout of a task, if it is not there: on what was accepted so far, or with what the task did already. Blocks.
     ///
     /// # Errors
     /// In the words of git.
     pub fn create(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
-        if self.resolve(&base_ref(task)).is_ok() && self.folder(task).join(".git").is_dir() {
+        let (base, folder) = (self.resolve(&base_ref(task)).ok(), self.folder(task));
+        if base.is_some() && folder.join(".git").is_dir() {
             return Ok(());
         }
-        let folder = self.folder(task);
         std::fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
-        let tip = self.resolve(MAIN)?;
-        self.check_out(task, &tip)?;
-        self.own_repository(&folder, &tip)?;
+        let half = folder.join(".git");
+        if half.is_dir() {
+            std::fs::remove_dir_all(&half).map_err(WorkError::file("remove", &half))?;
+        }
+        let start = match &base {
+            Some(base) => self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
+            None => self.resolve(MAIN)?,
+        };
+        self.check_out(task, &start)?;
+        let agent = &plan.agent(plan.task(task).agent).name;
+        self.own_repository(&folder, &start, agent)?;
         if let Some(own) = &plan.task(task).workspace {
             let own = folder.join(own.as_ref());
             std::fs::create_dir_all(&own).map_err(WorkError::file("make", &own))?;
         }
-        self.set(&base_ref(task), &tip, None)
+        match base {
+            Some(_) => Ok(()),
+            None => self.set(&base_ref(task), &start, None),
+        }
     }
 
     /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
-    fn own_repository(&self, folder: &Path, tip: &str) -> Result<(), WorkError> {
+    fn own_repository(&self, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
         run(Git::new().args(["init", "-q"]).arg(folder))?;
         let git = folder.join(".git");
         let borrowed = std::fs::read_to_string(self.repository().join("objects/info/alternates"))?;
@@ -155,7 +220,8 @@ impl Worktrees {
         let own = || Git::new().in_repository(&git).env("GIT_WORK_TREE", folder);
         run(own().args(["update-ref", "HEAD", tip]))?;
         run(own().args(["read-tree", tip]))?;
-        Ok(())
+        run(own().args(["config", "user.name", agent]))?;
+        run(own().args(["config", "user.email", "agent@quorum.invalid"])).map(drop)
     }
 
     /// The files of a commit, and none that it has not, in the folder of a task; files that git does not follow stay.
@@ -174,19 +240,24 @@ impl Worktrees {
         let tree = text(run(self.within(task).arg("write-tree"))?);
         let files = self.files_between(&base, &tree)?;
         let last = before.as_deref().unwrap_or(&base);
-        if self.tree_of(last)? == tree && before.is_some() {
+        if self.tree_of(last)? == tree {
             return Ok(Commit {
                 id: last.into(),
                 files,
+                onto: base.clone().into(),
             });
         }
         // Behind a conflict its folder has what others did as well: that is where the work comes from, too.
-        let is_behind = run(self.git().args(["merge-base", "--is-ancestor", &base, last])).is_ok();
+        let knows_base = self.comes_before(&base, last);
         let parents = [last, base.as_str()];
-        let parents = if is_behind { &parents[..1] } else { &parents[..] };
+        let parents = if knows_base { &parents[..1] } else { &parents[..] };
         let id = self.commit_tree(plan, task, &tree, parents)?;
         self.set(&commit_ref(task), &id, before.as_deref())?;
-        Ok(Commit { id: id.into(), files })
+        Ok(Commit {
+            id: id.into(),
+            files,
+            onto: base.into(),
+        })
     }
 
     /// How many files differ, none of which is another repository.
@@ -212,36 +283,50 @@ impl Worktrees {
     ///
     /// # Errors
     /// In the words of git.
-    pub fn merge(&self, plan: &Plan, task: TaskId) -> Result<Merged, WorkError> {
+    pub fn merge(&self, plan: &Plan, task: TaskId, checked: Option<&str>) -> Result<Merged, WorkError> {
         let base = self.resolve(&base_ref(task))?;
         let Ok(mine) = self.resolve(&commit_ref(task)) else {
             // It has done nothing that git follows.
             return Ok(Merged::Landed(Commit {
-                id: base.into(),
+                id: base.clone().into(),
                 files: 0,
+                onto: base.into(),
             }));
+        };
+        let tree = self.tree_of(&mine)?;
+        let files = self.files_between(&base, &tree)?;
+        let landed = |id: &str| {
+            let (id, onto) = (id.into(), base.clone().into());
+            Merged::Landed(Commit { id, files, onto })
         };
         loop {
             let tip = self.resolve(MAIN)?;
-            let tree = self.tree_of(&mine)?;
-            if mine == tip || tree == self.tree_of(&tip)? {
-                let files = self.files_between(&base, &tree)?;
-                return Ok(Merged::Landed(Commit {
-                    id: tip.into(),
-                    files,
-                }));
+            // It has landed before the session that did it was killed.
+            if self.comes_before(&mine, &tip) {
+                return Ok(landed(&tip));
             }
-            if base != tip {
+            // Only what comes from all that was accepted, and was checked with it, may take its place.
+            if checked != Some(&*tip) || !self.comes_before(&tip, &mine) {
                 return self.rebase(plan, task, (&base, &mine), &tip);
             }
-            let files = self.files_between(&base, &tree)?;
-            let id = self.commit_tree(plan, task, &tree, &[&tip])?;
-            // Another run of this never moves it meanwhile; should anybody do so, it is merged anew.
-            if self.set(MAIN, &id, Some(&tip)).is_ok() {
-                self.set(&commit_ref(task), &id, Some(&mine))?;
-                return Ok(Merged::Landed(Commit { id: id.into(), files }));
+            if tree == self.tree_of(&tip)? {
+                return Ok(landed(&tip));
             }
+            let id = self.commit_tree(plan, task, &tree, &[&tip])?;
+            self.set(&commit_ref(task), &id, None)?;
+            // Another merge of this run may have moved it meanwhile: then it is merged anew.
+            if self.set(MAIN, &id, Some(&tip)).is_ok() {
+                // Should the task be done again, that begins with this.
+                self.set(&base_ref(task), &id, None)?;
+                return Ok(landed(&id));
+            }
+            self.set(&commit_ref(task), &mine, None)?;
         }
+    }
+
+    /// Whether a commit is another one or comes before it.
+    fn comes_before(&self, commit: &str, other: &str) -> bool {
+        run(self.git().args(["merge-base", "--is-ancestor", commit, other])).is_ok()
     }
 
     /// Others were accepted meanwhile: the work on top of theirs, in the task's folder, with marks where both changed the
@@ -352,7 +437,9 @@ impl Worktrees {
     pub fn diff(&self, task: TaskId) -> Result<Vec<u8>, WorkError> {
         let base = self.resolve(&base_ref(task))?;
         let mine = self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone());
-        Ok(run(self.git().args(["diff", &base, &mine]))?.stdout)
+        // What has landed is what its task begins with, should it be done again.
+        let before = if base == mine { format!("{mine}^") } else { base };
+        Ok(run(self.git().args(["diff", &before, &mine]))?.stdout)
     }
 
     fn commit_tree(
@@ -477,6 +564,14 @@ impl User {
     /// The commit that is checked out, where no file that git follows differs from it.
     fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
+        let modules = run(self.git().args(["ls-files", "-s", "--", "*"]))?;
+        let is_module = |line: &&str| line.starts_with(GITLINK);
+        if let Some(module) = String::from_utf8_lossy(&modules.stdout).lines().find(is_module) {
+            let path = module.split('\t').nth(1).unwrap_or(module);
+            return Err(refused(format!(
+                "isolation: worktree knows no submodules, and {path} is one"
+            )));
+        }
         let status = [
             "status",
             "--porcelain",
@@ -492,14 +587,6 @@ impl User {
             return Err(refused(format!(
                 "the repository has changes that are not committed: {}{more}; commit or stash them",
                 first.get(3..).unwrap_or(first)
-            )));
-        }
-        let modules = run(self.git().args(["ls-files", "-s", "--", "*"]))?;
-        let is_module = |line: &&str| line.starts_with(GITLINK);
-        if let Some(module) = String::from_utf8_lossy(&modules.stdout).lines().find(is_module) {
-            let path = module.split('\t').nth(1).unwrap_or(module);
-            return Err(refused(format!(
-                "isolation: worktree knows no submodules, and {path} is one"
             )));
         }
         Ok(head)

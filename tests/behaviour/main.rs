@@ -134,3 +134,4 @@ mod verification_edges;
 mod vision;
 mod waiting;
 mod words;
+mod worktrees;

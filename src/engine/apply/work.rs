@@ -253,6 +253,9 @@ impl Evidence {
         if !was_watched {
             return;
         }
+        if let Some(commit) = files.and_then(|files| files.commit.as_ref()) {
+            self.onto = Some(commit.onto.clone());
+        }
         let shared = files.is_some_and(|files| files.shared);
         self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
         self.written = self.written.and(files.and_then(|files| files.written), shared);
@@ -404,7 +407,8 @@ impl Judging {
                 merge.open = false;
                 merge.landed = matches!(merged, Merged::Landed(_));
                 // On what others did as well, they are to be shown anew.
-                if matches!(merged, Merged::Candidate { .. }) {
+                if let Merged::Candidate { onto, .. } = merged {
+                    merge.onto = Some(onto.clone());
                     self.checks.clear();
                 }
             }

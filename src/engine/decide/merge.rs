@@ -108,6 +108,6 @@ fn send_back(draft: &mut Transaction<'_>, cause: Cause, findings: Vec<Finding>) 
     conclude::not_good_enough(draft);
 }
 
-fn merging(draft: &Transaction<'_>) -> Option<Merging> {
-    draft.task.judging()?.merge
+fn merging<'d>(draft: &'d Transaction<'_>) -> Option<&'d Merging> {
+    draft.task.judging()?.merge.as_ref()
 }

@@ -140,6 +140,8 @@ pub struct Evidence {
     pub changed: Known,
     /// Whether a watched file was written since then, be it with what it held.
     pub written: Known,
+    /// Of an isolated task: the commit that its last turn's work lies on.
+    pub onto: Option<Box<str>>,
 }
 
 /// The record of files before a turn.

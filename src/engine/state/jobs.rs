@@ -23,7 +23,7 @@ impl Judging {
                 }))
         });
         let finish = self.finish_open().map(Job::Finish);
-        let merge = self.merge.filter(|merge| merge.open);
+        let merge = self.merge.as_ref().filter(|merge| merge.open);
         let merge = merge.map(|merge| Job::Merge(merge.number));
         scan.into_iter()
             .chain(merge)

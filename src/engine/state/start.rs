@@ -33,6 +33,15 @@ impl State {
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 
+    /// What the work of an isolated task lies on, as its checks saw it: only there it may land.
+    pub(crate) fn checked_onto(&self, id: TaskId) -> Option<&str> {
+        let task = self.task(id);
+        let merged = task
+            .judging()
+            .and_then(|judging| judging.merge.as_ref()?.onto.as_deref());
+        merged.or(task.course.evidence.onto.as_deref())
+    }
+
     /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.
     pub(crate) fn gets_prompt(&self, id: TaskId) -> bool {
         let agent = self.plan.task(id).agent;

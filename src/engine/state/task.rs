@@ -227,7 +227,7 @@ pub struct Judging {
     pub heard: Option<Box<Heard>>,
 }
 /// Where the merge of an isolated task's work stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Merging {
     /// Which try it is, from 1.
     pub number: u32,
@@ -235,6 +235,8 @@ pub struct Merging {
     pub open: bool,
     /// What the acceptance leaves to be known.
     pub mark: Option<Mark>,
+    /// What the work lies on that its checks were run on again; `None`: as its turn left it.
+    pub onto: Option<Box<str>>,
     /// Whether the work is part of what was accepted.
     pub landed: bool,
 }

@@ -79,6 +79,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Ask(_, AskEvent::Failed { .. }) => "AskFailed",
         Event::Task(_, TaskEvent::StageVerdict(_)) => "StageVerdict",
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
+        Event::Task(_, TaskEvent::MergeBegun { .. }) => "MergeBegun",
         Event::Task(_, TaskEvent::ForceAccepted { .. }) => "ForceAccepted",
         Event::Hold(_, HoldEvent::Opened { .. }) => "HoldOpened",
         Event::Hold(_, HoldEvent::TimedOut { .. }) => "HoldTimedOut",
@@ -117,7 +118,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 79;
+const VARIANTS: usize = 80;
 
 fn mission() -> Mission {
     Mission::new("m")
