@@ -34,6 +34,8 @@ mod transcripts;
 pub use cli::{main, reference_page};
 pub use domain::{FailureClass, OutcomeClass, Purpose, Stage};
 pub use engine::{Effect, Job};
+pub use mission::model::http_adapters;
 pub use mission::{Code, FieldDoc, FileKind, field_doc, json_schema};
+pub use report::documents::schema::{DocumentKind, documents};
 pub use report::words;
 pub use store::Lock;

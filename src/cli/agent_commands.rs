@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Money, Timestamp};
 use crate::mission::read_delegations;
+use crate::report::documents::commands::RecordedDocument;
 use crate::store::write_new;
 
 use super::failure::Failure;
@@ -93,7 +94,7 @@ fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
     drop_message("ask", message)?;
     said(
         screen,
-        "ask",
+        "quorum.ask/v1",
         "your question is recorded; end your turn now without doing more: the answer comes in your next turn\n",
     );
     Ok(0)
@@ -134,7 +135,7 @@ fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
         return Err(too_large(LARGEST_MESSAGE));
     }
     place(&folder.join(message_name("delegate")), text.as_bytes())?;
-    said(screen, "delegate", "");
+    said(screen, "quorum.delegate/v1", "");
     Ok(0)
 }
 
@@ -144,7 +145,7 @@ fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
     let text = read(&message.text, LARGEST_MESSAGE)?;
     // The last word replaces the one before, whoever wrote it.
     place(&folder.join("progress"), text.as_bytes())?;
-    said(screen, "progress", "");
+    said(screen, "quorum.progress/v1", "");
     Ok(0)
 }
 
@@ -172,7 +173,7 @@ fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
         return Err(too_large(LARGEST_RESULT));
     }
     place(&path, text.as_bytes())?;
-    said(screen, "result", "");
+    said(screen, "quorum.result/v1", "");
     Ok(0)
 }
 
@@ -262,9 +263,12 @@ fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     })
 }
 
-fn said(screen: &Screen, what: &str, text: &str) {
+fn said(screen: &Screen, schema: &'static str, text: &str) {
     if screen.is_json() {
-        screen.document(&json!({"schema": format!("quorum.{what}/v1"), "recorded": true}));
+        screen.document(&RecordedDocument {
+            schema,
+            recorded: true,
+        });
     } else {
         // Whoever started us may not listen: that is silent.
         let _ = io::stdout().write_all(text.as_bytes());

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId};
+use crate::mission::model::Sandbox;
 
 use super::report_kind::{ReportKind, ReportTargets};
 
@@ -246,6 +248,14 @@ pub struct SessionFlags {
     /// Unreviewed work is indeterminate (exit 6)
     #[arg(long, env = "QUORUM_STRICT")]
     pub strict: bool,
+    /// Keep agents and commands from what judges them by the system: where it can be done, by all means, or not at all
+    #[arg(
+        long,
+        value_name = "MODE",
+        env = "QUORUM_SANDBOX",
+        value_parser = PossibleValuesParser::new(["auto", "required", "off"]).map(sandbox)
+    )]
+    pub sandbox: Option<Sandbox>,
     /// Start nothing more once a task has failed; the run can be resumed
     #[arg(long, env = "QUORUM_FAIL_FAST", hide_env = true)]
     pub fail_fast: bool,
@@ -281,4 +291,13 @@ pub struct SessionFlags {
         hide_env = true
     )]
     pub reports: Vec<ReportTargets>,
+}
+
+/// The word of `--sandbox`, one of those that are accepted.
+fn sandbox(word: String) -> Sandbox {
+    match word.as_str() {
+        "required" => Sandbox::Required,
+        "off" => Sandbox::Off,
+        _ => Sandbox::Auto,
+    }
 }

@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::domain::{Millis, Timestamp};
 use crate::report::count;
+use crate::report::documents::commands::{CleanDocument, CleanedRun};
 use crate::report::documents::runs::{RunRow, cleaned, left};
 use crate::runtime::ApplyError;
 use crate::store::{Lock, LockError};
@@ -113,17 +113,20 @@ fn agree(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Fai
     confirm(screen, &format!("remove {runs}?"), &arguments.command())
 }
 
+fn row(listed: &Listed) -> CleanedRun<'_> {
+    CleanedRun {
+        run_id: listed.folder.id(),
+        state: listed.row.state,
+        outcome: listed.row.outcome,
+    }
+}
+
 fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Failure> {
     if screen.is_json() {
-        let rows = |listed: &[Listed]| -> Vec<Value> {
-            let row = |listed: &Listed| json!({"runId": listed.folder.id().as_str(), "state": listed.row.state, "outcome": listed.row.outcome});
-            listed.iter().map(row).collect()
-        };
-        screen.document(&json!({
-            "schema": "quorum.clean/v1",
-            "removed": rows(removed),
-            "kept": rows(kept),
-        }));
+        screen.document(&CleanDocument {
+            removed: removed.iter().map(row).collect(),
+            kept: kept.iter().map(row).collect(),
+        });
         return Ok(0);
     }
     let kept: Vec<&RunRow> = kept.iter().map(|listed| &listed.row).collect();

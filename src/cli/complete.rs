@@ -25,6 +25,7 @@ use super::args::LATEST;
 use super::help::topics;
 use super::project::state_folder_at;
 use super::report_kind::ReportKind;
+use super::schema::SchemaOf;
 use super::screen::LiveView;
 
 /// The variable by which a shell asks; it names the shell.
@@ -59,8 +60,8 @@ struct Asked {
     run: Option<RunId>,
     /// The mission file, where one is named.
     mission: Option<PathBuf>,
-    /// Whether `quorum.yaml` is meant, not a mission.
-    is_config: bool,
+    /// Of what a schema is asked for.
+    schema_of: Option<SchemaOf>,
     /// Whether it is bash: it hands over what was typed with its backslashes.
     has_escapes: bool,
     /// The commands that are shown.
@@ -78,6 +79,7 @@ impl Asked {
             (0..words.len()).find_map(of_word)
         };
         let variable = std::env::var_os("QUORUM_STATE_DIR").filter(|folder| !folder.is_empty());
+        let mut named = words.iter().skip_while(|word| **word != "schema").skip(1);
         let is_mission = |word: &&&str| word.ends_with(".yaml") || word.ends_with(".yml");
         Self {
             state_dir: value("--state-dir")
@@ -85,7 +87,7 @@ impl Asked {
                 .or(variable.map(PathBuf::from)),
             run: value("--run").and_then(|run| RunId::new(run).ok()),
             mission: words.iter().find(is_mission).map(PathBuf::from),
-            is_config: words.contains(&"config"),
+            schema_of: named.find_map(|word| SchemaOf::named(word)),
             has_escapes: std::env::var(VARIABLE).is_ok_and(|shell| shell.ends_with("bash")),
             commands: commands(root),
         }
@@ -196,9 +198,18 @@ impl Asked {
 
     /// The keys below what was typed up to the last dot.
     fn keys(&self, typed: &str) -> Vec<Completion> {
-        let kind = match self.is_config {
-            true => FileKind::Config,
-            false => FileKind::Mission,
+        let kind = match &self.schema_of {
+            Some(SchemaOf::Document(document)) => {
+                let above = typed.rsplit_once('.').map(|(above, _)| above);
+                let full =
+                    |name: &str| above.map_or_else(|| name.to_owned(), |above| format!("{above}.{name}"));
+                let fields = document.fields(above.unwrap_or_default()).into_iter();
+                return fields
+                    .map(|(name, says)| Completion::new(&full(&name), &says))
+                    .collect();
+            }
+            Some(SchemaOf::File(kind)) => *kind,
+            None => FileKind::Mission,
         };
         let Some((above, _)) = typed.rsplit_once('.') else {
             let schema = json_schema(kind);

@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use clap_complete::env::Shells;
-use serde_json::json;
+
+use crate::report::documents::commands::CompletionsDocument;
 
 use super::complete::VARIABLE;
 use super::failure::Failure;
@@ -68,11 +69,10 @@ pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failu
         script = script.replacen("}\nif [[ ", BASH_QUOTES, 1);
     }
     if screen.is_json() {
-        screen.document(&json!({
-            "schema": "quorum.completions/v1",
-            "shell": shell.as_str(),
-            "script": script,
-        }));
+        screen.document(&CompletionsDocument {
+            shell: shell.as_str(),
+            script: &script,
+        });
     } else {
         screen.result(&script);
     }

@@ -13,6 +13,7 @@ use crate::mission::model::{self, Settings};
 use crate::mission::{
     self, Layers, RunOptions, Source, default_settings, money_value, setting_paths, settings_of,
 };
+use crate::report::documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting};
 use crate::report::settings::{Setting, human};
 use crate::runtime::{layers_of, user_settings};
 
@@ -274,28 +275,22 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
     Ok(rows)
 }
 
-fn document(rows: &[Row], paths: &Paths) -> Value {
+fn document<'a>(rows: &'a [Row], paths: &Paths) -> ConfigDocument<'a> {
     let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    let settings: Vec<Value> = rows
-        .iter()
-        .map(|row| {
-            json!({
-                "name": row.name,
-                "value": row.value,
-                "origin": row.origin.layer,
-                "source": row.origin.source,
-            })
-        })
-        .collect();
-    json!({
-        "schema": "quorum.config/v1",
-        "settings": settings,
-        "files": {
-            "mission": shown(&paths.mission),
-            "project": shown(&paths.project),
-            "user": shown(&paths.user),
+    let setting = |row: &'a Row| ConfigSetting {
+        name: &row.name,
+        value: &row.value,
+        origin: row.origin.layer,
+        source: row.origin.source.as_deref(),
+    };
+    ConfigDocument {
+        settings: rows.iter().map(setting).collect(),
+        files: ConfigFiles {
+            mission: shown(&paths.mission),
+            project: shown(&paths.project),
+            user: shown(&paths.user),
         },
-    })
+    }
 }
 
 fn table(rows: &[Row], with_origin: bool, screen: &Screen) -> String {

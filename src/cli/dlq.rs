@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
 use crate::domain::{DeadLetter, LetterStatus, Timestamp};
 use crate::report::dead_letters as human;
+use crate::report::documents::commands::DeadLettersDocument;
 use crate::runtime::{RetryError, retry_now};
 use crate::store::{DeadLetters, QueueError};
 
@@ -91,8 +91,10 @@ fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
         .filter(|letter| arguments.all || !letter.status.is_closed())
         .collect();
     if screen.is_json() {
-        let rows: Vec<Value> = letters.iter().map(row).collect();
-        screen.document(&json!({"schema": "quorum.dlq/v1", "letters": rows}));
+        screen.document(&DeadLettersDocument {
+            letters: Some(&letters),
+            letter: None,
+        });
     } else {
         screen.result(&human::list(&letters, &screen.out()));
     }
@@ -182,12 +184,11 @@ fn unusable(error: QueueError) -> Failure {
 
 fn print_result(letter: &DeadLetter, screen: &Screen) {
     if screen.is_json() {
-        screen.document(&json!({"schema": "quorum.dlq/v1", "letter": row(letter)}));
+        screen.document(&DeadLettersDocument {
+            letters: None,
+            letter: Some(letter),
+        });
     } else {
         screen.result(&human::letter(letter, &screen.out()));
     }
-}
-
-fn row(letter: &DeadLetter) -> Value {
-    json!(letter)
 }

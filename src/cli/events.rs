@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::domain::RunId;
 use crate::mission::Plan;
+use crate::report::documents::EventsDocument;
 use crate::report::events::{EventExpander, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::{Reader, RunFolder};
@@ -64,7 +65,7 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     }
 }
 
-/// All events so far as one document, `quorum.events/v1`.
+/// All events so far as one document.
 fn document(
     arguments: &Events,
     run: &RunFolder,
@@ -85,11 +86,10 @@ fn document(
         missions.complete(&mut record).map_err(refuse)?;
         events.extend(expander.expand(record.seq, record.at, &record.events));
     }
-    screen.document(&serde_json::json!({
-        "schema": "quorum.events/v1",
-        "runId": run.id().as_str(),
-        "events": events,
-    }));
+    screen.document(&EventsDocument {
+        run_id: run.id(),
+        events: &events,
+    });
     Ok(0)
 }
 

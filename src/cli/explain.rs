@@ -2,9 +2,9 @@
 
 use anyhow::anyhow;
 use clap::{Args, Command};
-use serde_json::{Value, json};
 
 use crate::mission::{Code, suggestion};
+use crate::report::documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord};
 use crate::report::words::{self, Word};
 use crate::report::{codes, sanitize};
 
@@ -77,15 +77,18 @@ fn flag(command: &Command, long: &str) -> Option<String> {
 
 fn one(text: &str, found: &Found, screen: &Screen) {
     if screen.is_json() {
-        let (codes, words) = match found {
-            Found::Code(code) => (vec![row(*code)], Vec::new()),
-            Found::Word(word) => (
-                Vec::new(),
-                vec![json!({"word": text, "explanation": word.meaning})],
-            ),
-            Found::Flag(name, help) => (Vec::new(), vec![json!({"word": name, "explanation": help})]),
+        let word = |word, explanation| ExplainDocument {
+            codes: Vec::new(),
+            words: vec![ExplainedWord { word, explanation }],
         };
-        return screen.document(&json!({"schema": "quorum.explain/v1", "codes": codes, "words": words}));
+        return screen.document(&match found {
+            Found::Code(code) => ExplainDocument {
+                codes: vec![row(*code)],
+                words: Vec::new(),
+            },
+            Found::Word(known) => word(text, known.meaning),
+            Found::Flag(name, help) => word(name, help),
+        });
     }
     screen.result(&match found {
         Found::Code(code) => codes::one(*code, &screen.out()),
@@ -95,16 +98,24 @@ fn one(text: &str, found: &Found, screen: &Screen) {
 }
 
 fn all(screen: &Screen) {
-    if screen.is_json() {
-        let codes: Vec<Value> = Code::ALL.iter().map(|code| row(*code)).collect();
-        let words = words::all().map(|word| json!({"word": word.name(), "explanation": word.meaning}));
-        let words: Vec<Value> = words.collect();
-        screen.document(&json!({"schema": "quorum.explain/v1", "codes": codes, "words": words}));
-    } else {
-        screen.result(&codes::all(&screen.out()));
+    if !screen.is_json() {
+        return screen.result(&codes::all(&screen.out()));
     }
+    let known: Vec<Word> = words::all().collect();
+    let words = known.iter().map(|word| ExplainedWord {
+        word: word.name(),
+        explanation: word.meaning,
+    });
+    screen.document(&ExplainDocument {
+        codes: Code::ALL.iter().map(|code| row(*code)).collect(),
+        words: words.collect(),
+    });
 }
 
-fn row(code: Code) -> Value {
-    json!({"code": code.as_str(), "summary": code.summary(), "explanation": code.explanation()})
+fn row(code: Code) -> ExplainedCode {
+    ExplainedCode {
+        code: code.as_str(),
+        summary: code.summary(),
+        explanation: code.explanation(),
+    }
 }

@@ -1,10 +1,11 @@
 //! Why a command could not do what it was asked: a message, what to do next, an exit code.
 
 use anyhow::anyhow;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::domain::OutcomeClass;
 use crate::mission::{self, Report};
+use crate::report::documents::commands::ErrorDocument;
 use crate::report::failure as human;
 use crate::report::style::Screen;
 
@@ -106,25 +107,17 @@ impl Failure {
         text
     }
 
-    /// `quorum.error/v1`.
-    pub fn into_document(self) -> Value {
-        let mut document = json!({
-            "schema": "quorum.error/v1",
-            "outcome": self.class.as_str(),
-            "exitCode": self.class.exit_code(),
-            "message": self.message(),
-            "help": self.help,
-        });
-        if let Some(details) = &self.details {
-            document["details"] = details.as_str().into();
+    /// What it is as a document.
+    pub fn document(&self) -> ErrorDocument<'_> {
+        ErrorDocument {
+            outcome: self.class.as_str(),
+            exit_code: self.class.exit_code(),
+            message: self.message(),
+            help: self.help.as_deref(),
+            details: self.details.as_deref(),
+            diagnostics: self.report.as_ref().map(Report::rows),
+            run: self.run.as_deref(),
         }
-        if let Some(report) = &self.report {
-            document["diagnostics"] = report.to_json()["diagnostics"].clone();
-        }
-        if let Some(run) = self.run {
-            document["run"] = *run;
-        }
-        document
     }
 
     /// The exit code of the process.

@@ -87,6 +87,7 @@ topics! {
     "budgets": "guides/budgets.md",
     "calibrating": "guides/calibrate.md",
     "ci": "guides/ci.md",
+    "confinement": "guides/confinement.md",
     "diagnostics": "reference/diagnostics.md",
     "events": "reference/events.md",
     "exit-codes": "reference/exit-codes.md",

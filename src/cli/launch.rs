@@ -49,6 +49,8 @@ pub struct Launch<'a> {
     pub state: State,
     pub programs: AgentBackends,
     pub supervisor: supervisor::Handle,
+    /// Why no process can be confined here, where any is to be.
+    pub unconfined: Option<String>,
     pub observers: Vec<Box<dyn Observer>>,
     /// Earlier ones are removed once nothing can refuse the run any more.
     pub reports: Option<&'a Reports>,
@@ -96,7 +98,7 @@ impl Launch<'_> {
             Keeping::fresh(self.supervisor),
             self.programs,
             self.observers,
-            (first, Some(begins), mission),
+            (first, Some(begins), mission, self.unconfined),
         )
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::domain::{RunId, TurnId};
 use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
+use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
@@ -276,7 +276,11 @@ fn copy(file: &mut File, out: &mut dyn Write) -> io::Result<u64> {
     Ok(copied)
 }
 
-fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<Value, Failure> {
+fn document<'a>(
+    arguments: &'a Logs,
+    run: &'a RunFolder,
+    history: &TaskHistory,
+) -> Result<LogsDocument<'a>, Failure> {
     let mut turns = Vec::new();
     for turn in history.turns().filter(|turn| arguments.wants(turn.id)) {
         let path = run.spool_file(&arguments.file(turn.id));
@@ -291,23 +295,22 @@ fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<
                 )));
             }
         };
-        turns.push(json!({
-            "attempt": turn.id.attempt,
-            "turn": turn.id.turn,
-            "ended": !matches!(turn.end, TurnStanding::Open),
-            "bytes": bytes.len(),
-            "text": String::from_utf8_lossy(&bytes),
-        }));
+        turns.push(LogsTurn {
+            attempt: turn.id.attempt,
+            turn: turn.id.turn,
+            ended: !matches!(turn.end, TurnStanding::Open),
+            bytes: bytes.len(),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        });
     }
-    Ok(json!({
-        "schema": "quorum.logs/v1",
-        "runId": run.id().as_str(),
-        "task": arguments.task,
-        "stream": match (arguments.tools, arguments.stderr) {
+    Ok(LogsDocument {
+        run_id: run.id(),
+        task: &arguments.task,
+        stream: match (arguments.tools, arguments.stderr) {
             (true, _) => "tools",
             (false, true) => "stderr",
             (false, false) => "stdout",
         },
-        "turns": turns,
-    }))
+        turns,
+    })
 }

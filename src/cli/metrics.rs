@@ -3,7 +3,8 @@
 use clap::Args;
 
 use crate::domain::RunId;
-use crate::report::metrics::{Metrics as Collected, human};
+use crate::report::documents::metrics::human;
+use crate::report::metrics::Metrics as Collected;
 
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};

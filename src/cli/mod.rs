@@ -56,7 +56,7 @@
 //! | `review` | `quorum review`: judges a task of a run again, or any work without a run |
 //! | `run` | `quorum run`: validate, run, judge, report |
 //! | `runs` | `quorum runs`: the runs of the state folder |
-//! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key |
+//! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; what documents hold |
 //! | `screen` | what is printed where: results on stdout, progress and diagnostics on stderr |
 //! | `session` | what sessions have in common: the supervisor, programs and credentials, the session itself |
 //! | `show` | `quorum show`: everything about one task of a run |
@@ -303,8 +303,10 @@ const GROUPS: [(&str, &[help::Row]); 7] = [
     (
         "Look",
         &[
-            (&["show"], None),
-            (&["diff"], None),
+            (
+                &["show", "diff"],
+                Some("Show a task; what it changed in its worktree"),
+            ),
             (&["metrics"], None),
             (
                 &["runs", "clean"],

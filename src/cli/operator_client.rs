@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use serde_json::json;
 
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
+use crate::report::documents::commands::CommandDocument;
 use crate::report::sanitize;
 use crate::runtime::{Answer, ApplyError, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
@@ -231,12 +231,11 @@ pub fn print_result(screen: &Screen, run: &RunFolder, given: Submitted, what: &s
         Submitted::Queued => ("queued", 8),
     };
     if screen.is_json() {
-        screen.document(&json!({
-            "schema": "quorum.command/v1",
-            "runId": run.id().as_str(),
-            "result": word,
-            "exitCode": code,
-        }));
+        screen.document(&CommandDocument {
+            run_id: run.id(),
+            result: word,
+            exit_code: code,
+        });
         return code;
     }
     let what = sanitize(what);

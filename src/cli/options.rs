@@ -11,7 +11,6 @@ use crate::report::sanitize;
 use super::args::{ReviewFlags, SessionFlags};
 use super::failure::Failure;
 use super::project::settings_texts;
-use super::variables::refuse_sandbox;
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
@@ -33,7 +32,6 @@ pub fn apply_flags(
     flags: &SessionFlags,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    refuse_sandbox()?;
     apply_review_flags(options, &flags.reviews, matches)?;
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);
@@ -42,6 +40,7 @@ pub fn apply_flags(
     options.timeout = flags.timeout.or(options.timeout);
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     options.strict |= flags.strict;
+    options.sandbox = flags.sandbox.or(options.sandbox);
     options.fail_fast |= flags.fail_fast;
     options.offline |= flags.offline;
     if let Some(folder) = &flags.record {

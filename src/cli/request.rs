@@ -11,6 +11,7 @@ use crate::domain::{AgentId, RequestStatus, RunId, Timestamp};
 use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
 use crate::judging::triage::{Triage, parse_triage};
 use crate::mission::{SubTask, read_sub_task};
+use crate::report::documents::commands::IntakeDocument;
 use crate::report::intake as shown;
 use crate::review::questions::{self as prompt, Subject};
 use crate::runtime::ask_about_request;
@@ -151,8 +152,10 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
                 .collect();
             let all = all?;
             if screen.is_json() {
-                let rows: Vec<Value> = all.iter().map(shown::row).collect();
-                screen.document(&json!({"schema": "quorum.request/v1", "requests": rows}));
+                screen.document(&IntakeDocument {
+                    requests: Some(all.iter().map(shown::row).collect()),
+                    request: None,
+                });
             } else {
                 screen.result(&shown::list(&all, &screen.out()));
             }
@@ -497,7 +500,10 @@ fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
 
 fn print_result(request: &Request, screen: &Screen) {
     if screen.is_json() {
-        screen.document(&json!({"schema": "quorum.request/v1", "request": shown::row(request)}));
+        screen.document(&IntakeDocument {
+            requests: None,
+            request: Some(shown::row(request)),
+        });
     } else {
         screen.result(&shown::one(request, &screen.out()));
     }

@@ -24,6 +24,7 @@ use super::reports::{Reports, deliver, exit_code};
 use super::screen::{LiveView, Screen};
 use super::session::{
     fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
+    try_confinement,
 };
 
 #[derive(Debug, Args)]
@@ -48,7 +49,7 @@ pub struct Resume {
 }
 
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
-    let supervisor = fork_supervisor()?;
+    let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
@@ -80,6 +81,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     refuse_lost_folder(&recovered.state)?;
     refuse_missing_files(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options, run.id())?;
+    let unconfined = try_confinement(&mut supervisor, &recovered.state.plan, &options)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
@@ -105,7 +107,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         keeping,
         programs,
         watchers.observers,
-        (input, None, mission),
+        (input, None, mission, unconfined),
     )
     .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(reports.finish(&run, ending, watchers.view, screen))

@@ -22,11 +22,11 @@ use super::options::{apply_flags, options_with_config};
 use super::project::{state_folder, unusable};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
-use super::session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs};
+use super::session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, try_confinement};
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     // First of all, while there is one thread, little memory and no lock.
-    let supervisor = fork_supervisor()?;
+    let mut supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.flags.session, matches)?;
     options.mission_folder = mission_folder(&arguments.mission)?;
@@ -49,6 +49,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let programs = resolve_programs(&state, &options, &id)?;
     check_repository(&state.plan).map_err(Failure::environment)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
+    let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
 
     folder.create().map_err(unusable)?;
     options.state_base = state_base(&folder);
@@ -68,6 +69,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         state,
         programs,
         supervisor,
+        unconfined,
         observers: watchers.observers,
         reports: Some(&reports),
     };

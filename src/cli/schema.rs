@@ -1,78 +1,117 @@
-//! `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key.
+//! `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; and what the documents hold
+//! that commands print.
 
 use std::fmt::Write;
 
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use anyhow::anyhow;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use crate::mission::{FieldDoc, FileKind, field_doc, json_schema};
+use crate::mission::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
+use crate::report::documents::commands::{KeyBelow, KeyDocument};
+use crate::report::documents::schema::{DocumentKind, documents};
 
 use super::failure::Failure;
 use super::screen::Screen;
 
-/// Print the JSON Schema of a file, or document one key
+/// Print the JSON Schema of a file or a document, or of one key
 #[derive(Debug, Args)]
 #[command(after_help = "Examples: quorum schema > mission.schema.json\n          \
-                        quorum schema mission qualityGates.minScore")]
+                        quorum schema mission qualityGates.minScore\n          \
+                        quorum schema run tasks.reviews")]
 pub struct Schema {
-    /// The kind of file
-    #[arg(value_name = "FILE", value_enum, default_value_t)]
-    pub file: SchemaOf,
+    /// A kind of file, or a document that commands print as JSON
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()), default_value = MISSION)]
+    pub name: String,
     /// A key, by its path: tasks.expectations.threshold
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
 }
 
+const MISSION: &str = "mission";
+const CONFIG: &str = "config";
+
 /// What has a schema.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone)]
 pub enum SchemaOf {
-    /// A mission file
-    #[default]
-    Mission,
-    /// A quorum.yaml
-    Config,
+    /// A file that people write.
+    File(FileKind),
+    /// A document.
+    Document(DocumentKind),
+}
+
+impl SchemaOf {
+    /// What a word means: a kind of file, or a document by its name, with or without its version.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            MISSION => Some(Self::File(FileKind::Mission)),
+            CONFIG => Some(Self::File(FileKind::Config)),
+            name => documents()
+                .into_iter()
+                .find(|known| words(known).any(|word| word == name))
+                .map(Self::Document),
+        }
+    }
+}
+
+/// All that means a document: its name, the name with its version, the commands that print it.
+fn words(known: &DocumentKind) -> impl Iterator<Item = &'static str> {
+    [known.name(), known.schema].into_iter().chain(known.commands())
+}
+
+/// What can be typed. A document that is called like a file has its version with it.
+fn names() -> Vec<PossibleValue> {
+    let documents = documents().into_iter().map(|known| match known.name() {
+        CONFIG => PossibleValue::new(known.schema),
+        name => PossibleValue::new(name).aliases(words(&known)),
+    });
+    [MISSION, CONFIG]
+        .map(PossibleValue::new)
+        .into_iter()
+        .chain(documents)
+        .collect()
 }
 
 /// Prints a schema, or one key's documentation.
 pub fn schema(arguments: &Schema, screen: &Screen) -> Result<u8, Failure> {
-    let kind = match arguments.file {
-        SchemaOf::Mission => FileKind::Mission,
-        SchemaOf::Config => FileKind::Config,
-    };
-    let Some(path) = &arguments.field else {
-        // The schema is a document of its own, with its version in `$id`: it is printed the same in every format.
-        screen.document(&json_schema(kind));
-        return Ok(0);
-    };
-    let field = field_doc(kind, path).map_err(|error| {
-        let help = error.help.clone();
-        Failure::usage(error).help(help)
-    })?;
-    if screen.is_json() {
-        screen.document(&document(&field));
-    } else {
-        screen.result(&text(&field));
+    let of = SchemaOf::named(&arguments.name);
+    let of = of.ok_or_else(|| Failure::usage(anyhow!("'{}' has no schema", arguments.name)))?;
+    // A schema is a document of its own, with its version in `$id`: it is printed the same in every format.
+    match (of, arguments.field.as_deref()) {
+        (SchemaOf::File(kind), None) => screen.document(&json_schema(kind)),
+        (SchemaOf::Document(kind), None) => screen.document(&kind.json_schema()),
+        (SchemaOf::Document(kind), Some(path)) => screen.document(&kind.field(path).map_err(unknown)?),
+        (SchemaOf::File(kind), Some(path)) => {
+            let field = field_doc(kind, path).map_err(unknown)?;
+            match screen.is_json() {
+                true => screen.document(&document(&field)),
+                false => screen.result(&text(&field)),
+            }
+        }
     }
     Ok(0)
 }
 
-fn document(field: &FieldDoc) -> Value {
+fn unknown(error: NoSuchField) -> Failure {
+    let help = error.help.clone();
+    Failure::usage(error).help(help)
+}
+
+fn document(field: &FieldDoc) -> KeyDocument<'_> {
     let keys = field.keys.iter();
-    let keys: Vec<Value> = keys
-        .map(|(name, says)| json!({"name": name, "description": says}))
-        .collect();
-    json!({
-        "schema": "quorum.schema/v1",
-        "field": field.path,
-        "description": field.says,
-        "takes": field.takes,
-        "how": field.how,
-        "words": field.words,
-        "required": field.required,
-        "notBuilt": field.not_built,
-        "keys": keys,
-        "jsonSchema": field.schema,
-    })
+    KeyDocument {
+        field: &field.path,
+        description: &field.says,
+        takes: &field.takes,
+        how: field.how.as_deref(),
+        words: field.words,
+        required: field.required,
+        not_built: field.not_built.as_deref(),
+        keys: keys
+            .map(|(name, description)| KeyBelow { name, description })
+            .collect(),
+        json_schema: &field.schema,
+    }
 }
 
 fn text(field: &FieldDoc) -> String {

@@ -211,7 +211,7 @@ impl Screen {
         self.error(&failure.text(self.diagnostics(), &self.err()));
         let code = failure.exit_code();
         if self.is_json() {
-            self.document(&failure.into_document());
+            self.document(&failure.document());
         }
         // Whoever read us may be gone; there is nobody left to tell.
         let _ = io::stdout().flush();

@@ -3,12 +3,14 @@
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::transport::Network;
 use crate::domain::{RunId, Timestamp};
 use crate::engine::{Fact, State, SupervisorRef, agents_needed};
-use crate::mission::RunOptions;
+use crate::mission::model::Sandbox;
+use crate::mission::{Confinement, Plan, RunOptions};
 use crate::runtime::{
     AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
     begin_worktrees, settings_files,
@@ -20,6 +22,9 @@ use super::event_loop::block_on;
 use super::failure::Failure;
 use super::panics;
 use super::project::current_dir;
+
+/// How long it may take to try whether a process can be confined.
+const CONFINEMENT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Starts the supervisor. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_supervisor() -> Result<supervisor::Handle, Failure> {
@@ -113,6 +118,42 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
     .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
+/// Why no process can be confined here; `None` where each can be.
+pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Option<String>, Failure> {
+    let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
+    tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))
+}
+
+/// Why no process can be confined here, where the plan wants any to be; `None` where each can be.
+///
+/// # Errors
+/// Where the mission, or `--strict`, does not let it go on unconfined.
+pub fn try_confinement(
+    supervisor: &mut supervisor::Handle,
+    plan: &Plan,
+    options: &RunOptions,
+) -> Result<Option<String>, Failure> {
+    if plan.confinements().all(Confinement::is_off) {
+        return Ok(None);
+    }
+    let refused = can_be_confined(supervisor)?;
+    let is_required = plan.confinements().any(|how| how.sandbox() == Sandbox::Required);
+    match &refused {
+        Some(why) if is_required || options.strict => {
+            let by = if is_required {
+                "`sandbox: required`"
+            } else {
+                "`--strict`"
+            };
+            let failure = Failure::environment(anyhow!("{by}, and agents cannot be confined here: {why}"));
+            Err(failure.help(
+                "nothing was started; let the system make user namespaces (`quorum doctor` says more), or write `sandbox: off`",
+            ))
+        }
+        _ => Ok(refused),
+    }
+}
+
 /// Makes the mission's workspace, if it is not there.
 pub fn make_workspace(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
@@ -128,7 +169,7 @@ pub fn run_session(
     keeping: Keeping,
     programs: AgentBackends,
     observers: Vec<Box<dyn Observer>>,
-    (first, begins, mission): (Fact, Option<Timestamp>, Option<PathBuf>),
+    (first, begins, mission, refused): (Fact, Option<Timestamp>, Option<PathBuf>, Option<String>),
 ) -> Result<Ending, Failure> {
     let run = folder.id().clone();
     let mut state = state;
@@ -155,6 +196,7 @@ pub fn run_session(
             // Without a key the run can be worked on all the same; its readers say that nobody vouches for it.
             key: OperatorKey::existing_or_new().ok(),
             begins,
+            refused,
         };
         Session::new(setup).run(first).await.map_err(|error| {
             Failure::internal(error).help(format!(

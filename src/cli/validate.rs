@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
-use serde_json::json;
 
 use crate::engine::{State, judging_agents};
 use crate::judging::protected::judging_paths;
 use crate::mission::{self, Report, RunOptions, Source};
+use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
 use crate::report::{count, sanitize};
 use crate::runtime::{layers_of, named_scripts};
@@ -33,7 +33,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     let mut options = options_with_config()?;
     apply_review_flags(&mut options, &arguments.reviews, matches)?;
     let layers = layers_of(&options).map_err(Failure::mission)?;
-    let mut documents = Vec::new();
+    let mut seen = Vec::new();
     let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
@@ -76,26 +76,25 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
             screen.result(&summary);
             screen.result(&told(&protected, calls.as_deref()));
         }
-        documents.push(json!({
-            "file": path.display().to_string(),
-            "valid": !report.has_errors(),
-            "diagnostics": report.to_json()["diagnostics"],
-            "more": report.more,
-            "protected": protected.iter().map(|file| json!({"path": file.path, "command": file.command})).collect::<Vec<_>>(),
-            "warnings": warnings,
-        }));
+        seen.push((path, report, protected, warnings));
     }
     if screen.is_json() {
-        screen.document(&json!({"schema": "quorum.validate/v1", "valid": !failed, "files": documents}));
+        let files = seen
+            .iter()
+            .map(|(path, report, protected, warnings)| ValidatedFile {
+                file: path.display().to_string(),
+                valid: !report.has_errors(),
+                diagnostics: report.rows(),
+                more: report.more,
+                protected,
+                warnings,
+            });
+        screen.document(&ValidateDocument {
+            valid: !failed,
+            files: files.collect(),
+        });
     }
     Ok(if failed { 2 } else { 0 })
-}
-
-/// A file that no task may change unless it names it.
-struct ProtectedFile {
-    path: String,
-    /// The command that judges and names it.
-    command: String,
 }
 
 /// The files that are protected because they judge, and that agents could reach.

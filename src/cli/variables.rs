@@ -1,5 +1,5 @@
 //! The variables that hold for a session and are no flag's. `QUORUM_STATE_DIR`, `_JOBS`, `_COLOR`, `_PROGRESS`, `_NO_INPUT`,
-//! `_OFFLINE`, `_RECORD` and `_STRICT` stand with their flags.
+//! `_OFFLINE`, `_RECORD`, `_STRICT` and `_SANDBOX` stand with their flags.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub const VARIABLES: [(&str, &str); 14] = [
     ("QUORUM_STRICT", "unreviewed work is indeterminate, as `--strict`"),
     (
         "QUORUM_SANDBOX",
-        "`auto`, `required` or `off`: known, and refused like the key `sandbox` until confinement is built",
+        "how processes are confined (`auto`, `required`, `off`), as `--sandbox`",
     ),
     (
         CONFIG,
@@ -51,7 +51,6 @@ pub const VARIABLES: [(&str, &str); 14] = [
 ];
 
 const LOG: &str = "QUORUM_LOG";
-const SANDBOX: &str = "QUORUM_SANDBOX";
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,23 +91,6 @@ pub fn log(output: &Output, matches: &ArgMatches) -> Result<Option<Log>, Failure
     };
     let is_verbose = matches!(matches.try_get_one::<bool>("verbose"), Ok(Some(true)));
     Ok(Some(log).filter(|_| !output.quiet && !is_verbose))
-}
-
-/// Refuses `QUORUM_SANDBOX`, as the key `sandbox` is refused: nobody shall believe in a confinement that is not there.
-///
-/// # Errors
-/// Whatever it says.
-pub fn refuse_sandbox() -> Result<(), Failure> {
-    let Some(mode) = text(SANDBOX) else {
-        return Ok(());
-    };
-    if !["auto", "required", "off"].contains(&mode.as_str()) {
-        return Err(wrong(SANDBOX, &mode, "auto, required, off"));
-    }
-    Err(Failure::usage(anyhow!(
-        "the environment variable {SANDBOX}={mode} is known but not built yet (confinement)"
-    ))
-    .help("nothing was started; unset it"))
 }
 
 /// Refuses a `QUORUM_CONFIG` that names nothing: its settings would not hold, and nobody would know.

@@ -1,5 +1,6 @@
 //! Dead letters: operations that failed for good, and what may still become of them (semantics, section 13).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ const BACK_OFF: [Millis; MAX_RETRIES as usize] = [
 const NOTIFY: &str = "notify:";
 
 /// An operation that failed for good. No secret is ever part of one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
     /// Its id: the run's, and what the operation is called within it.
@@ -39,12 +40,15 @@ pub struct DeadLetter {
     pub retry_count: u32,
     /// When it failed.
     #[serde(with = "moment")]
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// When it was last changed.
     #[serde(with = "moment")]
+    #[schemars(with = "String")]
     pub updated_at: Timestamp,
     /// When it may be tried again by itself; never, without one.
     #[serde(with = "maybe_moment", default)]
+    #[schemars(with = "Option<String>")]
     pub next_retry: Option<Timestamp>,
     /// What a person said when they closed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +56,7 @@ pub struct DeadLetter {
 }
 
 /// Where a dead letter stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LetterStatus {
     /// It waits.

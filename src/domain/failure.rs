@@ -1,5 +1,6 @@
 //! Why work failed: the class says what happened, the mode what it means for the task (semantics, section 13).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a shell ended without a word of the command that it was to run: its exit codes 126 and 127.
@@ -23,7 +24,7 @@ impl ShellFailure {
 }
 
 /// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
     /// Killed by our timer, or 408 / 504.
@@ -124,7 +125,7 @@ impl FailureClass {
 }
 
 /// How a failed task failed (semantics, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureMode {
     /// The agent or its provider failed.

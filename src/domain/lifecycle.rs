@@ -1,9 +1,12 @@
 //! The words of a task's life: states, phases, attempts, flags (semantics, sections 1, 4 and 5).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The seven states of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Waiting for dependencies, gates or a slot.
@@ -72,7 +75,7 @@ impl Status {
 }
 
 /// What goes on inside `in_progress` and `review`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// First run or retry.
@@ -99,7 +102,7 @@ impl Phase {
 }
 
 /// What kind of try an attempt is (section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptKind {
     /// The first try.
@@ -133,7 +136,7 @@ impl AttemptKind {
 }
 
 /// How good a done task is: the last that applies (section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QualityFlag {
     /// Everything that was asked for passed.
@@ -172,7 +175,7 @@ impl QualityFlag {
 }
 
 /// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitingReason {
     /// `requiresApproval` or an approval gate.

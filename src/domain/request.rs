@@ -1,9 +1,10 @@
 //! Intake: how far a request for work has come (semantics, section 16).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The state of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
     /// Somebody asked for it.

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Decimals of a mean: far more than any bar has, and fewer than a quotient's rounded digits.
@@ -116,7 +117,7 @@ impl Bar {
 }
 
 /// Who set a bar: `barOrigin` of the JSON output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarOrigin {
     /// Nobody: 60.

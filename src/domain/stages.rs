@@ -4,12 +4,13 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{DeclaredVerdict, Finding, PriorAnswer};
 
 /// A kind of stage (section 6). The order of the variants is the order of judging: comparisons and pipelines go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Exit status and the agent's own error.

@@ -1,12 +1,13 @@
 //! What judging yields: verdicts, findings, scored dimensions (semantics, sections 1 and 2).
 
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Points;
 
 /// What a stage of judging says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Good enough.
@@ -36,7 +37,7 @@ impl Verdict {
 }
 
 /// Why a verdict is what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The agent's run itself failed.
@@ -176,7 +177,7 @@ impl CriterionGrade {
 }
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// For the record.
@@ -206,11 +207,12 @@ impl Severity {
 }
 
 /// Something a stage found. A pass may carry findings too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// How bad.
     pub severity: Severity,
+    /// What is wrong, in words.
     pub description: String,
     /// What was seen, as the runtime or the reviewer saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -204,6 +204,8 @@ pub enum Fact {
     NoticesOverdue,
     /// What the session rests on was touched by somebody else: what, and how that was seen.
     Foreign(String),
+    /// The processes of the session are not kept from what judges them by the system, not all of them at least: why.
+    Unconfined(String),
     /// Something a person should know.
     Warn(String),
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::{GateId, Points};
@@ -12,7 +13,7 @@ use super::decide::evaluate_gate;
 use super::state::State;
 
 /// Where a gate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GateStanding {
     /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.

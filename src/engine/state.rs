@@ -59,6 +59,8 @@ pub struct State {
     pub options: RunOptions,
     /// The folder from which the state was carried to where it lies now.
     pub moved_from: Option<PathBuf>,
+    /// Why processes of a session of the run were not confined; `None` where all were.
+    pub unconfined: Option<String>,
     /// What a reader should know of where the run comes from. No rule looks at it.
     pub notes: Vec<String>,
     /// One for each task of the plan.
@@ -201,6 +203,7 @@ impl State {
             stop: None,
             options: RunOptions::default(),
             moved_from: None,
+            unconfined: None,
             notes: Vec::new(),
             tasks: Vec::new(),
             gates: Vec::new(),

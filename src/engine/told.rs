@@ -39,6 +39,9 @@ impl Fact {
             Self::Stop(cause) => Event::Run(RunEvent::Stopping { cause: *cause }),
             Self::Filed { ids } => Event::Notice(Box::new(NoticeEvent::Filed { ids: ids.clone() })),
             Self::Foreign(what) => Event::Run(RunEvent::StateForeign { what: what.clone() }),
+            Self::Unconfined(reason) => Event::Run(RunEvent::Unconfined {
+                reason: reason.clone(),
+            }),
             Self::Warn(message) => Event::Run(RunEvent::Warning {
                 message: message.clone(),
             }),

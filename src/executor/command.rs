@@ -2,8 +2,9 @@
 //! means is its caller's business; what holds for all of them is done here: the working folder is made, outputs are
 //! bounded, secrets are taken out of all that it left, and an output that is lost is told from an empty one.
 
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{ChildEnv, Placeholders, Program};
@@ -11,7 +12,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::Millis;
 use crate::engine::FileRef;
 use crate::review::checks::CommandOutcome;
-use crate::supervisor::{Exit, Spawn, Told};
+use crate::supervisor::{Exit, MountPlan, Spawn, Told};
 use crate::test_clock::scaled_ms;
 
 use super::error::WorkError;
@@ -56,6 +57,8 @@ pub struct CommandJob {
     pub timeout: Millis,
     /// Whether it goes on when the session dies, for the next one to take over.
     pub outlives_session: bool,
+    /// What it may see and change; without one as much as this process.
+    pub confinement: Option<MountPlan>,
 }
 
 /// What a command may leave behind, and what is done with that once it has ended.
@@ -106,6 +109,7 @@ impl Outputs {
             let _ = clean_file(&self.secrets, stderr);
         }
         let result = self.result.as_ref();
+        result.into_iter().for_each(|result| remove_empty_file(result));
         let unclean = result.and_then(|result| clean_file(&self.secrets, result).err());
         let unclean = unclean.map(String::from);
         if !self.secrets.is_empty() {
@@ -176,6 +180,7 @@ impl CommandJob {
             grace_ms: GRACE.0,
             max_output: Some(self.outputs.limit),
             outlives_runner: self.outlives_session,
+            confinement: self.confinement,
         })
     }
 }
@@ -288,13 +293,20 @@ impl CommandEnd {
     }
 }
 
+/// Where a command is confined the file must be there before it begins; most write nothing to it.
+fn remove_empty_file(file: &Path) {
+    if fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() == 0) {
+        // What cannot be removed is an empty file.
+        let _ = fs::remove_file(file);
+    }
+}
+
 fn tail(file: Option<&PathBuf>, most: u64) -> io::Result<String> {
     file.map_or_else(|| Ok(String::new()), |file| read_tail(file, most))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::Path;
 
     use super::*;

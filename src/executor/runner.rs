@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::{TaskId, TurnId};
+use crate::domain::{AgentId, TaskId, TurnId};
 use crate::engine::{ProcessRef, WorkKind, policy};
 use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, Command, Event, Exit, Spawn};
+use crate::supervisor::{Client, Command, Event, Exit, MountPlan, Spawn};
 
 use super::command::{CommandEnd, CommandJob, Outputs};
 use super::error::WorkError;
@@ -24,7 +25,7 @@ pub enum Owner {
     /// A command that judges a task or agrees to it.
     Task(TaskId),
     /// An agent that is asked about a task.
-    Ask(TaskId),
+    Ask(TaskId, AgentId),
     /// A look at work that was accepted: it ends with the session.
     Audit,
     /// Nobody's in a run, as a delivery: it ends within its own time-out.
@@ -36,7 +37,7 @@ impl Owner {
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn.task),
-            Self::Task(task) | Self::Ask(task) => Some(task),
+            Self::Task(task) | Self::Ask(task, _) => Some(task),
             Self::Audit | Self::Nobody => None,
         }
     }
@@ -46,7 +47,7 @@ impl Owner {
     fn start_retries(self) -> u32 {
         match self {
             Self::Task(_) | Self::Audit => policy(WorkKind::Command).start_retries,
-            Self::Turn(_) | Self::Tool(_) | Self::Ask(_) | Self::Nobody => 0,
+            Self::Turn(_) | Self::Tool(_) | Self::Ask(..) | Self::Nobody => 0,
         }
     }
 
@@ -54,7 +55,7 @@ impl Owner {
     pub fn as_turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) => Some(turn),
-            Self::Tool(_) | Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
+            Self::Tool(_) | Self::Task(_) | Self::Ask(..) | Self::Audit | Self::Nobody => None,
         }
     }
 
@@ -62,10 +63,13 @@ impl Owner {
     pub fn turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn),
-            Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
+            Self::Task(_) | Self::Ask(..) | Self::Audit | Self::Nobody => None,
         }
     }
 }
+
+/// The variable of the folder for temporary files.
+const TEMPORARY: &str = "TMPDIR";
 
 /// What is done with the end of a command. May block.
 pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
@@ -104,6 +108,22 @@ impl CommandRequest {
         let nobody = |_| CommandEnd::not_started("there is nobody left to start it");
         let end = async move { end.await.unwrap_or_else(nobody) };
         (Self::new(owner, job, then), end)
+    }
+
+    /// What is to be started.
+    pub fn job(&self) -> &CommandJob {
+        &self.job
+    }
+
+    /// The same, confined like this; `scratch` is its folder for temporary files, where it has one of its own.
+    #[must_use]
+    pub fn confined(mut self, mounts: MountPlan, scratch: Option<&Path>) -> Self {
+        self.job.confinement = Some(mounts);
+        if let Some(scratch) = scratch.and_then(Path::to_str) {
+            self.job.env.retain(|(name, _)| name != TEMPORARY);
+            self.job.env.push((TEMPORARY.to_owned(), scratch.to_owned()));
+        }
+        self
     }
 
     /// Whose work it is.
@@ -183,7 +203,7 @@ impl Runner {
         }
         self.started.insert(key, started);
         let sent = match spawn {
-            Ok(spawn) => supervisor.send(&Command::Spawn(spawn)),
+            Ok(spawn) => supervisor.send(&Command::Spawn(Box::new(spawn))),
             Err(why) => return Ok(self.ended(key, Err(why))),
         };
         match sent {
@@ -230,7 +250,7 @@ impl Runner {
         };
         self.last_key += 1;
         spawn.key = self.last_key;
-        let sent = supervisor.send(&Command::Spawn((*spawn).clone()));
+        let sent = supervisor.send(&Command::Spawn(spawn.clone()));
         started.again = (left > 1).then_some((spawn, left - 1));
         self.started.insert(self.last_key, started);
         match sent {
@@ -318,7 +338,11 @@ pub async fn with_commands<T>(
                 event = supervisor.recv() => match event? {
                     Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
                     Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
-                    Event::Spawned { .. } | Event::Warning { .. } | Event::Alive | Event::Farewell => None,
+                    Event::Spawned { .. }
+                    | Event::Warning { .. }
+                    | Event::Alive
+                    | Event::Confinement { .. }
+                    | Event::Farewell => None,
                 },
             };
             if let Some(ended) = ended {

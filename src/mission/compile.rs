@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
+use super::confinement::Confinement;
 use super::defaults;
 use super::growth::AddedTask;
 use super::keys::Named;
@@ -220,6 +221,7 @@ impl Compiler<'_> {
         let (priority, side_effects) = (task.priority().get(), task.side_effects());
         let turn_timeout = task.max_duration.map(Span::get).or(of_agent.timeout);
         TaskPlan {
+            confinement: Confinement::of_task(&task),
             limits: self.limits(&task),
             pipeline: self.pipeline(&task).into(),
             // It does no work that anybody could look at once more.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::codes::Code;
 use super::text::{ascii, char_start, printable};
@@ -177,6 +178,27 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+/// A diagnostic in a document.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosticRow<'a> {
+    /// Its stable code, which `quorum explain` explains.
+    pub code: &'static str,
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: &'a str,
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The line, from 1; `null` if it concerns the file as a whole.
+    pub line: Option<usize>,
+    /// The column in characters, from 1.
+    pub column: Option<usize>,
+    /// The text that is meant.
+    pub text: Option<&'a str>,
+    /// What to write instead.
+    pub help: Option<&'a str>,
+}
+
 impl Diagnostic {
     /// An error about the file as a whole.
     pub(super) fn about_file(
@@ -199,17 +221,17 @@ impl Diagnostic {
 
     /// The machine-readable form, one object of the `diagnostics` array.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        json!({
-            "code": self.code.as_str(),
-            "severity": self.severity.as_str(),
-            "message": self.message,
-            "file": &*self.file,
-            "line": self.spot.as_ref().map(|spot| spot.line),
-            "column": self.spot.as_ref().map(|spot| spot.column),
-            "text": self.spot.as_ref().map(|spot| spot.text.as_str()),
-            "help": self.help,
-        })
+    pub fn row(&self) -> DiagnosticRow<'_> {
+        DiagnosticRow {
+            code: self.code.as_str(),
+            severity: self.severity.as_str(),
+            message: &self.message,
+            file: &self.file,
+            line: self.spot.as_ref().map(|spot| spot.line),
+            column: self.spot.as_ref().map(|spot| spot.column),
+            text: self.spot.as_ref().map(|spot| spot.text.as_str()),
+            help: self.help.as_deref(),
+        }
     }
 
     /// The form for people, without a trailing newline.
@@ -342,6 +364,8 @@ pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: Style) -> Stri
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn at(source: &str, range: Range<usize>) -> Diagnostic {
@@ -406,7 +430,7 @@ mod tests {
 
     #[test]
     fn json_has_the_stable_keys() {
-        insta::assert_snapshot!(at("name: x\n", 6..7).to_json());
+        insta::assert_snapshot!(json!(at("name: x\n", 6..7).row()));
     }
 
     #[test]

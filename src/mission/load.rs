@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::check::{self, Checked};
 use super::codes::Code;
 use super::config::Layers;
-use super::diagnostics::{Diagnostic, Severity, Style, render_all};
+use super::diagnostics::{Diagnostic, DiagnosticRow, Severity, Style, render_all};
 use super::document::{Kind, Node, NodeId, Tree};
 use super::keys::{Keys, Value as Readable};
 use super::model::{BUILT_IN_RUBRICS, Mission};
@@ -167,11 +167,10 @@ impl Report {
         render_all(&self.diagnostics, self.more, style)
     }
 
-    /// `{"diagnostics": [...], "more": 0}`
+    /// The diagnostics as documents have them.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        let diagnostics: Vec<_> = self.diagnostics.iter().map(Diagnostic::to_json).collect();
-        json!({ "diagnostics": diagnostics, "more": self.more })
+    pub fn rows(&self) -> Vec<DiagnosticRow<'_>> {
+        self.diagnostics.iter().map(Diagnostic::row).collect()
     }
 }
 

@@ -18,6 +18,7 @@
 //! | `check` | the tree against the table of keys: unknown keys, wrong values |
 //! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
 //! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
+//! | `confinement` | how far the processes of a run are confined: task, agent, settings (23) |
 //! | `condition` | `when` of an approval gate: which tasks it holds |
 //! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
 //! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
@@ -62,6 +63,7 @@ mod codes;
 mod compile;
 mod condition;
 mod config;
+mod confinement;
 mod defaults;
 mod delegation;
 mod diagnostics;
@@ -105,11 +107,12 @@ mod written;
 pub use codes::Code;
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config, setting_paths, settings_of};
+pub use confinement::Confinement;
 pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
 #[cfg(test)]
 pub use diagnostics::Severity;
-pub use diagnostics::Style;
+pub use diagnostics::{DiagnosticRow, Style};
 pub use environment::{UnsetVariable, expand};
 pub use growth::{AddedTask, Addition};
 pub use levels::money_value;
@@ -132,7 +135,7 @@ pub use run_options::RunOptions;
 pub use scalar::Deadline;
 #[cfg(test)]
 pub use scalar::Positive;
-pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
+pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use suggest::suggestion;
 pub use written::Loosening;

@@ -10,6 +10,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId, Timestamp};
 
+use super::confinement::Confinement;
 use super::edges::Edges;
 use super::model;
 use super::pipeline::StagePlan;
@@ -67,6 +68,27 @@ pub(super) struct CompileContext {
 }
 
 impl Plan {
+    /// How a process is confined that works for a task, is an agent, or both.
+    #[must_use]
+    pub fn confinement(&self, task: Option<TaskId>, agent: Option<AgentId>) -> Confinement {
+        let of_task = task.map(|task| self.task(task).confinement).unwrap_or_default();
+        let of_agent = agent.map(|agent| Confinement::of_agent(&self.agent(agent).spec));
+        let all = of_task
+            .or(of_agent.unwrap_or_default())
+            .or(Confinement::of_settings(&self.rules.settings));
+        all.in_session(self.rules.session_sandbox)
+    }
+
+    /// How the processes of a run are confined: of the tasks that it takes and of all agents, each once.
+    pub fn confinements(&self) -> impl Iterator<Item = Confinement> {
+        let tasks = self
+            .selected_ids()
+            .map(|id| (Some(id), Some(self.task(id).agent)));
+        let agents = (0..self.agents.len()).map(|index| (None, Some(AgentId::from_index(index))));
+        let all = tasks.chain(agents).chain([(None, None)]);
+        all.map(|(task, agent)| self.confinement(task, agent))
+    }
+
     /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
     #[must_use]
     pub fn new(
@@ -306,6 +328,8 @@ pub struct TaskPlan {
     pub priority: Decimal,
     /// What kind of work it is.
     pub kind: model::TaskType,
+    /// How its processes are confined, as far as it says so itself.
+    pub confinement: Confinement,
     /// Whether nothing else may run while it runs and is judged.
     pub exclusive: bool,
     /// Whether only a person's word makes its agent act again.
@@ -503,6 +527,8 @@ pub struct Rules {
     pub worktrees: Option<std::path::PathBuf>,
     /// What becomes of work that was accepted in worktrees.
     pub merge: model::MergeInto,
+    /// What a session says of the sandbox, whatever others say.
+    pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Bar, Millis, Money};
 
+use super::model;
 use super::written::SaidBy;
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
@@ -50,6 +51,9 @@ pub struct RunOptions {
     /// `--record`: the folder that models' replies are recorded into, absolute; offline they come from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<std::path::PathBuf>,
+    /// `--sandbox`, `QUORUM_SANDBOX`: how all processes of the session are confined, whatever the mission says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<model::Sandbox>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
@@ -74,5 +78,6 @@ impl RunOptions {
         self.timeout = None;
         self.wait_approvals = None;
         self.jobs = None;
+        self.sandbox = None;
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
+use super::confinement::Confinement;
 use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Isolation, MergeInto, Review,
     Settings, Stakes, TaskType,
@@ -22,6 +23,7 @@ impl Rules {
                 on_dependency_failed: [].into_iter().collect(),
                 ..Settings::default().effective()
             },
+            session_sandbox: None,
             deadline: None,
             sla: SlaPlan::default(),
             budget: Budget::default(),
@@ -47,6 +49,7 @@ impl TaskPlan {
     /// A task of an agent that is judged by evaluation.
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
+            confinement: Confinement::default(),
             deadline: None,
             silence: Silence::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,

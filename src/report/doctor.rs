@@ -1,7 +1,8 @@
 //! `quorum.doctor/v1`: whether this machine can run a mission.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::documents::commands::{DoctorCheck, DoctorDocument};
 use super::style::{Role, Screen};
 use super::text::{sanitize, width};
 
@@ -70,19 +71,17 @@ impl Check {
 }
 
 #[must_use]
-pub fn document(checks: &[Check], is_fit: bool) -> Value {
-    let checks: Vec<Value> = checks
-        .iter()
-        .map(|check| {
-            let mut row =
-                json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message});
-            for (key, value) in &check.details {
-                row[key] = value.clone();
-            }
-            row
-        })
-        .collect();
-    json!({"schema": "quorum.doctor/v1", "ok": is_fit, "checks": checks})
+pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
+    let rows = checks.iter().map(|check| DoctorCheck {
+        name: &check.name,
+        status: check.verdict.as_str(),
+        message: &check.message,
+        details: &check.details,
+    });
+    DoctorDocument {
+        ok: is_fit,
+        checks: rows.collect(),
+    }
 }
 
 /// The list for people, with a line feed at its end.

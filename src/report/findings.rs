@@ -1,9 +1,10 @@
 //! What was found in a run, for every report alike: the causes of failures, and what accepted work carries
 //! (semantics, section 20).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{Severity, Status, TaskId};
+use crate::domain::{Severity, Stage, Status, TaskId};
 use crate::engine::State;
 
 use super::documents::{TaskRow, Tasks};
@@ -17,18 +18,24 @@ pub(super) const SHOWN: usize = 3;
 pub(super) const OUTPUT: &str = "| ";
 
 /// One finding in `quorum.run/v1`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FindingRow<'a> {
+    /// The stage that found it.
+    #[schemars(with = "Stage")]
     stage: &'static str,
     /// One of the mission's own stages: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// `null` for what quorum itself saw.
     reviewer: Option<&'a str>,
+    /// How bad it is.
     severity: Severity,
+    /// What was found.
     description: &'a str,
+    /// What was seen.
     evidence: Option<&'a str>,
+    /// How it could be corrected.
     suggested_fix: Option<&'a str>,
     /// Whether it is a point of an earlier review that nobody has shown to be addressed.
     open: bool,

@@ -1,44 +1,38 @@
 //! Requests for work, for people and for programs (semantics, section 16).
 
-use serde_json::{Value, json};
-
 use crate::domain::RequestStatus;
 use crate::store::Request;
 
+use super::documents::commands::{IntakeRow, IntakeStep};
 use super::style::{Role, Screen};
 use super::text::sanitize;
 
-/// A request as JSON.
+/// A request in a document.
 #[must_use]
-pub fn row(request: &Request) -> Value {
+pub fn row(request: &Request) -> IntakeRow<'_> {
     let created = request.status == RequestStatus::TaskCreated;
     let cancelled = request.status == RequestStatus::Cancelled;
-    let steps: Vec<Value> = request
-        .history
-        .iter()
-        .map(|step| {
-            json!({
-                "status": step.status.as_str(),
-                "at": step.at.to_rfc3339(),
-                "by": step.by,
-                "reason": step.reason,
-            })
-        })
-        .collect();
-    json!({
-        "id": request.id(),
-        "status": request.status.as_str(),
-        "title": request.task.title,
-        "description": request.task.description,
-        "assignTo": request.task.assign_to,
-        "type": request.task.kind,
-        "dependsOn": request.task.depends_on,
-        "targetFiles": request.task.target_files,
-        "runId": request.run.as_ref().map(crate::domain::RunId::as_str),
-        "task": created.then_some(&request.task.title),
-        "rejectionReason": request.reason().filter(|_| cancelled),
-        "history": steps,
-    })
+    let steps = request.history.iter().map(|step| IntakeStep {
+        status: step.status,
+        at: step.at.to_rfc3339(),
+        by: &step.by,
+        reason: step.reason.as_deref(),
+    });
+    let task = &request.task;
+    IntakeRow {
+        id: request.id(),
+        status: request.status,
+        title: &task.title,
+        description: task.description.as_deref(),
+        assign_to: task.assign_to.as_deref(),
+        kind: task.kind,
+        depends_on: &task.depends_on,
+        target_files: &task.target_files,
+        run_id: request.run.as_ref(),
+        task: created.then_some(&*task.title),
+        rejection_reason: request.reason().filter(|_| cancelled),
+        history: steps.collect(),
+    }
 }
 
 /// One line each, the first of them the oldest.

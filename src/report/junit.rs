@@ -58,6 +58,9 @@ pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
             tasks.add_property(("evaluateOffBy", clean(&off.place).as_str()));
         }
     }
+    if let Some(why) = run.unconfined {
+        tasks.add_property(("unconfined", clean(why).as_str()));
+    }
     for warning in run.warnings {
         tasks.add_property(("warning", clean(warning).as_str()));
     }

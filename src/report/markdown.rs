@@ -25,8 +25,11 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
         most: most.saturating_sub(RESERVE),
     };
     page.push(&head(run));
-    if !run.warnings.is_empty() {
+    if run.unconfined.is_some() || !run.warnings.is_empty() {
         page.push("\n");
+        if let Some(why) = run.unconfined {
+            page.push(&format!("- unconfined: {}\n", escape(why)));
+        }
         let line = |warning: &String| format!("- warning: {}\n", escape(warning));
         page.rows(run.warnings.iter().map(line), "warning");
     }

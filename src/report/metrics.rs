@@ -1,21 +1,15 @@
-//! `quorum.metrics/v1`: how tasks, agents and the mission did (semantics, section 14). Computed from the journal
-//! alone, so it can be computed again and never drifts.
+//! How tasks, agents and the mission did (semantics, section 14). Computed from the journal alone, so it can be computed
+//! again and never drifts.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use rust_decimal::Decimal;
-use serde::Serialize;
 
 use crate::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
 use crate::engine::{DeadlineStep, Event, StageReport, TaskEvent};
 use crate::mission::Plan;
 
-use super::style::{Role, Screen};
-use super::text::{number, sanitize, width};
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.metrics/v1";
+use super::documents::{MetricsDocument, MetricsRow};
 
 /// Sums over assessments: attempts on which judging said pass or fail. An agent's own failure is none, and where
 /// judging could not say, there is none yet.
@@ -132,17 +126,12 @@ impl Metrics {
             agent.1.add(of(task));
             mission.add(of(task));
         }
-        let tasks = plan
-            .task_ids()
-            .map(|task| Row::of(&plan.task(task).title, of(task)));
+        let tasks = plan.task_ids().map(|task| row(&plan.task(task).title, of(task)));
         let agents = plan.agents.iter().zip(&agents).filter(|(_, (works, _))| *works);
         MetricsDocument {
-            schema: SCHEMA,
             run_id: run,
-            mission: Row::of(&plan.name, &mission),
-            agents: agents
-                .map(|(agent, (_, sums))| Row::of(&agent.name, sums))
-                .collect(),
+            mission: row(&plan.name, &mission),
+            agents: agents.map(|(agent, (_, sums))| row(&agent.name, sums)).collect(),
             tasks: tasks.collect(),
         }
     }
@@ -164,115 +153,30 @@ impl Sums {
     }
 }
 
-/// The document. Scores are on the scale 1 to 5, points are what all other figures are in, 0 to 100.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MetricsDocument<'a> {
-    schema: &'static str,
-    run_id: &'a RunId,
-    mission: Row<'a>,
-    agents: Vec<Row<'a>>,
-    tasks: Vec<Row<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Row<'a> {
-    name: &'a str,
-    total_assessments: u64,
-    passed_assessments: u64,
-    avg_score: Option<f64>,
-    min_score: Option<f64>,
-    max_score: Option<f64>,
-    avg_points: Option<f64>,
-    min_points: Option<f64>,
-    max_points: Option<f64>,
-    dimension_scores: BTreeMap<String, f64>,
-    dimension_points: BTreeMap<String, f64>,
-    total_retries: u64,
-    total_fixes: u64,
-    deadlines_met: u64,
-    deadlines_missed: u64,
-}
-
-impl<'a> Row<'a> {
-    fn of(name: &'a str, sums: &Sums) -> Self {
-        let mean =
-            |scores: &[Points]| Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
-        let dimensions = |of: fn(Points) -> f64| {
-            let means = sums.dimensions.iter();
-            let means = means.filter_map(|(name, scores)| Some((name.clone(), of(mean(scores)?))));
-            means.collect()
-        };
-        let (least, most) = (sums.scores.iter().min(), sums.scores.iter().max());
-        Self {
-            name,
-            total_assessments: sums.assessments,
-            passed_assessments: sums.passed,
-            avg_score: mean(&sums.scores).map(Points::score_f64),
-            min_score: least.map(|points| points.score_f64()),
-            max_score: most.map(|points| points.score_f64()),
-            avg_points: mean(&sums.scores).map(Points::to_f64),
-            min_points: least.map(|points| points.to_f64()),
-            max_points: most.map(|points| points.to_f64()),
-            dimension_scores: dimensions(Points::score_f64),
-            dimension_points: dimensions(Points::to_f64),
-            total_retries: sums.retries,
-            total_fixes: sums.fixes,
-            deadlines_met: sums.met,
-            deadlines_missed: sums.missed,
-        }
-    }
-}
-
-/// The tables for people, with a line feed at their end.
-#[must_use]
-pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
-    let mut text = format!("metrics of run {}\n", document.run_id);
-    table(
-        &mut text,
-        "mission",
-        std::slice::from_ref(&document.mission),
-        screen,
-    );
-    table(&mut text, "agents", &document.agents, screen);
-    table(&mut text, "tasks", &document.tasks, screen);
-    text
-}
-
-fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
-    let nothing = screen.style.symbols().nothing;
-    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
-    let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), number);
-    let numbers = |row: &Row<'_>| {
-        let deadlines = match (row.deadlines_met, row.deadlines_missed) {
-            (0, 0) => String::new(),
-            (met, missed) => format!(", deadlines {met} met, {missed} missed"),
-        };
-        format!(
-            "{} of {} passed, average {} of 100 ({} to {}), retries {}, fixes {}{deadlines}",
-            row.passed_assessments,
-            row.total_assessments,
-            score(row.avg_points),
-            score(row.min_points),
-            score(row.max_points),
-            row.total_retries,
-            row.total_fixes,
-        )
+/// The row of what has this name.
+fn row<'a>(name: &'a str, sums: &Sums) -> MetricsRow<'a> {
+    let mean = |scores: &[Points]| Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
+    let dimensions = |of: fn(Points) -> f64| {
+        let means = sums.dimensions.iter();
+        let means = means.filter_map(|(name, scores)| Some((name.clone(), of(mean(scores)?))));
+        means.collect()
     };
-    let numbers: Vec<String> = rows.iter().map(numbers).collect();
-    let beside = numbers.iter().map(|numbers| width(numbers)).max().unwrap_or(0) + 4;
-    // Where there is too little room for both, names are cut: the numbers are what is asked for.
-    let names: Vec<String> = rows
-        .iter()
-        .map(|row| screen.fit(&sanitize(row.name), beside).into_owned())
-        .collect();
-    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    for ((row, name), numbers) in rows.iter().zip(&names).zip(&numbers) {
-        let gap = " ".repeat(widest - width(name));
-        let _ = writeln!(text, "  {name}{gap}  {numbers}");
-        for (dimension, mean) in &row.dimension_points {
-            let _ = writeln!(text, "    {} {}", sanitize(dimension), number(*mean));
-        }
+    let (least, most) = (sums.scores.iter().min(), sums.scores.iter().max());
+    MetricsRow {
+        name,
+        total_assessments: sums.assessments,
+        passed_assessments: sums.passed,
+        avg_score: mean(&sums.scores).map(Points::score_f64),
+        min_score: least.map(|points| points.score_f64()),
+        max_score: most.map(|points| points.score_f64()),
+        avg_points: mean(&sums.scores).map(Points::to_f64),
+        min_points: least.map(|points| points.to_f64()),
+        max_points: most.map(|points| points.to_f64()),
+        dimension_scores: dimensions(Points::score_f64),
+        dimension_points: dimensions(Points::to_f64),
+        total_retries: sums.retries,
+        total_fixes: sums.fixes,
+        deadlines_met: sums.met,
+        deadlines_missed: sums.missed,
     }
 }

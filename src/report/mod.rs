@@ -24,7 +24,7 @@
 //! | `junit` | JUnit XML |
 //! | `logs` | `quorum logs`: what stands between the outputs of turns |
 //! | `markdown` | a run in Markdown, the worst first, for `$GITHUB_STEP_SUMMARY`, merge requests, mails |
-//! | `metrics` | `quorum.metrics/v1`: how tasks, agents and the mission did (14) |
+//! | `metrics` | how tasks, agents and the mission did, collected (14) |
 //! | `progress` | a session while it runs |
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
 //! | `settings` | `quorum config show` for people |

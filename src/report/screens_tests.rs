@@ -144,7 +144,9 @@ fn how_tasks_and_agents_did() {
     }
     let id = run_id();
     let document = sums.document(&scene.plan, &id);
-    insta::assert_snapshot!(everywhere(|screen| metrics::human(&document, screen)));
+    insta::assert_snapshot!(everywhere(|screen| super::documents::metrics::human(
+        &document, screen
+    )));
 }
 
 #[test]

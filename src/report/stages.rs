@@ -1,5 +1,6 @@
 //! The further stages for readers: who they are, what they said.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
@@ -71,13 +72,16 @@ pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
 }
 
 /// A stage as the plan shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StepRow<'a> {
+    /// The kind of stage.
     pub stage: &'static str,
+    /// What it is called.
     pub name: &'a str,
     /// The agent that is asked; `null` for a command.
     pub agent: Option<&'a str>,
+    /// The command that judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
     /// Of a vision check: how it looks.

@@ -233,6 +233,8 @@ fn below(run: &RunDocument<'_>) -> Vec<Line> {
         let words = format!("the session waits for a person until {}", until.to_rfc3339());
         Line::warn(words).while_live(true)
     }));
+    let unconfined = run.unconfined.map(sanitize);
+    lines.extend(unconfined.map(|why| Line::warn(format!("unconfined: {why}"))));
     let warnings = run.warnings.iter().take(ROWS);
     lines.extend(warnings.map(|warning| Line::warn(format!("warning: {}", sanitize(warning)))));
     if run.warnings.len() > ROWS {

@@ -45,6 +45,9 @@ pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> String {
     failures(&mut page, run);
     accepted_findings(&mut page, run);
     waiting(&mut page, run);
+    if let Some(why) = run.unconfined {
+        page.line(Some(Role::Warn), &format!("unconfined: {}", sanitize(why)));
+    }
     let warnings = run.warnings.iter().map(|warning| sanitize(warning).into_owned());
     page.list("warnings:", Role::Warn, warnings.collect(), run.warnings.len());
     let undelivered = run.tasks.view.undelivered;

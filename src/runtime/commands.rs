@@ -48,6 +48,13 @@ impl Executor {
         }
     }
 
+    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
+    pub(super) fn confine(&mut self, state: &State) -> Option<String> {
+        let folder = self.folder.state_folder();
+        self.confiner.look(&state.plan, &folder, &self.protection);
+        self.confiner.refused.clone()
+    }
+
     /// Starts a command. What a turn does after its end nobody would see.
     pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
         let owner = request.owner();
@@ -59,6 +66,7 @@ impl Executor {
             self.begun.count(task);
         }
         self.newest_plan = Some(plan.clone());
+        let request = self.confiner.confined((plan, &self.protection), request);
         let started = self.runner.start(&mut self.supervisor, request);
         if let Some(ended) = started.map_err(RunError::Supervisor)? {
             let mut inputs = Vec::new();
@@ -96,7 +104,10 @@ impl Executor {
     }
 
     /// What the supervisor says, as inputs.
-    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) {
+    ///
+    /// # Errors
+    /// When a process could not be confined that was to be.
+    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let ended = match event {
             Event::Spawned { key, pid, start_time } => {
                 let process = ProcessRef { pid, start_time };
@@ -107,6 +118,12 @@ impl Executor {
                 }
                 None
             }
+            // No fault of the program, whatever it was for.
+            Event::SpawnFailed {
+                message,
+                confinement: true,
+                ..
+            } => return Err(RunError::Confinement(message)),
             Event::SpawnFailed { key, message, .. } if self.stopping => {
                 self.runner.ended(key, Err(message.into()))
             }
@@ -119,11 +136,12 @@ impl Executor {
                 None
             }
             // Of its good-bye the end of the connection tells, which is next.
-            Event::Alive | Event::Farewell => None,
+            Event::Alive | Event::Confinement { .. } | Event::Farewell => None,
         };
         if let Some(ended) = ended {
             self.ended(ended, inputs);
         }
+        Ok(())
     }
 
     fn ended(&mut self, ended: Ended, inputs: &mut Vec<Fact>) {
@@ -131,8 +149,8 @@ impl Executor {
             Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
             Owner::Nobody => finish(ended),
             // What is dropped is done again by the next session.
-            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit if self.stopping => {}
-            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit => finish(ended),
+            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(..) | Owner::Audit if self.stopping => {}
+            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(..) | Owner::Audit => finish(ended),
         }
     }
 

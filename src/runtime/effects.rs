@@ -29,6 +29,7 @@ use crate::test_clock::scaled;
 use super::adopt::{Adopted, Left};
 use super::agent_backends::{AgentBackends, AgentsWithoutTools};
 use super::agent_messages::Progress;
+use super::confinement::Confiner;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
@@ -97,6 +98,8 @@ pub(super) struct Executor {
     pub(super) without_tools: AgentsWithoutTools,
     /// What must not change while the session lives.
     pub(super) protection: Arc<Protection>,
+    /// What its processes may see and change.
+    pub(super) confiner: Confiner,
     /// What parts of judging at work are held against.
     pub(super) guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
@@ -142,6 +145,7 @@ impl Executor {
         Self {
             frozen: frozen(&folder),
             protection: Arc::new(Protection::none()),
+            confiner: Confiner::default(),
             guards: HashMap::new(),
             judgings: 0,
             begun: Begun::default(),

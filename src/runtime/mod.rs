@@ -19,6 +19,7 @@
 //! | `calls` | calls: reviewers of either kind, and workers behind an HTTP endpoint |
 //! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
 //! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
+//! | `confinement` | what each process of a session may see and change, as a mount plan (23) |
 //! | `control` | `control.sock`: commands of people to the live session |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
@@ -71,6 +72,7 @@ mod calibration_runner;
 mod calls;
 mod clock;
 mod commands;
+mod confinement;
 mod control;
 mod dead_letters;
 mod echo;
@@ -126,12 +128,14 @@ pub use dead_letters::{RetryError, retry_now};
 pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
 pub use missions::Missions;
 pub use moved::{below, state_base};
+pub use notices::Notification;
 pub use observer::Observer;
 pub use operator::{ApplyError, apply_offline, drain};
 pub use origin::{code_of_start, is_whole, newest, next_start, operator_key, origin};
 pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};
+pub use review_context::ReviewRequest;
 pub use session::{Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};

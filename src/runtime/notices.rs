@@ -7,13 +7,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::channel::{self, Channel, DeliveryError, Way};
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
-use crate::domain::{FailureClass, HoldOwner, Points, RunId, Timestamp};
+use crate::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
 use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
 use crate::executor::error::WorkError;
@@ -40,7 +42,53 @@ pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Chann
     Ok(Channel::of_plan(channel, folder, variable)?)
 }
 
-/// The document that a channel is given: `quorum.notification/v1`. Fields are only ever added.
+/// What a channel is given: `quorum.notification/v1`. Fields are only ever added.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.notification/v1")]
+pub struct Notification<'a> {
+    /// Its id, the same at every attempt to deliver it.
+    id: String,
+    /// What happened.
+    event: &'static str,
+    /// `info`, `warning` or `critical`.
+    severity: &'static str,
+    /// When, by RFC 3339.
+    at: String,
+    /// The run.
+    run_id: &'a RunId,
+    /// The mission's name.
+    mission: &'a str,
+    /// The channel.
+    channel: &'a str,
+    /// All in one line.
+    title: String,
+    /// What is told.
+    text: &'a str,
+    /// The title of the task that it is about; `null` where it is about none, as with all that follows.
+    task: Option<&'a str>,
+    /// The gate.
+    gate: Option<&'a str>,
+    /// The checkpoint or the delay.
+    hold: Option<&'a str>,
+    /// What `quorum approve` takes.
+    approval: Option<String>,
+    /// Why a person is asked.
+    #[schemars(with = "Option<WaitingReason>")]
+    reason: Option<&'static str>,
+    /// How the task failed.
+    #[schemars(with = "Option<FailureMode>")]
+    mode: Option<&'static str>,
+    /// The score in points, from 0 to 100.
+    points: Option<f64>,
+    /// The same from 1 to 5.
+    score: Option<f64>,
+    /// What the run ended with.
+    outcome: Option<&'static str>,
+    /// The same as a number.
+    exit_code: Option<u8>,
+}
+
+/// The notification of a run for one of its channels.
 pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
     let task = notice.task.map(|task| &*plan.task(task).title);
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
@@ -49,29 +97,27 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
         .map(HoldOwner::Task)
         .or(notice.barrier.map(HoldOwner::Barrier));
     let approval = held.zip(notice.approval);
-    let approval = approval.map(|(of, number)| format!("{run}.{of}.{number}"));
     let hold = notice.barrier.map(|hold| &*plan.barrier(hold).name);
-    json!({
-        "schema": "quorum.notification/v1",
-        "id": format!("{run}.n{number}"),
-        "event": notice.topic.event(),
-        "severity": severity(notice),
-        "at": notice.at.to_rfc3339(),
-        "runId": run.as_str(),
-        "mission": plan.name,
-        "channel": channel,
-        "title": title(plan, notice, task, gate.or(hold)),
-        "text": notice.text,
-        "task": task,
-        "gate": gate,
-        "hold": hold,
-        "approval": approval,
-        "reason": notice.waiting.map(|reason| reason.as_str()),
-        "mode": notice.mode.map(|mode| mode.as_str()),
-        "points": notice.points.map(Points::to_f64),
-        "score": notice.points.map(Points::score_f64),
-        "outcome": notice.outcome.map(|outcome| outcome.as_str()),
-        "exitCode": notice.outcome.map(|outcome| outcome.exit_code()),
+    json!(Notification {
+        id: format!("{run}.n{number}"),
+        event: notice.topic.event(),
+        severity: severity(notice),
+        at: notice.at.to_rfc3339(),
+        run_id: run,
+        mission: &plan.name,
+        channel,
+        title: title(plan, notice, task, gate.or(hold)),
+        text: &notice.text,
+        task,
+        gate,
+        hold,
+        approval: approval.map(|(of, number)| format!("{run}.{of}.{number}")),
+        reason: notice.waiting.map(|reason| reason.as_str()),
+        mode: notice.mode.map(|mode| mode.as_str()),
+        points: notice.points.map(Points::to_f64),
+        score: notice.points.map(Points::score_f64),
+        outcome: notice.outcome.map(|outcome| outcome.as_str()),
+        exit_code: notice.outcome.map(|outcome| outcome.exit_code()),
     })
 }
 

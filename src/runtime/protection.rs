@@ -347,6 +347,49 @@ impl Protection {
         }
     }
 
+    /// What no process of the run may change, without links, at most so many: folders of which everything is protected, and
+    /// files. What a task of the run is to make itself is left out. Blocks.
+    pub fn read_only(&self, plan: &Plan, most: usize) -> BTreeSet<PathBuf> {
+        let free = targets(plan, plan.selected_ids());
+        let mut found: BTreeSet<PathBuf> = BTreeSet::new();
+        for scope in self.groups.iter().flat_map(|group| &group.scopes) {
+            let folders = scope.patterns.iter().map(|pattern| match pattern.as_str() {
+                "**" => scope.root.clone(),
+                pattern => scope.root.join(pattern.strip_suffix("/**").unwrap_or(pattern)),
+            });
+            let folders = folders.filter_map(|folder| fs::canonicalize(folder).ok());
+            let is_all_protected = |folder: &PathBuf| !free.iter().any(|path| path.starts_with(folder));
+            found.extend(folders.filter(|folder| folder.is_dir()).filter(is_all_protected));
+        }
+        for group in &self.groups {
+            let held = group.held();
+            let files = held.baseline.iter().flat_map(|marks| marks.keys());
+            let files = files.map(Path::new).filter(|path| !free.contains(*path));
+            let files: Vec<PathBuf> = files.filter_map(|path| fs::canonicalize(path).ok()).collect();
+            found.extend(files);
+        }
+        let mut outermost: Vec<PathBuf> = Vec::new();
+        for path in found {
+            if !outermost.last().is_some_and(|above| path.starts_with(above)) && outermost.len() < most {
+                outermost.push(path);
+            }
+        }
+        outermost.into_iter().collect()
+    }
+
+    /// Folders below protected ones in which checks may leave something. Blocks.
+    pub fn left_by_checks(&self, plan: &Plan, task: TaskId) -> BTreeSet<PathBuf> {
+        let may_be_written = self.may_be_written(plan, task);
+        let mut found = BTreeSet::new();
+        for group in &self.groups {
+            let held = group.held();
+            let files = held.baseline.iter().flat_map(|marks| marks.keys());
+            let files = files.map(Path::new).filter(|path| may_be_written.holds(path));
+            found.extend(files.filter_map(|path| fs::canonicalize(path.parent()?).ok()));
+        }
+        found
+    }
+
     fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
         let own = plan.task(task).checks_may_write.as_deref();
         let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);

@@ -17,7 +17,7 @@ mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::ser::SerializeStruct;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -81,18 +81,24 @@ impl Comparison {
     }
 }
 
+/// How documents write it.
+#[derive(Serialize, JsonSchema)]
+struct ComparisonRow<'a> {
+    /// `equal`, `differs`, or `lost` where it cannot be derived any more.
+    standing: &'static str,
+    /// Why it is not equal.
+    why: Option<&'a str>,
+}
+
 impl Serialize for Comparison {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (standing, why) = self.words();
-        let mut fields = serializer.serialize_struct("Comparison", 2)?;
-        fields.serialize_field("standing", standing)?;
-        fields.serialize_field("why", &why)?;
-        fields.end()
+        ComparisonRow { standing, why }.serialize(serializer)
     }
 }
 
 /// One stored reply, read again.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Reading {
     /// The number of the first event of its record.
     pub record: u64,
@@ -112,6 +118,7 @@ pub struct Reading {
     pub model: Option<String>,
     /// What the verdict rests on beside the reply, where that is stored and unchanged.
     #[serde(rename = "basis")]
+    #[schemars(with = "Option<Value>")]
     pub judgement: Option<Judgement>,
     /// What the journal says of it.
     pub recorded: Value,
@@ -119,13 +126,14 @@ pub struct Reading {
     pub derived: Option<Value>,
     /// How the two stand.
     #[serde(flatten)]
+    #[schemars(with = "ComparisonRow")]
     pub comparison: Comparison,
 }
 
 /// One decision, made again.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Decision {
-    /// The number of the first event of its record; `None` where it is about the whole run.
+    /// The number of the first event of its record; `null` where it is about the whole run.
     pub record: Option<u64>,
     /// What it is about: a task's title, a gate, or the run.
     pub about: String,
@@ -139,6 +147,7 @@ pub struct Decision {
     pub derived: Value,
     /// How the two stand.
     #[serde(flatten)]
+    #[schemars(with = "ComparisonRow")]
     pub comparison: Comparison,
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::secrets::Secrets;
@@ -42,6 +44,28 @@ pub(super) struct Case<'a> {
     pub task: &'a TaskState,
 }
 
+/// What a judge that is a command is asked, as data: `quorum.review-request/v1`, with the keys that its kind of judging adds.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "quorum.review-request/v1")]
+#[schemars(extend("required" = ["task", "prompt"]))]
+pub struct ReviewRequest<'a> {
+    /// The task's title.
+    task: &'a str,
+    /// What was to be done.
+    description: Option<&'a str>,
+    /// The attempt that is judged, from 1.
+    attempt: u32,
+    /// The round of judging, from 1.
+    round: u32,
+    /// What the work is accepted by.
+    acceptance: &'a [Box<str>],
+    /// All that a model would be asked, word for word.
+    prompt: String,
+    /// What this kind of judging adds.
+    #[serde(flatten)]
+    more: Value,
+}
+
 impl Case<'_> {
     /// What a judge of the task's own work is asked, and the record of that. Reads the work's output and files. Blocks.
     ///
@@ -62,19 +86,16 @@ impl Case<'_> {
     /// The review request as JSON, for commands that would rather not read prose; `more` is what this kind of judging adds.
     pub(super) fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
         let task = self.commands.plan.task(self.commands.task);
-        let mut request = json!({
-            "schema": "quorum.review-request/v1",
-            "task": task.title,
-            "description": task.description,
-            "attempt": self.task.attempt.number,
-            "round": round,
-            "acceptance": task.acceptance,
-            "prompt": asked.joined(),
-        });
-        if let (Value::Object(request), Value::Object(more)) = (&mut request, more) {
-            request.extend(more);
-        }
-        request.to_string().into_bytes()
+        let request = ReviewRequest {
+            task: &task.title,
+            description: task.description.as_deref(),
+            attempt: self.task.attempt.number,
+            round,
+            acceptance: &task.acceptance,
+            prompt: asked.joined(),
+            more,
+        };
+        json!(request).to_string().into_bytes()
     }
 }
 

@@ -87,6 +87,8 @@ pub struct SessionSetup {
     pub key: Option<OperatorKey>,
     /// When the session begins, if not now.
     pub begins: Option<Timestamp>,
+    /// Why no process can be confined here; `None` where each can.
+    pub refused: Option<String>,
 }
 
 /// A session that has ended, with the state it ended in.
@@ -133,7 +135,8 @@ impl Session {
         let (commands, requests) = Commands::new();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
         let folder = setup.folder.clone();
-        let executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
+        let mut executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
+        executor.confiner.refused = setup.refused;
         Self {
             state: setup.state,
             journal: setup.journal,
@@ -213,7 +216,7 @@ impl Session {
                     }
                     inputs.push(Fact::Stop(heard.cause));
                 }
-                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, &mut inputs),
+                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, &mut inputs)?,
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
                 Some(request) = self.commands.recv() => self.executor.start(&self.state.plan, request)?,
                 () = or_never(impatient.map(tokio::time::sleep_until)) => {
@@ -277,9 +280,11 @@ impl Session {
         }
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.executor.protect(&self.state, &first, &self.read);
+        let unconfined = self.executor.confine(&self.state);
         let goes_on = matches!(first, Fact::Resume { .. });
         let mut beginning = vec![first];
         beginning.extend(protected);
+        beginning.extend(unconfined.map(Fact::Unconfined));
         if goes_on {
             beginning.push(Fact::Audit);
         }
@@ -455,7 +460,7 @@ impl Session {
         loop {
             tokio::select! {
                 biased;
-                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, inputs),
+                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, inputs)?,
                 request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }

@@ -34,6 +34,7 @@ use crate::mission::model::{ToolKind, Tools};
 use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
 use super::calls::{failed, usage_of};
@@ -62,6 +63,8 @@ struct Work {
     request: ModelRequest,
     task: TaskCommands,
     protection: Arc<Protection>,
+    /// What its agent could see and change as a process, where that would be confined.
+    mounts: Option<MountPlan>,
     /// The call that a person has allowed, once.
     allowed: Option<Digest>,
     commands: Commands,
@@ -84,6 +87,7 @@ impl Executor {
             },
             task: self.task_commands(&state.plan, turn.task, turn.attempt),
             protection: self.protection.clone(),
+            mounts: self.confiner.of_tools((&state.plan, &self.protection), turn),
             allowed: dialog.and_then(|dialog| dialog.allowed),
             commands: self.commands.clone(),
             sender: self.sender.clone(),
@@ -134,10 +138,11 @@ impl Work {
         let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
         let (protection, cwd) = (self.protection.clone(), self.task.workspace());
+        let mounts = self.mounts.take();
         let prepared = tokio::task::spawn_blocking(move || {
             make_folder(&cwd, &plan.rules.workspace)?;
             let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
-            let toolbox = toolbox(&plan, &folder, &protection, (turn, &cwd))?;
+            let toolbox = toolbox(&plan, &folder, (&protection, mounts), (turn, &cwd))?;
             Ok::<_, WorkError>((prompt, toolbox))
         });
         let (prompt, toolbox) = prepared.await??;
@@ -331,7 +336,7 @@ fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
 fn toolbox(
     plan: &Plan,
     folder: &RunFolder,
-    protection: &Protection,
+    (protection, mounts): (&Protection, Option<MountPlan>),
     (turn, cwd): (TurnId, &Path),
 ) -> Result<Toolbox, WorkError> {
     let tools = tools_of(plan, turn);
@@ -344,5 +349,9 @@ fn toolbox(
     let confined = Confined::open(cwd).map_err(WorkError::file("look into", cwd))?;
     let confined = confined.hiding(folder.state_folder().path());
     let confined = confined.guarding(move |path| guarded.holds(path) || by_default(path));
+    let confined = match mounts {
+        Some(mounts) => confined.planned(mounts),
+        None => confined,
+    };
     Ok(Toolbox::new(confined, &kinds))
 }

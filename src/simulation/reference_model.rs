@@ -707,6 +707,7 @@ impl ReferenceModel {
                 RunEvent::Started(_)
                 | RunEvent::Moved { .. }
                 | RunEvent::ProtectionNoted { .. }
+                | RunEvent::Unconfined { .. }
                 | RunEvent::SessionLimit { .. },
             ) => {}
             Event::Run(RunEvent::Resumed { .. }) => {

@@ -147,7 +147,7 @@ pub fn move_aside(path: &Path) -> io::Result<()> {
     let aside = path.with_file_name(REFUSED);
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", aside.display()));
     folder.make(REFUSED.as_ref()).map_err(named)?;
-    let refused = Folder::open(&aside)?;
-    folder.rename(name, &refused, name)?;
+    let refused = Folder::open(&aside).map_err(named)?;
+    folder.rename(name, &refused, name).map_err(named)?;
     folder.sync()
 }

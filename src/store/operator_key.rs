@@ -44,6 +44,11 @@ impl OperatorKey {
         }
     }
 
+    /// The folder of the key's file, whether anything is there or not.
+    pub fn folder() -> Option<PathBuf> {
+        path()?.parent().map(Path::to_owned)
+    }
+
     /// The key of `QUORUM_OPERATOR_KEY` alone, which agents are never given.
     pub fn of_environment() -> Option<Self> {
         let key = std::env::var_os("QUORUM_OPERATOR_KEY").filter(|key| !key.is_empty())?;

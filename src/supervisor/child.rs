@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::adoption::HeldChild;
 use super::asked::{Answer, Request};
+use super::confine::{self, NotStarted, Report};
 use super::identity::number;
 use super::outputs::{Checked, Output, Outputs, open_regular};
 use super::platform;
@@ -32,6 +33,8 @@ pub(super) struct Child {
     started_ms: u64,
     streams: Streams,
     request: Request,
+    /// Where a confined child's program tells how it ended.
+    report: Option<Report>,
     grace: Duration,
     /// When to send SIGTERM, if there is a time-out and it has not fired.
     time_out: Option<Instant>,
@@ -98,6 +101,7 @@ struct Settled {
 pub(super) struct SpawnError {
     errno: Option<i32>,
     message: String,
+    confinement: bool,
 }
 
 impl SpawnError {
@@ -105,6 +109,14 @@ impl SpawnError {
         SpawnError {
             errno: None,
             message: message.into(),
+            confinement: false,
+        }
+    }
+
+    fn unconfined(why: &str) -> SpawnError {
+        SpawnError {
+            confinement: true,
+            ..SpawnError::refused(format!("the sandbox cannot be made: {why}"))
         }
     }
 
@@ -112,6 +124,7 @@ impl SpawnError {
         SpawnError {
             errno: error.raw_os_error(),
             message: format!("{what} `{}`: {error}", path.display()),
+            confinement: false,
         }
     }
 
@@ -120,6 +133,7 @@ impl SpawnError {
             key,
             errno: self.errno,
             message: self.message,
+            confinement: self.confinement,
         }
     }
 }
@@ -140,8 +154,8 @@ impl Child {
         let mut request = Request::open(&spawn.told, spawn.stdin.as_deref())
             .map_err(|error| SpawnError::refused(error.to_string()))?;
         let input = request.input.take();
-        let pid = match start(&spawn, marker, input, &mut streams, outputs, starter) {
-            Ok(pid) => pid,
+        let (pid, report) = match start(&spawn, marker, input, &mut streams, outputs, starter) {
+            Ok(started) => started,
             Err(error) => {
                 streams.settle(outputs);
                 return Err(error);
@@ -156,6 +170,7 @@ impl Child {
             started_ms,
             streams,
             request,
+            report,
             grace: Duration::from_millis(spawn.grace_ms),
             time_out: spawn
                 .timeout_ms
@@ -272,8 +287,16 @@ impl Child {
     }
 
     /// Turns a child that was just reaped into what is to be reported of it.
-    pub(super) fn ended(self, status: ExitStatus, usage: Usage, now: Instant, patience: Duration) -> Ended {
+    pub(super) fn ended(
+        mut self,
+        status: ExitStatus,
+        usage: Usage,
+        now: Instant,
+        patience: Duration,
+    ) -> Ended {
         let duration = now.saturating_duration_since(self.started);
+        // Of a confined child it is the first process of its namespace that was reaped.
+        let status = self.report.take().and_then(Report::status).unwrap_or(status);
         Ended {
             give_up: now + patience,
             exit: Exit {
@@ -403,7 +426,7 @@ fn start(
     streams: &mut Streams,
     outputs: &mut Outputs,
     starter: &mut Starter,
-) -> Result<Pid, SpawnError> {
+) -> Result<(Pid, Option<Report>), SpawnError> {
     let Some(program) = spawn.argv.first() else {
         return Err(SpawnError::refused("no program is given"));
     };
@@ -424,8 +447,15 @@ fn start(
         folder: &spawn.cwd,
         standard: [input, stdout, stderr],
     };
-    let started = starter.start(&start);
-    started.map_err(|error| refusal(program, &spawn.cwd, &error))
+    let refused = |error: io::Error| refusal(program, &spawn.cwd, &error);
+    match &spawn.confinement {
+        None => starter.start(&start).map(|pid| (pid, None)).map_err(refused),
+        Some(plan) => match confine::start(starter, &start, plan) {
+            Ok((pid, report)) => Ok((pid, Some(report))),
+            Err(NotStarted::Program(error)) => Err(refused(error)),
+            Err(NotStarted::Confinement(why)) => Err(SpawnError::unconfined(&why)),
+        },
+    }
 }
 
 /// The system does not say whether it was the program or the directory that it could not find.

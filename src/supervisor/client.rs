@@ -161,6 +161,26 @@ impl Handle {
         Ok(())
     }
 
+    /// Asks whether children can be confined here. Blocks; what else happens meanwhile is not lost. Why they cannot, else
+    /// `None`.
+    ///
+    /// # Errors
+    ///
+    /// `TimedOut` if there is no answer by then, and what else breaks the connection.
+    pub fn try_confinement(&mut self, within: Duration) -> io::Result<Option<String>> {
+        let deadline = Instant::now() + within;
+        self.socket.set_nonblocking(false)?;
+        let mut bytes = Vec::new();
+        encode(&Command::TryConfinement, &mut bytes)?;
+        self.socket.write_all(&bytes)?;
+        loop {
+            match receive(&mut self.socket, &mut self.incoming, deadline)? {
+                Event::Confinement { refused } => return Ok(refused),
+                event => self.received.push_back(event),
+            }
+        }
+    }
+
     /// Lets the supervisor go, because another one does its work. It ends, having nothing to hold.
     pub fn dismiss(self) {
         drop(self.socket);

@@ -26,6 +26,7 @@ use super::asked::Answer;
 use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
+use super::confine;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
@@ -362,7 +363,7 @@ impl Supervisor {
                     Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
                 }
             }
-            Command::Spawn(spawn) => self.spawn(spawn),
+            Command::Spawn(spawn) => self.spawn(*spawn),
             Command::Terminate { key, grace_ms } => {
                 if let Some(child) = self.children.get_mut(&key) {
                     child.terminate(Instant::now(), Duration::from_millis(grace_ms));
@@ -371,6 +372,10 @@ impl Supervisor {
             Command::KillAll => self.children.values_mut().for_each(Child::kill),
             Command::Shutdown => self.stop(),
             Command::Ping => self.send(&Event::Alive),
+            Command::TryConfinement => {
+                let refused = confine::probe();
+                self.send(&Event::Confinement { refused });
+            }
         }
     }
 

@@ -251,12 +251,16 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 /// Linux).
 pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let pid = pid_of(identity.pid).filter(|_| alive(identity))?;
-    let path = format!("/proc/{}/fd/{descriptor}", pid.as_raw_nonzero());
+    let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_nonzero();
+    // A confined child is the first process of its namespace, which has closed its own: the program is its child.
+    let program = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let program = program.split_ascii_whitespace().next().map(str::to_owned);
     // Never through a pipe or terminal: that would take away what another process shall read.
-    if !fs::metadata(&path).ok()?.is_file() {
-        return None;
-    }
+    let is_file = |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file());
+    let of = [Some(pid.to_string()), program].into_iter().flatten();
+    let path = of
+        .map(|pid| format!("/proc/{pid}/fd/{descriptor}"))
+        .find(is_file)?;
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = fs::OpenOptions::new()
         .read(true)

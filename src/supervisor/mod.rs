@@ -25,6 +25,8 @@
 //! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |
 //! | `client` | the session's end: forking the supervisor, talking to it without waiting |
 //! | `concealment` | what other processes of the same user may see of this one |
+//! | `confine_linux` | confining a child on Linux: namespaces of its own, and a mount plan carried out in them |
+//! | `confine_other` | the same where nothing can be confined |
 //! | `descriptors` | what the standard descriptors were before the program began |
 //! | `event_loop` | the supervisor's loop: waits for the session, children and the next deadline |
 //! | `exits` | `exits.log`: how every child ended, one JSON object a line |
@@ -33,6 +35,7 @@
 //! | `forebears_other` | the same where nothing is known of other processes |
 //! | `identity` | how a process is recognised again after a crash: number, boot, start time |
 //! | `linux` | Linux only: adopting orphans, finding and killing all that descends from a child |
+//! | `mount_plan` | what a confined child may see and change of the file system, as a pure list |
 //! | `orphans` | processes that left their turn's group (`setsid`, a double fork) are hunted down |
 //! | `other` | the fallback for other Unixes: process groups alone |
 //! | `outputs` | files that children's output goes to |
@@ -54,12 +57,20 @@ mod event_loop;
 mod exits;
 mod farewell;
 mod identity;
+mod mount_plan;
 mod orphans;
 mod outputs;
 mod posix;
 mod protocol;
 mod resolve;
 mod socket;
+
+#[cfg(target_os = "linux")]
+#[path = "confine_linux.rs"]
+mod confine;
+#[cfg(not(target_os = "linux"))]
+#[path = "confine_other.rs"]
+mod confine;
 
 #[cfg(target_os = "linux")]
 #[path = "forebears_linux.rs"]
@@ -87,6 +98,7 @@ pub use client::{Client, Handle, fork};
 pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run, is_this_boot, this_boot};
+pub use mount_plan::{Access, MountPlan};
 pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Told};

@@ -65,6 +65,43 @@ pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>
     Ok(())
 }
 
+/// Closes every descriptor but these, 0, 1 and 2 as well where they are not among them.
+#[cfg(target_os = "linux")]
+pub(super) fn close_others(kept: impl IntoIterator<Item = RawFd>) {
+    let mut kept: Vec<RawFd> = kept.into_iter().collect();
+    kept.sort_unstable();
+    let mut from: u32 = 0;
+    let ends = kept.into_iter().map(i64::from).chain([i64::from(u32::MAX) + 1]);
+    for kept in ends {
+        let up_to = kept - 1;
+        if up_to >= i64::from(from) {
+            // SAFETY: whoever calls this never returns to what owned the others.
+            unsafe { libc::syscall(libc::SYS_close_range, i64::from(from), up_to, 0) };
+        }
+        from = u32::try_from(kept + 1).unwrap_or(u32::MAX);
+    }
+}
+
+/// Starts the loopback of a network namespace that was just made.
+#[cfg(target_os = "linux")]
+pub(super) fn raise_loopback() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketType, socket};
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    // SAFETY: all zeros is a valid request, its name ends in a zero, and it lives through the call.
+    unsafe {
+        let mut request: libc::ifreq = MaybeUninit::zeroed().assume_init();
+        for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+            *place = libc::c_char::from_ne_bytes([*byte]);
+        }
+        request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or_default();
+        checked(libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCSIFFLAGS,
+            &raw const request,
+        ))
+    }
+}
+
 /// Moves the socket out of 0, 1 and 2, in case the runner was started with these closed.
 pub(super) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(&descriptor, 3).map_err(io::Error::from)

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::mount_plan::MountPlan;
 use crate::domain::Digest;
 
 /// Longest frame in bytes. Linux refuses an argument list of more than a few MiB, so a longer one is a damaged stream.
@@ -32,7 +33,7 @@ pub enum Command {
         socket: PathBuf,
     },
     /// Start a child.
-    Spawn(Spawn),
+    Spawn(Box<Spawn>),
     /// SIGTERM to the child's process group, SIGKILL after the grace. Ignored if the child has already ended.
     Terminate {
         /// The child's [`Spawn::key`].
@@ -46,6 +47,8 @@ pub enum Command {
     Shutdown,
     /// Give a sign of life: [`Event::Alive`].
     Ping,
+    /// Try whether a child could be confined: [`Event::Confinement`].
+    TryConfinement,
 }
 
 /// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
@@ -89,6 +92,9 @@ pub struct Spawn {
     /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
     /// can simply be repeated, must not.
     pub outlives_runner: bool,
+    /// What it may see and change; without one as much as the supervisor.
+    #[serde(default)]
+    pub confinement: Option<MountPlan>,
 }
 
 /// A file that a child is asked by.
@@ -121,6 +127,8 @@ pub enum Event {
         errno: Option<i32>,
         /// What failed, naming the file or program.
         message: String,
+        /// Whether it was the confinement that could not be made, which is no failure of the program.
+        confinement: bool,
     },
     /// The child and all that was found of its tree are gone.
     Exited(Exit),
@@ -131,6 +139,11 @@ pub enum Event {
     },
     /// The answer to [`Command::Ping`].
     Alive,
+    /// The answer to [`Command::TryConfinement`].
+    Confinement {
+        /// Why no child can be confined here; `None` where each can.
+        refused: Option<String>,
+    },
     /// The last event of a supervisor that ends in order: nothing that it started is left.
     Farewell,
 }
@@ -347,13 +360,13 @@ mod tests {
                 exits_log: "/tmp/exits.log".into(),
                 socket: "/tmp/supervisor.sock".into(),
             },
-            Command::Spawn(Spawn {
+            Command::Spawn(Box::new(Spawn {
                 key: u64::MAX,
                 argv: vec!["/bin/echo".into(), "ä\n\0".into()],
                 env: vec![("A".into(), "=".into())],
                 timeout_ms: Some(7),
                 ..Spawn::default()
-            }),
+            })),
             Command::Terminate {
                 key: 1,
                 grace_ms: 3000,

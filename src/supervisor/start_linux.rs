@@ -41,6 +41,8 @@ struct Task {
     arguments: *const *const c_char,
     environment: *const *const c_char,
     folder: *const c_char,
+    /// Whether it begins a process group of its own.
+    leads: bool,
     /// What becomes its standard input, output and error; -1 for what stays as it is.
     standard: [c_int; 3],
     no_signals: libc::sigset_t,
@@ -63,6 +65,19 @@ impl Starter {
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
     pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+        self.begin_in(start, true)
+    }
+
+    /// The same in the process group of this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub(super) fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+        self.begin_in(start, false)
+    }
+
+    fn begin_in(&mut self, start: &Start<'_>, leads: bool) -> io::Result<Pid> {
         let folder = CString::new(start.folder.as_os_str().as_bytes())?;
         self.lay_out(start)?;
         let environment = start.arguments.len() + 1;
@@ -73,6 +88,7 @@ impl Starter {
             arguments: self.pointers.as_ptr(),
             environment: self.pointers[environment..].as_ptr(),
             folder: folder.as_ptr(),
+            leads,
             standard: start.standard.each_ref().map(descriptor),
             // SAFETY: `sigemptyset` initialises the set and fails for no set.
             no_signals: unsafe {
@@ -151,7 +167,7 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
     unsafe {
         // Where this is refused, what it leaves is told from others by its marker alone.
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-        let prepared = libc::setpgid(0, 0) == 0
+        let prepared = (!task.leads || libc::setpgid(0, 0) == 0)
             && (0..)
                 .zip(task.standard)
                 .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)

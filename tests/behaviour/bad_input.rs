@@ -140,7 +140,6 @@ fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
     for rest in [
         "tasks: [{title: one, assignTo: worker, isolation: copy}]",
         "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]",
-        "settings: {sandbox: required}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
         workspace.refuses(&["mission.yaml:"]);

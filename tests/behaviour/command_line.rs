@@ -64,7 +64,6 @@ fn a_variable_that_says_nonsense_is_named() {
         ("QUORUM_CONFIG", "nowhere.yaml"),
         ("QUORUM_LOG", "loud"),
         ("QUORUM_SANDBOX", "perhaps"),
-        ("QUORUM_SANDBOX", "required"),
         ("EVAL", "perhaps"),
         ("EVAL_THRESHOLD", "high"),
     ] {

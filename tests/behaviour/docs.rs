@@ -146,7 +146,7 @@ fn the_readme_is_read_at_one_go() {
 
 /// A copy of `missions/` in a folder of its own, which is a git repository with a change that can be reviewed.
 fn missions() -> Workspace {
-    let workspace = Workspace::new();
+    let workspace = Workspace::new().like_users();
     let from = project("missions");
     let script = format!(
         "set -e; cp -R '{}' missions

@@ -1,6 +1,7 @@
 //! Pages, and parts of pages, that are made from the program's own tables. They are committed, so that they can be read
 //! without the program; one that is stale is written anew and fails its test once, so that somebody looks at the difference.
 
+mod documents;
 mod false_greens;
 mod keys;
 mod tables;

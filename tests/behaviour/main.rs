@@ -22,6 +22,7 @@ mod command_line;
 mod completions;
 mod concurrent;
 mod config;
+mod confined;
 mod conformance;
 mod control;
 mod coordination;

@@ -1,5 +1,7 @@
 //! `quorum schema`: what it accepts is what the loader accepts, as far as JSON Schema has words for it.
 
+mod documents;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

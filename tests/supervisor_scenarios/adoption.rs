@@ -130,7 +130,7 @@ fn what_the_runner_said_last_counts() {
     signal(scene.identity.pid, Signal::STOP);
     scene.send(&Command::Terminate { key: 1, grace_ms: 15_000 });
     let spawn = Spawn { outlives_runner: true, ..scene.script("echo $$ >started") };
-    scene.send(&Command::Spawn(spawn));
+    scene.send(&Command::Spawn(Box::new(spawn)));
     scene.lose_runner();
     signal(scene.identity.pid, Signal::CONT);
     until("the supervisor is gone", || !alive(&scene.identity));

@@ -121,7 +121,7 @@ fn two_hundred_children_at_once() {
         .map(|_| {
             let spawn = scene.program(&["/bin/sleep", "1000"]);
             let key = spawn.key;
-            scene.send(&Command::Spawn(spawn));
+            scene.send(&Command::Spawn(Box::new(spawn)));
             key
         })
         .collect();

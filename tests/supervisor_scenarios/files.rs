@@ -76,7 +76,7 @@ fn links_and_pipes_are_refused_as_files() {
             let slot = [&mut spawn.stdin, &mut spawn.stdout, &mut spawn.stderr].into_iter().nth(stream);
             *slot.unwrap() = Some(scene.path(name));
             let (key, left) = (spawn.key, [spawn.stdout.clone(), spawn.stderr.clone()]);
-            scene.send(&quorum::supervisor::Command::Spawn(spawn));
+            scene.send(&quorum::supervisor::Command::Spawn(Box::new(spawn)));
             match scene.event() {
                 Event::SpawnFailed { key: failed, message, .. } => {
                     assert_eq!(failed, key);

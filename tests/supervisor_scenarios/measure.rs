@@ -9,6 +9,8 @@ use quorum::supervisor::{self, Event};
 use super::scene::{Scene, cpu_time};
 
 const CHILDREN: u32 = 2000;
+/// How many children are confined, and as many not.
+const SPAWNS: u32 = 300;
 
 pub fn cost_per_child() {
     for round in 1..=3 {
@@ -25,6 +27,42 @@ pub fn cost_per_child() {
             );
         }
     }
+}
+
+/// Children one at a time, as they are and confined as an agent's are: medians of wall time and of the processor time of all
+/// that is reaped, from the moment a child is asked for until its end is known.
+pub fn cost_of_confinement() {
+    for round in 1..=3 {
+        for (what, is_confined) in [("unconfined", false), ("confined", true)] {
+            let mut scene = Scene::new();
+            let (mut walls, before) = (Vec::new(), reaped(scene.identity.pid));
+            for _ in 0..SPAWNS {
+                let mut spawn = if is_confined {
+                    super::confinement::confined(&mut scene, "")
+                } else {
+                    scene.program(&["/bin/true"])
+                };
+                spawn.argv = vec!["/bin/true".into()];
+                let started = Instant::now();
+                scene.send(&supervisor::Command::Spawn(Box::new(spawn)));
+                while !matches!(scene.event(), Event::Exited(_)) {}
+                walls.push(started.elapsed());
+            }
+            walls.sort_unstable();
+            let cpu = (reaped(scene.identity.pid) - before).as_secs_f64() * 1e3 / f64::from(SPAWNS);
+            let median = walls[walls.len() / 2].as_secs_f64() * 1e3;
+            println!("round {round}: {what}: {median:.2} ms wall, {cpu:.2} ms cpu a child");
+        }
+    }
+}
+
+/// Processor time of a process and of all its children that have ended.
+fn reaped(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    let ticks = rest.split(' ').skip(11).take(4).map(|field| field.parse::<u64>().unwrap()).sum::<u64>();
+    // Linux tells every program that its clock ticks so often.
+    Duration::from_millis(ticks * 10)
 }
 
 fn micros(total: Duration) -> f64 {
@@ -55,7 +93,7 @@ fn kept(files: bool) -> (Duration, Duration, Duration) {
         if !files {
             (spawn.stdout, spawn.stderr) = (None, None);
         }
-        scene.send(&supervisor::Command::Spawn(spawn));
+        scene.send(&supervisor::Command::Spawn(Box::new(spawn)));
         while !matches!(scene.event(), Event::Exited(_)) {}
     }
     (started.elapsed(), cpu_time(supervisor) - before, cpu_time(runner) - own)

@@ -39,9 +39,9 @@ fn what_cannot_be_started_is_refused() {
     for (spawn, kind, text) in cases {
         let outputs = [spawn.stdout.clone().unwrap(), spawn.stderr.clone().unwrap()];
         let wanted = spawn.key;
-        scene.send(&Command::Spawn(spawn));
+        scene.send(&Command::Spawn(Box::new(spawn)));
         match scene.event() {
-            Event::SpawnFailed { key, errno, message } => {
+            Event::SpawnFailed { key, errno, message, .. } => {
                 assert_eq!(key, wanted);
                 assert_eq!(errno.map(|errno| Error::from_raw_os_error(errno).kind()), kind, "{message}");
                 assert!(message.contains(text), "{message}");
@@ -56,7 +56,7 @@ fn what_cannot_be_started_is_refused() {
 fn nothing_starts_before_exits_can_be_recorded() {
     let mut scene = Scene::unopened();
     let spawn = scene.script("exit 0");
-    scene.send(&Command::Spawn(spawn));
+    scene.send(&Command::Spawn(Box::new(spawn)));
     assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
 }
 
@@ -65,7 +65,7 @@ fn a_key_is_used_once() {
     let spawn = scene.program(&["/bin/sleep", "1000"]);
     let again = spawn.clone();
     let pid = scene.start(spawn);
-    scene.send(&Command::Spawn(again));
+    scene.send(&Command::Spawn(Box::new(again)));
     assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
     assert!(running(pid));
 }
@@ -103,7 +103,7 @@ fn a_huge_burst_neither_blocks_nor_loses() {
         let mut spawn = scene.program(&[program]);
         spawn.env.push(("PADDING".into(), padding.clone()));
         (spawn.stdout, spawn.stderr) = (None, None);
-        scene.send(&Command::Spawn(spawn));
+        scene.send(&Command::Spawn(Box::new(spawn)));
     }
     let mut seen = [0; 3];
     while seen != [300, 2700, 300] {
@@ -124,11 +124,11 @@ fn a_silent_runner_does_not_stop_timeouts() {
     let mut timed = scene.script("sleep 1000; :");
     timed.timeout_ms = Some(300);
     let timed_key = timed.key;
-    scene.send(&Command::Spawn(timed));
+    scene.send(&Command::Spawn(Box::new(timed)));
     // More answers than a socket holds, none of them read.
     for _ in 0..5000 {
         let spawn = scene.program(&["/no/such/program"]);
-        scene.send(&Command::Spawn(spawn));
+        scene.send(&Command::Spawn(Box::new(spawn)));
     }
     scene.flush();
     let log = scene.path("exits.log");

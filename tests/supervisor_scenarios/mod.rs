@@ -11,6 +11,7 @@ macro_rules! scenarios {
 use scenarios;
 
 mod adoption;
+mod confinement;
 mod endings;
 mod files;
 mod measure;
@@ -30,6 +31,7 @@ pub fn main() -> ExitCode {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--ignored") {
         measure::cost_per_child();
+        measure::cost_of_confinement();
         println!("\ntest result: ok. 1 passed; 0 failed; 0 ignored; 1 measured; 0 filtered out\n");
         return ExitCode::SUCCESS;
     }
@@ -41,6 +43,7 @@ pub fn main() -> ExitCode {
     let filter = (0..arguments.len()).find(is_filter).map(|at| &arguments[at]);
     let all = [
         adoption::SCENARIOS,
+        confinement::SCENARIOS,
         endings::SCENARIOS,
         files::SCENARIOS,
         messages::SCENARIOS,

@@ -220,9 +220,9 @@ fn what_cannot_be_written_is_refused_before_the_start() {
             let streams = [&mut spawn.stdout, &mut spawn.stderr];
             *streams.into_iter().nth(stream).unwrap() = Some(path.clone());
             let key = spawn.key;
-            scene.send(&Command::Spawn(spawn));
+            scene.send(&Command::Spawn(Box::new(spawn)));
             match scene.event() {
-                Event::SpawnFailed { key: failed, errno, message } => {
+                Event::SpawnFailed { key: failed, errno, message, .. } => {
                     assert_eq!(failed, key);
                     // What is no file is refused before the system is asked.
                     let refused = ["not a regular file", "is a link"].iter().any(|why| message.contains(why));
@@ -244,7 +244,7 @@ fn a_failed_start_leaves_nothing() {
         if stale {
             fs::write(spawn.stdout.as_ref().unwrap(), "stale").unwrap();
         }
-        scene.send(&Command::Spawn(spawn));
+        scene.send(&Command::Spawn(Box::new(spawn)));
         assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
         assert_eq!(names_in(&scene.path("out")), [""; 0]);
         assert_eq!(unnamed(scene.identity.pid).len(), 2, "they wait for the next child");

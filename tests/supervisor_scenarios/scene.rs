@@ -81,7 +81,7 @@ impl Scene {
     /// Starts a child and returns its process id.
     pub fn start(&mut self, spawn: Spawn) -> u32 {
         let wanted = spawn.key;
-        self.send(&Command::Spawn(spawn));
+        self.send(&Command::Spawn(Box::new(spawn)));
         match self.event() {
             Event::Spawned { key, pid, .. } if key == wanted => pid,
             other => panic!("expected {wanted} to be spawned: {other:?}"),

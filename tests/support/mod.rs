@@ -44,6 +44,7 @@ const MISSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
 pub struct Workspace {
     folder: tempfile::TempDir,
     clock_scale: Option<&'static str>,
+    is_confined: bool,
 }
 
 /// A run with a known id, which ends by itself if an attack makes it hang.
@@ -53,7 +54,7 @@ impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
-        Self { folder, clock_scale: None }
+        Self { folder, clock_scale: None, is_confined: false }
     }
 
     /// A workspace with this mission in `mission.yaml`.
@@ -78,6 +79,18 @@ impl Workspace {
     pub fn at_scale(mut self, scale: &'static str) -> Self {
         self.clock_scale = Some(scale);
         self
+    }
+
+    /// The same workspace, in which the system keeps agents from what judges them, as far as it can. Without this nothing is
+    /// confined: most scripted judges leave behind what a test looks at, and agents are watched from outside.
+    pub fn confined(mut self) -> Self {
+        self.is_confined = true;
+        self
+    }
+
+    /// As users have it: confined where the machine allows it; elsewhere every screen would say that it is not.
+    pub fn like_users(self) -> Self {
+        if makes_namespaces() { self.confined() } else { self }
     }
 
     pub fn root(&self) -> &Path {
@@ -166,7 +179,8 @@ impl Workspace {
             .env("HOME", self.path("home"))
             .env("XDG_CONFIG_HOME", self.path("home/.config"))
             .env("LANG", "C.UTF-8")
-            .envs(self.clock_scale.map(|scale| ("QUORUM_TEST_CLOCK_SCALE", scale)));
+            .envs(self.clock_scale.map(|scale| ("QUORUM_TEST_CLOCK_SCALE", scale)))
+            .envs((!self.is_confined).then_some(("QUORUM_SANDBOX", "off")));
         command
     }
 
@@ -298,6 +312,30 @@ impl Drop for Workspace {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
+}
+
+/// Whether this machine lets processes be confined. A program that is not ours is asked, so that a defect of ours is no reason
+/// to skip a test.
+pub fn makes_namespaces() -> bool {
+    let mut way = Command::new("unshare");
+    way.args(["-Urpim", "--fork", "true"]);
+    way.output().is_ok_and(|output| output.status.success())
+}
+
+/// The supervisor of a session.
+pub fn supervisor_of(session: Pid) -> Pid {
+    let session = session.as_raw_nonzero();
+    let mut found = None;
+    wait_for("a supervisor", || {
+        let children = fs::read_to_string(format!("/proc/{session}/task/{session}/children"));
+        let children = children.unwrap_or_default();
+        found = children.split_whitespace().find_map(|pid| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            name.trim().starts_with(journal::SUPERVISOR).then(|| Pid::from_raw(pid.parse().ok()?))?
+        });
+        found.is_some()
+    });
+    found.expect("it was found")
 }
 
 /// One task of a run's document.

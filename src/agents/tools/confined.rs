@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::store::no_links;
+use crate::supervisor::{Access, MountPlan};
 
 /// Names that are never shown, at any depth: our own state, other tools' state, secrets.
 fn is_hidden(name: &str) -> bool {
@@ -28,6 +29,8 @@ pub struct Confined {
     /// A folder that is not shown, wherever it lies.
     hidden: Option<PathBuf>,
     guard: Option<Guard>,
+    /// What a process in its place could see and change.
+    mounts: MountPlan,
 }
 
 /// Says of an absolute path whether it may not be written.
@@ -89,6 +92,7 @@ impl Confined {
             path: fs::canonicalize(folder)?,
             hidden: None,
             guard: None,
+            mounts: MountPlan::default(),
         })
     }
 
@@ -108,6 +112,12 @@ impl Confined {
             hidden: fs::canonicalize(folder).ok(),
             ..self
         }
+    }
+
+    /// The same with what a mount plan says: what a confined process could not see or change is not shown or changed.
+    #[must_use]
+    pub fn planned(self, mounts: MountPlan) -> Self {
+        Self { mounts, ..self }
     }
 
     /// Opens a regular file for reading.
@@ -199,6 +209,7 @@ impl Confined {
 
     fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {
         match &self.guard {
+            _ if self.mounts.access(real) != Access::Write => Err(Refused::Protected(path.to_owned())),
             Some(is_guarded) if is_guarded(real) => Err(Refused::Protected(path.to_owned())),
             _ => Ok(()),
         }
@@ -256,7 +267,7 @@ impl Confined {
             .hidden
             .as_ref()
             .is_some_and(|folder| real.starts_with(folder));
-        if hidden || in_folder {
+        if hidden || in_folder || self.mounts.access(&real) > Access::Read {
             return Err(Refused::Hidden(path.to_owned()));
         }
         Ok(opened)
@@ -401,6 +412,24 @@ mod tests {
         )
         .unwrap();
         outer
+    }
+
+    #[test]
+    fn what_a_confined_process_could_not_do_no_tool_does() {
+        let outer = workspace();
+        let path = |name: &str| fs::canonicalize(outer.path().join("work")).unwrap().join(name);
+        let mounts = MountPlan::new([(path("src"), Access::Read), (path("a.txt"), Access::Masked)]);
+        let confined = confined(&outer).planned(mounts);
+        confined.write("new.txt", b"mine").unwrap();
+        assert!(confined.read("src/b.rs").is_ok());
+        let protected = Err(Refused::Protected("src/b.rs".to_owned()));
+        assert_eq!(confined.write("src/b.rs", b"evil"), protected);
+        assert!(matches!(
+            confined.write("src/deep/new.rs", b"evil"),
+            Err(Refused::Protected(_))
+        ));
+        assert!(matches!(confined.read("a.txt"), Err(Refused::Hidden(_))));
+        assert!(matches!(confined.read("inside"), Err(Refused::Hidden(_))));
     }
 
     fn confined(outer: &tempfile::TempDir) -> Confined {

@@ -1,15 +1,17 @@
 //! `quorum doctor`: whether this machine can run the mission, before anything is spent.
 //!
-//! Nothing is started, nothing is written and no endpoint is contacted; what could only be found out that way is
-//! reported as skipped, never as fine.
+//! Nothing of the mission is started, nothing is written and no endpoint is contacted; what could only be found out that way
+//! is reported as skipped, never as fine.
 //!
 //! | file | what |
 //! |---|---|
 //! | `agents` | the mission and its agents: programs, variables, who can judge |
+//! | `confinement` | whether processes can be confined here: how far, by what, and why not |
 //! | `machine` | the state folder and what is around it: permissions, space, lock, locale, clock |
 //! | `state` | `quorum doctor state`: whether what is on the disk is whole, and the way out where a journal is not |
 
 mod agents;
+mod confinement;
 mod machine;
 mod state;
 
@@ -50,8 +52,11 @@ pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
     if let Some(Part::State(arguments)) = &arguments.part {
         return state::state(arguments, screen);
     }
+    // First of all, while there is one thread.
+    let confinement = confinement::check()?;
     let folder = unchecked_state_folder(screen.output())?;
     let mut checks = machine::checks(&folder, screen);
+    checks.push(confinement);
     checks.extend(agents::checks(
         mission_file(arguments.mission.as_deref()).as_deref(),
     )?);

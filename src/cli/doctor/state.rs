@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use clap::Args;
-use serde_json::json;
 
 use crate::domain::{OutcomeClass, RunId};
 use crate::report::doctor::{Check, Verdict};
+use crate::report::documents::commands::SalvageDocument;
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
 use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
 
@@ -298,15 +298,14 @@ fn confirm(damage: &str, screen: &Screen) -> Result<(), Failure> {
 
 fn said(screen: &Screen, run: &RunFolder, salvaged: Option<&Salvaged>) -> u8 {
     if screen.is_json() {
-        screen.document(&json!({
-            "schema": "quorum.salvage/v1",
-            "runId": run.id().as_str(),
-            "changed": salvaged.is_some(),
-            "line": salvaged.map(|salvaged| salvaged.line),
-            "lostBytes": salvaged.map(|salvaged| salvaged.bytes),
-            "lostRecords": salvaged.map(|salvaged| salvaged.records),
-            "file": salvaged.map(|salvaged| run.path().join(&salvaged.file)),
-        }));
+        screen.document(&SalvageDocument {
+            run_id: run.id(),
+            changed: salvaged.is_some(),
+            line: salvaged.map(|salvaged| salvaged.line),
+            lost_bytes: salvaged.map(|salvaged| salvaged.bytes),
+            lost_records: salvaged.map(|salvaged| salvaged.records),
+            file: salvaged.map(|salvaged| run.path().join(&salvaged.file)),
+        });
         return 0;
     }
     match salvaged {

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use serde_json::json;
+
+use crate::report::documents::commands::InitDocument;
 
 use super::confirm::is_welcome;
 use super::failure::Failure;
@@ -65,13 +66,11 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
     let added = added.map_err(|error| failed(folder, ".gitignore", &error))?;
     let mission = folder.join("mission.yaml");
     if screen.is_json() {
-        let files: Vec<&str> = files.iter().map(|file| file.path).collect();
-        screen.document(&json!({
-            "schema": "quorum.init/v1",
-            "folder": folder.display().to_string(),
-            "files": files,
-            "ignored": added,
-        }));
+        screen.document(&InitDocument {
+            folder: folder.display().to_string(),
+            files: files.iter().map(|file| file.path).collect(),
+            ignored: added,
+        });
     } else if !screen.output().quiet {
         let ignored = (!added.is_empty()).then_some(".gitignore");
         let lines = files.iter().map(|file| file.path).chain(ignored);

@@ -41,7 +41,7 @@ use crate::cli::lock::lock;
 use crate::cli::options::{apply_flags, options_with_config};
 use crate::cli::project::{current_dir, find_run, open_run, state_folder};
 use crate::cli::screen::{LiveView, Screen};
-use crate::cli::session::{fork_supervisor, resolve_programs};
+use crate::cli::session::{fork_supervisor, resolve_programs, try_confinement};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -133,7 +133,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         replay::refuse_what_it_cannot_heed(matches)?;
         return replay::replay(run, screen);
     }
-    let supervisor = fork_supervisor()?;
+    let mut supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
@@ -160,10 +160,12 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let source = Source::new("the review", mission);
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
-    let folder = StateFolder::at(place.path()).map_err(Failure::environment)?;
+    // Beside the work: what is confined does not see the state.
+    let folder = StateFolder::at(&place.path().join("state")).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
     let programs = resolve_programs(&state, &options, &id)?;
+    let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
     let _lock = lock(&folder, "quorum review", &id)?;
     let run = folder.run(&id);
     let places = programs.places(&state);
@@ -180,6 +182,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         state,
         programs,
         supervisor,
+        unconfined,
         observers,
     };
     let ending = launch.start()?;

@@ -7,6 +7,8 @@ use crate::engine::growth;
 use crate::engine::payload::FileFact;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
+use crate::mission::Confinement;
+use crate::mission::model::Sandbox;
 
 use super::make_ready_if_unblocked;
 
@@ -15,6 +17,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::Started(started) => {
             state.sessions = 1;
             state.options = started.options.clone();
+            note_written_off(state);
             state.phase = RunPhase::Running;
             for id in state.plan.every_task_id() {
                 make_ready_if_unblocked(state, id);
@@ -26,6 +29,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             (state.audit.out, state.audit.of_session) = (false, 0);
             state.session_ends = None;
             state.options = (**options).clone();
+            note_written_off(state);
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
@@ -35,6 +39,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.foreign = false;
         }
         RunEvent::StateForeign { .. } => state.foreign = true,
+        RunEvent::Unconfined { reason } => state.unconfined = Some(reason.clone()),
         RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
         RunEvent::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
@@ -73,6 +78,19 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         }
         RunEvent::AuditFinished { checked, files, .. } => audited(state, checked, files),
         RunEvent::ProtectionNoted { files } => state.protected = Some(files.clone()),
+    }
+}
+
+/// Marks a run of which a session confines not all processes, because somebody wrote that. Nobody has to record it: it stands
+/// in what was recorded.
+fn note_written_off(state: &mut State) {
+    let by_mission = || state.plan.confinements().any(Confinement::is_off);
+    let is_off = match state.options.sandbox {
+        Some(by_session) => by_session == Sandbox::Off,
+        None => by_mission(),
+    };
+    if is_off && state.unconfined.is_none() {
+        state.unconfined = Some("`sandbox: off` is written".to_owned());
     }
 }
 

@@ -127,6 +127,12 @@ pub enum RunEvent {
         /// What was touched, and how that was seen.
         what: String,
     },
+    /// `run:unconfined`: from here on processes of the run are not kept from what judges them by the system, not all of
+    /// them at least.
+    Unconfined {
+        /// Why.
+        reason: String,
+    },
     /// `log`: something a person should know that changes nothing.
     Warning {
         /// What the person is told.

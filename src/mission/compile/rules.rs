@@ -30,6 +30,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         isolation: mission.isolation(),
         worktrees: None,
         merge: settings.worktree.merge(),
+        session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),
         budget: model::Budget {

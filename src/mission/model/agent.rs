@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, Money};
@@ -16,10 +17,11 @@ use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
 use super::command_line::CommandLine;
-use super::later::{AgentSession, FileScope, Network, Sandbox};
+use super::later::AgentSession;
 use super::middleware::Around;
 use super::permissions::{Permissions, WordOrMap};
 use super::tools::{ListOrMap, ToolKind, Tools};
+use super::words::{FileScope, NetworkAccess, Sandbox};
 
 keys! {
     /// An agent: someone or something that works or judges.
@@ -77,11 +79,11 @@ keys! {
         /// The queue of workers on other machines that it belongs to.
         "queue" queue: Later as Filled, later("workers");
         #[doc = says!(sandbox)]
-        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]
-        "network" network: Later as Network, or("allow"), later("confinement");
+        "network" network: Option<NetworkAccess>, or("allow");
         #[doc = says!(files)]
-        "files" files: Later as FileScope, or("open"), later("confinement");
+        "files" files: Option<FileScope>, or("open");
     }
 }
 
@@ -179,7 +181,7 @@ impl Agent {
 }
 
 /// How an agent is talked to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adapter {
     /// Any command.
@@ -289,6 +291,13 @@ impl Adapter {
     pub fn is_http(self) -> bool {
         matches!(self.kind(), AdapterKind::Model { .. })
     }
+}
+
+/// The words of the adapters that ask a model over HTTP.
+pub fn http_adapters() -> impl Iterator<Item = &'static str> {
+    Adapter::all()
+        .filter(|adapter| adapter.is_http())
+        .map(Adapter::as_str)
 }
 
 words!(Adapter: "an adapter",

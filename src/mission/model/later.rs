@@ -13,9 +13,6 @@ macro_rules! word_list {
     };
 }
 
-word_list!(Sandbox: "a kind of sandbox", "auto" => Auto, "required" => Required, "off" => Off);
-word_list!(Network: "what the network is", "allow" => Allow, "deny" => Deny);
-word_list!(FileScope: "a scope of files", "open" => Open, "workspace" => Workspace);
 word_list!(AgentSession: "what becomes of a session", "keep" => Keep, "fresh" => Fresh);
 word_list!(PermissionSet: "a set of permissions", "read" => Read, "edit" => Edit, "full" => Full);
 

@@ -19,15 +19,15 @@ use super::approval::ApprovalGate;
 use super::budget::{Budget, Price};
 use super::channel::Channel;
 use super::command_line::CommandLine;
-use super::later::{FileScope, Network, Preset, Sandbox};
+use super::later::Preset;
 use super::middleware::{Clarification, Middleware};
 use super::rubric::Rubric;
 use super::sla::Sla;
 use super::stages::{RedTeam, Stage, Vision};
 use super::task::Task;
 use super::words::{
-    Autonomy, CHECKS_MAY_WRITE, Consensus, FinalChecks, Independence, Isolation, OnExhausted, PanelMode,
-    RemedyOrder, Stakes,
+    Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
+    OnExhausted, PanelMode, RemedyOrder, Sandbox, Stakes,
 };
 use super::worktree::Worktree;
 
@@ -193,11 +193,11 @@ keys! {
         /// How worktrees are prepared and merged, where tasks are isolated in them.
         "worktree" worktree: Worktree;
         #[doc = says!(sandbox)]
-        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        "sandbox" sandbox: Option<Sandbox> = "auto";
         #[doc = says!(network)]
-        "network" network: Later as Network, or("allow"), later("confinement");
+        "network" network: Option<NetworkAccess> = "allow";
         #[doc = says!(files)]
-        "files" files: Later as FileScope, or("open"), later("confinement");
+        "files" files: Option<FileScope> = "open";
     }
 }
 

@@ -98,7 +98,7 @@ mod verification;
 mod words;
 mod worktree;
 
-pub use agent::{Adapter, AdapterKind, Agent, Input};
+pub use agent::{Adapter, AdapterKind, Agent, Input, http_adapters};
 pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
@@ -118,7 +118,7 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Consensus, FinalChecks, Independence, Isolation, OnExhausted, PanelMode, Remedy, RemedyOrder,
-    Review, Stakes, TaskType,
+    Autonomy, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
+    PanelMode, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
 pub use worktree::MergeInto;

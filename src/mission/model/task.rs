@@ -13,12 +13,12 @@ use crate::mission::scalar::{
 use super::approval::{Approval, YesOrHow};
 use super::expectation::Expectation;
 use super::finish_gate::FinishGate;
-use super::later::{FileScope, Network, Sandbox};
 use super::middleware::AgentChain;
 use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
-    Autonomy, CHECKS_MAY_WRITE, Isolation, OnExhausted, RemedyOrder, Review, Stakes, TaskType,
+    Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, RemedyOrder, Review,
+    Sandbox, Stakes, TaskType,
 };
 
 keys! {
@@ -77,11 +77,11 @@ keys! {
         #[doc = says!(isolation)]
         "isolation" isolation: Option<Isolation>, or("shared"), only(Isolation::built, "isolation");
         #[doc = says!(sandbox)]
-        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]
-        "network" network: Later as Network, or("allow"), later("confinement");
+        "network" network: Option<NetworkAccess>, or("allow");
         #[doc = says!(files)]
-        "files" files: Later as FileScope, or("open"), later("confinement");
+        "files" files: Option<FileScope>, or("open");
         #[doc = says!(deadline)]
         "deadline" deadline: Option<Box<Deadline>>;
         #[doc = says!(autonomy)]

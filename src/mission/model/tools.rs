@@ -1,5 +1,6 @@
 //! `tools` of an agent: what a model behind HTTP may do itself (semantics, section 7).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::mission::document::{Kind, Node};
@@ -20,7 +21,7 @@ pub enum ToolKind {
 words!(ToolKind: "a kind of tool", "read" => Read, "write" => Write, "run" => Run);
 
 /// Whether a tool may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolPolicy {
     /// It may not.
@@ -36,7 +37,7 @@ words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask
 
 keys! {
     /// The policy for each kind of tool. A list allows what it names; what is not named is denied.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
     pub struct Tools: "the tools of an agent" {
         /// Whether it may look into the workspace, or a person is asked each time [=].
         "read" read: ToolPolicy, or("deny");

@@ -1,5 +1,6 @@
 //! Words of the file: enums that are written as one of a fixed list of words.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mission::document::Node;
@@ -12,7 +13,7 @@ pub(super) const CHECKS_MAY_WRITE: &str =
     "['**/__pycache__/**', '**/.pytest_cache/**', '**/target/**', '**/node_modules/.cache/**']";
 
 /// What kind of work a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskType {
     /// New code.
@@ -118,7 +119,7 @@ impl Shown for RemedyOrder {
 }
 
 /// How the seats' scores become one (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consensus {
     #[default]
@@ -154,7 +155,7 @@ pub enum Independence {
 }
 
 /// What is looked at again of work that was accepted (semantics, section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinalChecks {
     /// Files, and the checks that something may have changed since.
@@ -213,6 +214,39 @@ pub enum Stakes {
     High,
 }
 
+/// Whether a process is kept by the system from what it must not reach (semantics, section 23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// Where the system lets it be done; elsewhere the run is marked as unconfined.
+    #[default]
+    Auto,
+    /// By all means: where it cannot be done, nothing is started.
+    Required,
+    /// Not at all.
+    Off,
+}
+
+/// Whether a confined process reaches the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NetworkAccess {
+    /// As the machine does.
+    #[default]
+    Allow,
+    /// Nothing but a loopback of its own.
+    Deny,
+}
+
+/// Which files a confined process may change, beside what is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FileScope {
+    /// Those that its user may change.
+    #[default]
+    Open,
+    /// Those of its workspace, a folder for temporary files, and what its program needs of the home folder.
+    Workspace,
+}
+
 impl Autonomy {
     /// Whether a person agrees to the plan before such work begins (section 17, `plan_review_gate`).
     #[must_use]
@@ -223,6 +257,9 @@ impl Autonomy {
 
 words!(Autonomy: "a level of autonomy",
     "locked" => Locked, "supervised" => Supervised, "semi" => Semi, "full" => Full);
+words!(Sandbox: "a kind of sandbox", "auto" => Auto, "required" => Required, "off" => Off);
+words!(NetworkAccess: "what the network is", "allow" => Allow, "deny" => Deny);
+words!(FileScope: "a scope of files", "open" => Open, "workspace" => Workspace);
 words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
 words!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);

@@ -409,10 +409,8 @@ fn configuration_files_hold_only_what_missions_share() {
 fn what_is_not_built_is_refused() {
     for (text, what) in [
         (minimal("settings: {hooks: {done: x}}\n"), "hooks"),
-        (minimal("settings: {sandbox: required}\n"), "sandbox"),
-        (minimal("settings: {worktree: {merge: never}}\n"), "worktree"),
-        (minimal("isolation: worktree\n"), "isolation"),
-        (agent("run: [x], network: deny"), "network"),
+        (minimal("settings: {worktree: {setup: make}}\n"), "setup"),
+        (minimal("isolation: copy\n"), "isolation"),
         (agent("run: [x], passEnv: [HTTPS_PROXY]"), "passEnv"),
         (agent("run: [x], permissions: read"), "permissions"),
         (agent("run: [x], queue: gpu"), "queue"),
@@ -459,7 +457,7 @@ fn secrets_are_never_shown() {
         agent("adapter: openai, model: m, baseUrl: 'https://u:sk-geheim@h', bogus: 1"),
     ] {
         let report = load_text(&text).unwrap_err();
-        let shown = report.render(Style::default()) + &report.to_json().to_string();
+        let shown = report.render(Style::default()) + &serde_json::json!(report.rows()).to_string();
         assert!(!shown.contains("geheim"), "{shown}");
     }
 }

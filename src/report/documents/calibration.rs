@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::Points;
@@ -13,40 +14,54 @@ use crate::mission::model::Consensus;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{columns, sanitize};
 
-/// A file of labels, measured.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// Judges and panels held against people: `quorum calibrate`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.calibration/v1")]
 pub struct Document {
-    schema: &'static str,
+    /// The bar in points that tells good work from bad.
     bar: f64,
+    /// How often the rows were resampled for an interval.
     bootstrap: u32,
+    /// The seed of that.
     seed: u64,
     /// How asking live reviewers went.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<serde_json::Value>,
+    /// The sets of labels, one a file.
     sets: Vec<Set>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Set {
+    /// Its name.
     name: String,
+    /// How many rows it has.
     items: usize,
+    /// How many groups these are of.
     groups: usize,
+    /// The dimensions that people scored.
     dimensions: Vec<String>,
+    /// Each judge alone.
     judges: Vec<Row>,
+    /// Panels of several.
     panels: Vec<Row>,
+    /// The panel and the bar that are suggested; `null` where the rows do not tell good work from bad.
     suggestion: Option<Suggested>,
+    /// What was left out, and why.
     notes: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
+    /// Of a judge: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     judge: Option<String>,
+    /// Of a panel: the judges on its seats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seats: Vec<String>,
+    /// Of a panel: how their scores become one.
     #[serde(skip_serializing_if = "Option::is_none")]
     consensus: Option<Consensus>,
     /// The share of replies that the verdict parser reads.
@@ -57,41 +72,53 @@ struct Row {
     unread: u32,
     #[serde(flatten)]
     measures: Numbers,
+    /// The measures of each dimension.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     per_dimension: Vec<OfDimension>,
+    /// What `panel: adaptive` would have saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     adaptive: Option<Adaptive>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct OfDimension {
+    /// Its name.
     dimension: String,
     #[serde(flatten)]
     measures: Numbers,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Numbers {
+    /// How many rows could be measured.
     items: usize,
+    /// Rank correlation with people, after Spearman.
     spearman: Option<Number>,
+    /// Rank correlation with people, after Kendall.
     kendall: Option<Number>,
+    /// The mean absolute error in points.
     mae: Option<Number>,
+    /// The share of verdicts that people gave too.
     accuracy: Option<Number>,
+    /// The share of bad work that passed.
     false_pass_rate: Option<Number>,
+    /// The area below the curve of good and bad work that is told apart.
     auroc: Option<Number>,
+    /// Agreement with people beyond chance, after Cohen.
     kappa: Option<Number>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 struct Number {
+    /// The measure.
     value: f64,
     /// The middle 95 % of the resamples.
     interval: Option<[f64; 2]>,
 }
 
 /// What `panel: adaptive` would have saved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Adaptive {
     /// With the seats in their order: the share of third calls that could not have changed the verdict.
@@ -102,13 +129,18 @@ struct Adaptive {
     changed_verdicts: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Suggested {
+    /// The judges on its seats.
     seats: Vec<String>,
+    /// How their scores become one.
     consensus: Option<Consensus>,
+    /// The bar in points.
     bar: f64,
+    /// The share of bad work that would have passed.
     false_pass_rate: Option<f64>,
+    /// The share of verdicts that people gave too.
     accuracy: Option<f64>,
 }
 
@@ -117,7 +149,6 @@ impl Document {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
-            schema: "quorum.calibration/v1",
             asked: Vec::new(),
             bar: settings.bar.to_f64(),
             bootstrap: settings.rounds,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::{FailureMode, Status};
@@ -11,29 +12,46 @@ use crate::report::text;
 use crate::report::view::{RunView, SeverityCounts};
 
 /// How many tasks are what.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
+    /// All tasks, those that are not taken among them.
     pub(in crate::report) total: usize,
+    /// Accepted.
     pub(in crate::report) done: u32,
+    /// Failed for good.
     failed: u32,
+    /// Not begun.
     pending: usize,
+    /// Waiting for a person.
     pub(in crate::report) awaiting: u32,
+    /// Being worked on or judged.
     running: u32,
+    /// Left out by `--only` or by the verdict of a verification.
     pub(in crate::report) not_taken: u32,
+    /// Done: everything that was asked for passed.
     pub(in crate::report) clean: u32,
+    /// Done: passed only with a foundation task's relief.
     relaxed: u32,
+    /// Done: nobody judged it.
     pub(in crate::report) unreviewed: u32,
+    /// Done: a finish gate was forced or no judge could be reached.
     pub(in crate::report) unverified: u32,
+    /// Done: accepted though it failed, for its files are there.
     pub(in crate::report) degraded: u32,
+    /// Done: accepted below the bar.
     pub(in crate::report) below_threshold: u32,
+    /// Those of which judging could not say anything.
     pub(in crate::report) indeterminate: u32,
+    /// Those that needed more than one attempt.
     reworked: u32,
     /// Of the failed ones: those that failed only because a dependency did.
     pub(in crate::report) skipped: u32,
     /// Those whose accepted work did not stand: done again since, open, or failed.
     regressed: u32,
+    /// Findings of the tasks, by severity.
     findings: SeverityCounts,
+    /// Failed ones that a fixup made up for; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     superseded: u32,
     /// Of those that are not taken: left out by `--only`.

@@ -1,8 +1,54 @@
-//! How points, scores and moments are written: one scale and one clock for every document.
+//! How points, scores, moments and outcomes are written: one scale and one clock for every document. What a field is in the
+//! schema of a document stands beside it.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Bar, Points, Timestamp};
+use crate::domain::{Bar, OutcomeClass, Points, Timestamp};
+
+/// A field that another type stands behind: its name and its schema.
+macro_rules! shape {
+    ($(#[doc = $doc:literal] $Shape:ident = $schema:expr;)+) => {
+        $(
+            #[doc = $doc]
+            pub(in crate::report) struct $Shape;
+
+            impl JsonSchema for $Shape {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($Shape).into()
+                }
+
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    $schema
+                }
+            }
+        )+
+    };
+}
+
+shape! {
+    /// What [`points`] and [`bar`] write.
+    PointsShape = json_schema!({"type": "number", "minimum": 0, "maximum": 100});
+    /// What [`score`] writes.
+    ScoreShape = json_schema!({"type": "number", "minimum": 0, "maximum": 5});
+    /// What [`moment`] and [`this_moment`] write.
+    MomentShape = json_schema!({"type": "string", "format": "date-time"});
+    /// The name of an outcome.
+    OutcomeShape = json_schema!({"type": "string", "enum": outcomes()});
+}
+
+/// Each name once: both signals have the same.
+fn outcomes() -> Vec<&'static str> {
+    let mut names: Vec<_> = OutcomeClass::BY_PRECEDENCE.map(OutcomeClass::as_str).into();
+    names.dedup();
+    names
+}
 
 /// Points from 0 to 100, at most four decimals.
 pub(super) fn points<S: Serializer>(points: &Option<Points>, serializer: S) -> Result<S::Ok, S::Error> {

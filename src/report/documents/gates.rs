@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
@@ -10,14 +11,15 @@ use crate::engine::{GateStanding, State, gate_view};
 use crate::report::style::{Role, Screen};
 use crate::report::text::sanitize;
 
-/// The document.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The gates of a run, from what is stored: `quorum gate`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.gate/v1")]
 pub struct GateDocument<'a> {
-    schema: &'static str,
+    /// The run.
     run_id: &'a RunId,
     /// The gates that are asked for.
     pub gates: Vec<GateRow<'a>>,
+    /// What a person should know of the run.
     warnings: &'a [String],
 }
 
@@ -26,7 +28,6 @@ impl<'a> GateDocument<'a> {
     #[must_use]
     pub fn of(run: &'a RunId, state: &'a State, gates: &[GateId]) -> Self {
         Self {
-            schema: "quorum.gate/v1",
             run_id: run,
             gates: gates.iter().map(|id| GateRow::of(state, *id)).collect(),
             warnings: &state.notes,
@@ -35,7 +36,7 @@ impl<'a> GateDocument<'a> {
 }
 
 /// One gate.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateRow<'a> {
     /// The gate.
@@ -47,6 +48,7 @@ pub struct GateRow<'a> {
     pub state: GateStanding,
     /// The mean of its tasks' scores, from 1 to 5 in JSON.
     #[serde(rename = "avgScore", serialize_with = "fields::score")]
+    #[schemars(with = "Option<fields::ScoreShape>")]
     pub average: Option<Points>,
     /// Why it failed, what should be known about its pass, or which tasks it waits for.
     pub reason: Option<Cow<'a, str>>,

@@ -1,5 +1,6 @@
 //! `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::waits::{RequestRow, Wait, requests, waits};
@@ -9,14 +10,18 @@ use crate::report::style::{Role, Screen};
 use crate::report::text::sanitize;
 use crate::report::view::RunView;
 
-/// The document. A half that is not asked for is left out.
-#[derive(Serialize)]
+/// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxDocument<'a> {
+    /// The name and version of the document.
     pub(in crate::report) schema: &'static str,
+    /// The run.
     pub(in crate::report) run_id: &'a RunId,
+    /// What waits for a person or for a moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::report) approvals: Option<Vec<Wait<'a>>>,
+    /// What operators should know of: work that was accepted below the bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::report) requests: Option<Vec<RequestRow<'a>>>,
 }

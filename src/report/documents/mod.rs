@@ -4,39 +4,49 @@
 //! | file | what |
 //! |---|---|
 //! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
+//! | `commands` | what single commands print: one small struct each |
 //! | `counts` | how many tasks are what, as numbers and in words |
+//! | `events` | `quorum.events/v1`: what happened in a run, under the public names |
 //! | `fields` | how points, scores and moments are written |
 //! | `gates` | `quorum.gate/v1`: gates from stored state |
 //! | `inbox` | `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of |
+//! | `metrics` | `quorum.metrics/v1`: how tasks, agents and the mission did (14) |
 //! | `plan` | `quorum.plan/v1`: a mission as it would run |
 //! | `replay` | `quorum.replay/v1`: judgements derived again, held against what the journal says |
 //! | `review` | `quorum.review/v1`: what a review of work came to that no run did |
 //! | `reviews` | `reviews` of a task: what each reviewer said, a person and a grader among them |
 //! | `run` | `quorum.run/v1`: the document of `status --json` and `run --json` |
 //! | `runs` | `quorum.runs/v1`: the runs of a state folder, the newest last |
+//! | `schema` | the table of documents, and the JSON Schema of each |
 //! | `show` | `quorum.show/v1`: one task with all that is known about it |
 //! | `task` | one task of `quorum.run/v1` |
 //! | `waits` | what a run waits for, and what operators should know of |
 
 pub mod calibration;
+pub mod commands;
 mod counts;
+mod events;
 mod fields;
 mod gates;
 mod inbox;
+pub mod metrics;
 pub mod plan;
 pub mod replay;
 mod review;
 pub(super) mod reviews;
 mod run;
 pub mod runs;
+pub mod schema;
 pub mod show;
 mod task;
 mod waits;
 
 pub use counts::Counts;
 pub(super) use counts::skipped;
+pub use events::{EventsDocument, PublicEvent};
 pub use gates::{GateDocument, GateRow};
 pub use inbox::{Halves, InboxDocument};
+pub use metrics::{MetricsDocument, MetricsRow};
 pub use review::ReviewDocument;
 pub(super) use run::Tasks;
 pub use run::{RunDocument, RunState};

@@ -2,39 +2,54 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{OutcomeClass, RunId};
 use crate::runtime::{Comparison, Decision, Reading, Replay};
 
+use super::fields;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{columns, sanitize};
 
-/// The document.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// Judgements of a run, derived again: `quorum review --replay`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.replay/v1")]
 pub struct ReplayDocument<'a> {
-    schema: &'static str,
+    /// The run.
     run_id: &'a RunId,
-    /// The version that judged, and the one that derives.
+    /// The version that judged.
     recorded_by: &'a str,
+    /// The version that derives.
     derived_by: &'static str,
+    /// Whether everything was derived again and is as it is recorded.
     equal: bool,
+    /// What it means for the exit code.
+    #[schemars(with = "fields::OutcomeShape")]
     outcome: &'static str,
+    /// The exit code of the process.
     exit_code: u8,
+    /// How many of them are what.
     counts: Counts,
+    /// Every stored reply, read again.
     judgements: &'a [Reading],
+    /// Everything that was decided from them, decided again.
     decisions: &'a [Decision],
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Counts {
+    /// Replies that were read again.
     judgements: usize,
+    /// Decisions that were made again.
     decisions: usize,
+    /// Those that are as recorded.
     equal: usize,
+    /// Those that are not.
     differing: usize,
+    /// Those that cannot be derived any more.
     lost: usize,
     /// Records of sessions that went by other rules: not decided again.
     #[serde(skip_serializing_if = "is_zero")]
@@ -77,7 +92,6 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
     let class = class(replay);
     let started = &replay.recovered.started;
     ReplayDocument {
-        schema: "quorum.replay/v1",
         run_id: &started.run_id,
         recorded_by: &started.version,
         derived_by: env!("CARGO_PKG_VERSION"),

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fields;
 use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
@@ -11,27 +13,38 @@ use crate::domain::{Finding, OutcomeClass, Points, TaskId};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{number, sanitize};
 
-/// The document.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What a review of work came to that no run did: `quorum review`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.review/v1")]
 pub struct ReviewDocument<'a> {
-    schema: &'static str,
+    /// What was judged.
     pub(in crate::report) subject: &'a str,
+    /// What judged it: `llm`, the reviewers, or `heuristic`, plain facts.
     grader: &'a str,
     /// `pass`, `fail` or `indeterminate`.
     verdict: &'static str,
+    /// What it means for the exit code.
+    #[schemars(with = "fields::OutcomeShape")]
     outcome: &'static str,
+    /// The exit code of the process.
     exit_code: u8,
+    /// The score in points; `null` where there is none.
     pub(in crate::report) points: Option<f64>,
+    /// The same on the scale from 1 to 5.
     score: Option<f64>,
+    /// What the score had to reach, in points.
     pub(in crate::report) bar: Option<f64>,
     /// How sure a verification was.
     confidence: Option<f64>,
     /// Of a verification; `null` where it said nothing of any.
     pub(in crate::report) criteria: Option<Vec<CriterionRow<'a>>>,
+    /// The dimensions as the reviewers scored them together.
     pub(in crate::report) dimensions: Vec<DimensionRow<'a>>,
+    /// What each reviewer said.
     reviews: Vec<ReviewRow<'a>>,
+    /// What was found.
     pub(in crate::report) findings: &'a [Finding],
+    /// What a person should know of the review.
     warnings: &'a [String],
     /// Whether a verification judged: what it found stands in its criteria.
     #[serde(skip)]
@@ -42,7 +55,6 @@ impl<'a> ReviewDocument<'a> {
     /// Nothing but what it was about and what it means for the exit code.
     pub(in crate::report) fn new(subject: &'a str, grader: &'a str, class: OutcomeClass) -> Self {
         Self {
-            schema: "quorum.review/v1",
             subject,
             grader,
             verdict: match class {

@@ -2,36 +2,50 @@
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId};
+use crate::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
 use crate::engine::{StageReport, State};
 
 use crate::report::stages::{judge_of, stage_name};
 use crate::report::view::{RunView, SeatDimension, SeatView};
 
 /// What one reviewer said.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(in crate::report) struct ReviewRow<'a> {
+    /// The stage of judging.
+    #[schemars(with = "Stage")]
     stage: &'static str,
+    /// Who judged.
     pub reviewer: &'a str,
+    /// The model that the provider says it used.
     model: Option<&'a str>,
+    /// The score in points; `null` where it gave none.
     points: Option<f64>,
+    /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// Of a verification only, like what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Verdict>")]
     verdict: Option<&'static str>,
+    /// How sure it was, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    /// What it said of each criterion.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionRow<'a>>,
     /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
+    /// Why its verdict is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Cause>")]
     cause: Option<&'static str>,
+    /// The same in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// What it found.
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a [Finding]>,
     /// Whether a seat of the panel, or of the evaluation, said it.
@@ -128,7 +142,7 @@ pub(in crate::report) fn share(points: Points) -> f64 {
 }
 
 /// One criterion of a verification.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub(in crate::report) struct CriterionRow<'a> {
     /// As the mission writes it.
     pub criterion: &'a str,
@@ -160,12 +174,15 @@ pub(in crate::report) fn criterion_rows<'a>(
 }
 
 /// One dimension as one reviewer scored it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct ScoreRow<'a> {
+    /// The name of the dimension.
     pub dimension: &'a str,
+    /// From 1 to 5.
     pub score: f64,
     /// Whether it was too far from the other reviewers' to count.
     pub outlier: bool,
+    /// Why.
     pub reasoning: &'a str,
 }
 

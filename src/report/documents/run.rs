@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::counts::Counts;
@@ -17,12 +18,13 @@ use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
 use crate::mission::BarrierKind;
+use crate::mission::model::FinalChecks;
 use crate::report::budget::ceiling_words;
 use crate::report::rank::worst_first;
 use crate::report::view::RunView;
 
 /// Where a run stands as seen from outside: `state` of the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RunState {
     /// A live process writes to it.
@@ -59,45 +61,70 @@ impl RunState {
     }
 }
 
-/// The document, and what it is made from.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A run: `quorum run`, `resume`, `status`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.run/v1")]
 pub struct RunDocument<'a> {
-    schema: &'static str,
+    /// The run; `null` before it has an id.
     pub(in crate::report) run_id: Option<&'a RunId>,
+    /// The name of the mission.
     pub(in crate::report) mission: &'a str,
+    /// Where the run stands.
     pub(in crate::report) state: RunState,
+    /// Whether a session works on it now.
     live: bool,
+    /// Whether `quorum resume` has something to do.
     pub(in crate::report) resumable: bool,
+    /// What its last session ended with; `null` until there is one.
+    #[schemars(with = "Option<fields::OutcomeShape>")]
     outcome: Option<&'static str>,
+    /// The same as a number.
     exit_code: Option<u8>,
+    /// All conditions that hold.
+    #[schemars(with = "Vec<fields::OutcomeShape>")]
     conditions: Vec<&'static str>,
+    /// Conditions that `--allow` took out.
+    #[schemars(with = "Vec<fields::OutcomeShape>")]
     allowed: Vec<&'static str>,
+    /// Whether all that was unfinished or failed was cancelled.
     pub(in crate::report) cancelled: bool,
-    /// Whether agents worked without confinement; `null` as long as nobody can tell.
-    unconfined: Option<bool>,
+    /// Why agents worked without confinement, where they did.
+    pub(in crate::report) unconfined: Option<&'a str>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
     /// What is looked at again of accepted work.
+    #[schemars(with = "FinalChecks")]
     final_checks: &'static str,
     /// Whether it was.
     audit: AuditStanding,
     /// When a limit of a subscription resets that the run waits for, or ended with.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub(in crate::report) resumable_at: Option<Timestamp>,
+    /// When its first session began.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub(in crate::report) started_at: Option<Timestamp>,
+    /// When its last session ended; `null` while one goes on.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub(in crate::report) finished_at: Option<Timestamp>,
+    /// The mission's deadline.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     deadline: Option<Timestamp>,
+    /// How many tasks are what.
     pub(in crate::report) counts: Counts,
+    /// What the whole run used.
     usage: RunUsage,
     /// Left out where nothing is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetRow>,
+    /// The tasks, in file order.
     #[serde(skip_serializing_if = "Tasks::are_left_out")]
+    #[schemars(with = "Vec<TaskRow>")]
     pub(in crate::report) tasks: Tasks<'a>,
+    /// The quality gates, in file order.
     pub(in crate::report) gates: Vec<GateRow<'a>>,
     /// Left out where the mission has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -105,9 +132,13 @@ pub struct RunDocument<'a> {
     /// Left out where the mission has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::report) delays: Vec<HoldRow<'a>>,
+    /// The score of the whole mission.
     pub(in crate::report) mission_score: MissionScore,
+    /// What waits for a person or for a moment.
     approvals: Vec<Wait<'a>>,
+    /// What operators should know of: work that was accepted below the bar.
     requests: Vec<RequestRow<'a>>,
+    /// What a person should know of the run.
     pub(in crate::report) warnings: &'a [String],
     /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
     /// where there are none.
@@ -133,7 +164,6 @@ impl<'a> RunDocument<'a> {
                 .collect()
         };
         Self {
-            schema: "quorum.run/v1",
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
             state: standing,
@@ -144,7 +174,7 @@ impl<'a> RunDocument<'a> {
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
             cancelled: engine::is_cancelled(state),
-            unconfined: None,
+            unconfined: state.unconfined.as_deref(),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),
             audit: state.audit_standing(),
@@ -264,12 +294,16 @@ impl Serialize for Tasks<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct Usage {
+    /// Requests to models, and turns of other agents.
     requests: u64,
+    /// Tokens of requests; `null` where nobody told.
     input_tokens: Option<u64>,
+    /// Tokens of replies; `null` where nobody told.
     output_tokens: Option<u64>,
+    /// The known cost; `null` where nothing is known of it.
     pub cost: Option<f64>,
 }
 
@@ -285,7 +319,7 @@ impl Usage {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RunUsage {
     #[serde(flatten)]
     used: Usage,
@@ -309,11 +343,14 @@ impl RunUsage {
 }
 
 /// What a run may use, and how that stands.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct BudgetRow {
+    /// The most that the run may cost.
     max_cost: Option<f64>,
+    /// The most tokens.
     max_tokens: Option<u64>,
+    /// The most requests.
     max_requests: Option<u64>,
     /// Milliseconds.
     max_time: Option<u64>,
@@ -329,10 +366,13 @@ struct BudgetRow {
     overshoot: Overshoot,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Overshoot {
+    /// Of the cost.
     cost: Option<f64>,
+    /// Of the tokens.
     tokens: Option<u64>,
+    /// Of the requests.
     requests: Option<u64>,
 }
 
@@ -360,12 +400,17 @@ impl BudgetRow {
 }
 
 /// The score of the whole mission, and what it must reach.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct MissionScore {
+    /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub points: Option<Points>,
+    /// What it must reach, in points; `null` where the mission has no `qualityThreshold`.
     #[serde(serialize_with = "fields::points")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub bar: Option<Points>,
+    /// Whether it reached that; `null` until the run has ended.
     pub passed: Option<bool>,
     /// What it was when it was held against the bar and missed it.
     #[serde(skip)]

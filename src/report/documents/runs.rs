@@ -3,23 +3,24 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::{State, is_cancelled};
 
-use super::{Counts, RunState};
+use super::{Counts, RunState, fields};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{columns, elapsed, sanitize};
 use crate::report::view::RunView;
 
 /// One run of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRow {
     /// The run.
     pub run_id: RunId,
-    /// Its mission; `None` if it cannot be read.
+    /// The name of its mission; `null` if it cannot be read.
     pub mission: Option<String>,
     /// Where it stands, or `unreadable`.
     pub state: &'static str,
@@ -28,6 +29,7 @@ pub struct RunRow {
     /// Whether it can be resumed.
     pub resumable: bool,
     /// What its last session ended with.
+    #[schemars(with = "Option<fields::OutcomeShape>")]
     pub outcome: Option<&'static str>,
     /// The same as a number.
     pub exit_code: Option<u8>,
@@ -49,9 +51,11 @@ pub struct RunRow {
     pub agents_at_work: bool,
 }
 
-#[derive(Serialize)]
-struct RunsDocument<'a> {
-    schema: &'static str,
+/// The runs of a state folder: `quorum runs`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.runs/v1")]
+pub(super) struct RunsDocument<'a> {
+    /// The runs, the newest last.
     runs: &'a [RunRow],
 }
 
@@ -163,10 +167,7 @@ impl RunRow {
 
 /// The document.
 pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
-    RunsDocument {
-        schema: "quorum.runs/v1",
-        runs,
-    }
+    RunsDocument { runs }
 }
 
 /// The list for people, with a line feed at its end.

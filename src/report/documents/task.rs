@@ -2,6 +2,7 @@
 
 use rust_decimal::prelude::ToPrimitive;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::reviews::ReviewRow;
@@ -21,7 +22,7 @@ use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
 /// One task.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct TaskRow<'a> {
     #[serde(skip)]
@@ -29,26 +30,44 @@ pub(in crate::report) struct TaskRow<'a> {
     /// What it amounts to.
     #[serde(skip)]
     pub rank: Rank,
+    /// The title of the task.
     pub title: &'a str,
+    /// Who does it.
     pub agent: &'a str,
+    /// `pending`, `assigned`, `in_progress`, `review`, `awaiting_approval`, `done`, `failed`, `notTaken` or `removed`.
     pub status: &'static str,
+    /// What goes on within `in_progress` and `review`.
     pub phase: Option<Phase>,
     /// The stage behind the verification that looks at it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
+    /// How a done task was accepted.
     pub quality_flag: Option<QualityFlag>,
+    /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub points: Option<Points>,
+    /// The same on the scale from 1 to 5.
     #[serde(serialize_with = "fields::score")]
+    #[schemars(with = "Option<fields::ScoreShape>")]
     score: Option<Points>,
+    /// What the score had to reach, in points.
     #[serde(serialize_with = "fields::bar")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub bar: Option<Bar>,
+    /// Who set that.
     bar_origin: Option<BarOrigin>,
+    /// Its attempts, the oldest first.
     pub attempts: Vec<AttemptRow>,
+    /// The dimensions as the reviewers scored them together.
     pub dimensions: Vec<DimensionRow<'a>>,
+    /// What each reviewer said.
     pub reviews: Vec<ReviewRow<'a>>,
+    /// What was found in the last attempt.
     pub findings: Vec<FindingRow<'a>>,
+    /// How it failed.
     pub failure: Option<FailureRow<'a>>,
+    /// What it waits for.
     pub waiting: Option<WaitingRow<'a>>,
     /// Where a task comes from that the mission does not have itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,12 +78,19 @@ pub(in crate::report) struct TaskRow<'a> {
     /// The agent that handed it down.
     #[serde(skip_serializing_if = "Option::is_none")]
     delegated_by: Option<&'a str>,
+    /// The titles of its dependencies.
     pub depends_on: Vec<&'a str>,
+    /// What holds it now: titles of tasks, names of checkpoints, delays and gates.
     pub blocked_by: Vec<&'a str>,
+    /// When its first attempt began.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub started_at: Option<Timestamp>,
+    /// When it was done or failed.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub finished_at: Option<Timestamp>,
+    /// What it used.
     pub usage: Usage,
     /// Left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,11 +110,14 @@ pub(in crate::report) struct TaskRow<'a> {
 }
 
 /// Where the edges of a verification lead, and which one it took.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct EdgesRow<'a> {
+    /// The task that follows a pass.
     pub on_pass: &'a str,
+    /// The task that follows a fail.
     pub on_fail: &'a str,
+    /// The task that follows where it could not be told.
     pub on_refer: &'a str,
     /// `null` as long as its verdict is open.
     pub taken: Option<&'static str>,
@@ -120,17 +149,20 @@ impl<'a> EdgesRow<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LeftOutRow<'a> {
+    /// The title of the verification.
     task: &'a str,
+    /// The edge that it took: `onPass`, `onFail` or `onRefer`.
     edge: &'static str,
 }
 
 /// A task's deadline.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DeadlineRow {
-    /// The moment; `None` as long as its time has not begun.
+    /// The moment; `null` as long as its time has not begun.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     at: Option<Timestamp>,
     /// waiting, running, warning, violated or met
     status: &'static str,
@@ -225,11 +257,14 @@ impl<'a> TaskRow<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AddedRow<'a> {
+    /// What added it: a fixup, a delegation, a request and so on.
     origin: &'static str,
+    /// The title of the task that it was added for.
     source: Option<&'a str>,
+    /// The request for work that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'a str>,
 }
@@ -285,13 +320,19 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
 }
 
 /// One attempt.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 pub(in crate::report) struct AttemptRow {
+    /// Its number, from 1.
     pub n: u32,
+    /// What kind of try it is.
     pub kind: AttemptKind,
+    /// What judging said of it; `null` while it is open.
     pub verdict: Option<Verdict>,
+    /// Why.
     pub cause: Option<Cause>,
+    /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub points: Option<Points>,
     /// With what its agent failed.
     #[serde(skip)]
@@ -312,12 +353,15 @@ impl AttemptRow {
 }
 
 /// One dimension as the reviewers scored it together.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct DimensionRow<'a> {
+    /// Its name.
     pub dimension: &'a str,
     /// From 1 to 5.
     pub score: f64,
+    /// Its weight among the dimensions of the task.
     pub weight: Option<f64>,
+    /// Why it is scored like that.
     pub reasoning: &'a str,
 }
 
@@ -339,12 +383,16 @@ pub(in crate::report) fn weight(state: &State, id: TaskId, dimension: &str) -> O
     found.weight.to_f64()
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct FailureRow<'a> {
+    /// How the task failed.
     pub mode: FailureMode,
+    /// With what its agent failed; `null` where the agent did not.
     class: Option<FailureClass>,
+    /// The same in the words of telemetry.
     error_type: Option<&'static str>,
+    /// What is known of it, in words.
     pub message: &'a str,
 }
 
@@ -364,12 +412,15 @@ impl<'a> FailureRow<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct WaitingRow<'a> {
+    /// Why, in a word: `approval`, `question`, `window` and so on.
     pub reason: &'static str,
     /// `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
+    /// Since when.
     #[serde(serialize_with = "fields::this_moment")]
+    #[schemars(with = "fields::MomentShape")]
     since: Timestamp,
     /// What a person is told.
     #[serde(skip)]

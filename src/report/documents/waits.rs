@@ -1,5 +1,6 @@
 //! What a run waits for, and what operators should know of.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{NOT_TAKEN, fields};
@@ -11,11 +12,11 @@ use crate::report::text::{sanitize, time_of_day};
 use crate::report::view::RunView;
 
 /// Something that a run waits for: a person's word, or a moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Wait<'a> {
-    /// What `approve` and `reject` take; `None` where a moment ends the wait, not a person.
+    /// What `approve` and `reject` take; `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
-    /// The title of the task that waits; `None` for a checkpoint and a delay.
+    /// The title of the task that waits; `null` for a checkpoint and a delay.
     pub task: Option<&'a str>,
     /// The name of a checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,9 +30,11 @@ pub struct Wait<'a> {
     pub message: &'a str,
     /// Since when; where a limit must reset, in this session.
     #[serde(serialize_with = "fields::this_moment")]
+    #[schemars(with = "fields::MomentShape")]
     pub since: Timestamp,
     /// When its time is up, or was; of what a moment ends, that moment.
     #[serde(serialize_with = "fields::moment")]
+    #[schemars(with = "Option<fields::MomentShape>")]
     pub expires: Option<Timestamp>,
     /// The task that waits.
     #[serde(skip)]
@@ -152,13 +155,17 @@ pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wa
 }
 
 /// A checkpoint or a delay.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct HoldRow<'a> {
+    /// Its name.
     name: &'a str,
+    /// `waiting`, `reached`, `running`, `passed`, `rejected` or `notTaken`.
     state: &'static str,
+    /// What people are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+    /// Since when it holds; `null` while it does not.
     since: Option<String>,
     /// For a delay: in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,13 +221,14 @@ fn hold_state(state: &State, id: BarrierId, plan: &BarrierPlan) -> &'static str 
 }
 
 /// Something that operators should know of: work that was accepted below the bar.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct RequestRow<'a> {
     /// The occasion; nothing is to be decided about it.
     pub id: String,
     /// The task.
     pub task: &'a str,
     /// How its work was accepted.
+    #[schemars(with = "QualityFlag")]
     pub kind: &'static str,
     /// What operators are told.
     pub message: &'a str,

@@ -84,6 +84,7 @@ fn role(name: &str) -> Role {
         "task.forceAccept"
         | "task.eval.unparsed"
         | "log"
+        | "run:unconfined"
         | "approval:requested"
         | "quality:gate:overridden" => Role::Warn,
         "task:timeout" | "deadlock:unresolvable" | "state:foreign" => Role::Bad,

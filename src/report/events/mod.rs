@@ -34,47 +34,12 @@ mod turns;
 mod work;
 mod worktrees;
 
-use std::sync::Arc;
-
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value};
-
-use crate::domain::Timestamp;
-
+pub use super::documents::PublicEvent;
 pub use expander::EventExpander;
 pub use human::human_line;
 pub(super) use ledgers::no_progress;
 pub(super) use names::HAPPENINGS;
 pub(super) use payload::stop_cause;
-
-/// One event under its public name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PublicEvent {
-    /// Number of the engine's event.
-    pub seq: u64,
-    /// When it was decided.
-    pub at: Timestamp,
-    /// The run.
-    pub run_id: Arc<str>,
-    /// Its name, such as `task:transition`.
-    pub name: &'static str,
-    /// What it says, in a fixed order.
-    pub payload: Map<String, Value>,
-}
-
-impl Serialize for PublicEvent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4 + self.payload.len()))?;
-        map.serialize_entry("seq", &self.seq)?;
-        map.serialize_entry("at", &self.at.to_rfc3339())?;
-        map.serialize_entry("runId", &*self.run_id)?;
-        map.serialize_entry("event", self.name)?;
-        for (key, value) in &self.payload {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
 
 #[cfg(test)]
 mod tests;

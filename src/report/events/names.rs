@@ -178,6 +178,7 @@ impl EventExpander {
             } => ("run:finished", run_finished(*outcome, conditions, allowed)),
             RunEvent::SessionLimit { until } => ("run:limit", told.with("until", until.to_rfc3339())),
             RunEvent::StateForeign { what } => ("state:foreign", told.with("what", what.as_str())),
+            RunEvent::Unconfined { reason } => ("run:unconfined", told.with("reason", reason.as_str())),
             RunEvent::Warning { message } => {
                 let log = told.with("level", "warn");
                 ("log", log.with("message", message.as_str()))

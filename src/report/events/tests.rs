@@ -4,6 +4,10 @@ mod samples;
 
 use samples::{TASK, notice_samples, review_samples, run_samples, task_samples, turn_samples};
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use super::*;
 use crate::domain::{FailureClass, Millis, Purpose, TaskId};
 use crate::engine::{
@@ -21,6 +25,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Run(RunEvent::Moved { .. }) => "RunMoved",
         Event::Run(RunEvent::Stopping { .. }) => "Stopping",
         Event::Run(RunEvent::StateForeign { .. }) => "StateForeign",
+        Event::Run(RunEvent::Unconfined { .. }) => "Unconfined",
         Event::Run(RunEvent::Finished { .. }) => "RunFinished",
         Event::Task(_, TaskEvent::Transition { .. }) => "Transition",
         Event::Task(_, TaskEvent::AttemptPlanned { .. }) => "AttemptPlanned",

@@ -121,7 +121,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "merge",
-        "Reserved for tasks that work in worktrees of their own: the change of one is merged. No line of this version says it.",
+        "The work of a task in a worktree of its own is merged with what was accepted meanwhile. As a kind of work and a stage: a try to do so.",
     ),
     (
         "turn",

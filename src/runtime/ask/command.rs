@@ -31,11 +31,16 @@ impl Call {
             let _ = sender.send(Message::Fact(handed_over));
         }
         let id = self.id;
-        Ok(request(sender, Owner::Ask(id.task), job, move |end| {
-            let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
-            let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
-            self.came_to(reply::of_command(&who, end, judgement, &place, parse))
-        }))
+        Ok(request(
+            sender,
+            Owner::Ask(id.task, self.agent),
+            job,
+            move |end| {
+                let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
+                let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
+                self.came_to(reply::of_command(&who, end, judgement, &place, parse))
+            },
+        ))
     }
 
     fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), WorkError> {

@@ -30,7 +30,8 @@ impl Session {
                     }
                 }
                 event = self.executor.supervisor_event() => match event.map(|event| self.executor.take(event, &mut Vec::new())) {
-                    Ok(()) => {}
+                    // What could not be begun does not matter any more.
+                    Ok(_) => {}
                     Err(_) => break,
                 }
             }

@@ -60,7 +60,7 @@ pub fn run_page(page: &Page) -> Vec<String> {
 
 impl Desk {
     fn new(page: &Page) -> Self {
-        let workspace = Workspace::new();
+        let workspace = Workspace::new().like_users();
         fs::create_dir(workspace.path("bin")).expect("a folder can be made");
         fs::create_dir(workspace.path("desk")).expect("a folder can be made");
         symlink(BINARY, workspace.path("bin/quorum")).expect("a link can be made");

@@ -1,5 +1,6 @@
 //! What is done around turns and around the whole graph, as it would run (semantics, section 17).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::TaskId;
@@ -9,7 +10,7 @@ use crate::mission::model::{
 };
 
 /// The chains of a mission.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MiddlewareRow {
     /// Around every turn, by hook, in the order of a turn; around an agent that nobody can look into fewer hooks come.
@@ -24,10 +25,12 @@ pub(super) struct MiddlewareRow {
 }
 
 /// What runs at one hook, in the order in which it runs; of what wraps a call the outermost first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HookRow {
+    /// The hook.
     hook: &'static str,
+    /// What runs at it.
     entries: Vec<&'static str>,
     /// Those of them that hold in every run, named or not.
     always: Vec<&'static str>,

@@ -19,6 +19,7 @@ pub use human::human;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::EdgesRow;
@@ -34,23 +35,30 @@ use crate::report::stages::{StepRow, judge_tools, step_rows};
 /// What a mission without prices may cost.
 const UNKNOWN_COST: &str = "unknown (no prices)";
 
-/// The document.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A mission as it would run: `quorum plan`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.plan/v1")]
 pub struct PlanDocument<'a> {
-    schema: &'static str,
+    /// The name of the mission.
     mission: &'a str,
+    /// How many agents work at once.
     concurrency: u32,
+    /// Whether work is judged.
     evaluate: bool,
     /// The bar that a flag or a variable gives, and to how many reviews it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     eval_threshold: Option<ThresholdRow>,
     /// What is known beforehand not to work.
     warnings: Vec<String>,
+    /// What the score of the whole mission must reach, in points.
     quality_threshold: Option<f64>,
+    /// The agents.
     agents: Vec<AgentRow<'a>>,
+    /// The titles of the tasks that may run at once, wave by wave.
     waves: Vec<Vec<&'a str>>,
+    /// The tasks, in file order.
     tasks: Vec<TaskRow<'a>>,
+    /// The quality gates.
     gates: Vec<GateRow<'a>>,
     /// Checkpoints and delays.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -59,15 +67,20 @@ pub struct PlanDocument<'a> {
     middleware: MiddlewareRow,
     /// Tasks that `--only` leaves out.
     not_taken: u32,
+    /// The most that all tasks may come to.
     worst_case: WorstCaseRow,
+    /// What is known of the cost.
     cost: CostRow,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ThresholdRow {
+    /// The bar in points.
     points: f64,
+    /// Who gives it.
     origin: crate::domain::BarOrigin,
+    /// To how many reviews it applies.
     reviews: usize,
     #[serde(skip)]
     words: String,
@@ -84,13 +97,18 @@ impl ThresholdRow {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AgentRow<'a> {
+    /// Its name.
     name: &'a str,
+    /// How it is talked to.
     adapter: &'a crate::mission::model::Adapter,
+    /// What it is for, in the mission's words.
     role: Option<&'a str>,
+    /// The agent that it reports to.
     reports_to: Option<&'a str>,
+    /// How many tasks are its own.
     tasks: usize,
     /// The hooks of middleware that come around it.
     hooks: Vec<&'static str>,
@@ -98,18 +116,23 @@ struct AgentRow<'a> {
     middleware: Vec<HookRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TaskRow<'a> {
+    /// The title of the task.
     title: &'a str,
+    /// Who does it.
     agent: &'a str,
     /// What its agent works with, where quorum uses tools for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_tools: Option<Tools>,
     /// From 1.
     wave: u32,
+    /// The titles of its dependencies.
     depends_on: Vec<&'a str>,
+    /// Checkpoints, delays and gates before it.
     held_by: Vec<&'a str>,
+    /// Whether it runs alone.
     exclusive: bool,
     /// Whether only a person's word makes its agent act again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -117,7 +140,9 @@ struct TaskRow<'a> {
     /// What must be agreed to before it starts, and by whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     approvals: Vec<ApprovalRow<'a>>,
+    /// The files that it is to make.
     target_files: &'a [Box<str>],
+    /// How many checks it has.
     checks: usize,
     /// Criteria that plain facts grade after all other judging.
     criteria: usize,
@@ -139,13 +164,16 @@ struct TaskRow<'a> {
     /// What judges it behind that, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StepRow<'a>>,
+    /// What judges it, in a word.
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
     /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     foundation: bool,
+    /// What its score must reach, in points.
     bar: Option<f64>,
+    /// Who sets that.
     bar_origin: Option<BarOrigin>,
     /// Who is asked, one a seat; agents may repeat.
     seats: Vec<&'a str>,
@@ -159,13 +187,14 @@ struct TaskRow<'a> {
     /// What is done around its turns, where it says so itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     middleware: Option<Vec<HookRow>>,
+    /// The most that it may come to.
     worst_case: WorstCaseRow,
     /// Of a verification: where its verdicts lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     edges: Option<EdgesRow<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ApprovalRow<'a> {
     /// The approval gate; `null` for the task's own.
     gate: Option<&'a str>,
@@ -173,57 +202,78 @@ struct ApprovalRow<'a> {
     approvers: Vec<Cow<'a, str>>,
 }
 
-/// A checkpoint or a delay.
-#[derive(Debug, Serialize)]
+/// A checkpoint or a delay of the plan.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct HoldRow<'a> {
+    /// `checkpoint` or `delay`.
     kind: &'static str,
+    /// Its name.
     name: &'a str,
+    /// The tasks that it waits for.
     after_tasks: Vec<&'a str>,
+    /// The tasks that wait for it.
     blocks_tasks: Vec<&'a str>,
+    /// For a delay: in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct EligibleRow<'a> {
+    /// The agent.
     agent: &'a str,
+    /// Why it may judge.
     why: &'static str,
     /// What it may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<&'static str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ExcludedRow<'a> {
+    /// The agent.
     agent: &'a str,
+    /// What it shares with the author.
     why: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GateRow<'a> {
+    /// Its name.
     name: &'a str,
+    /// The tasks that it looks at.
     after_tasks: Vec<&'a str>,
+    /// The tasks that wait for it.
     blocks_tasks: Vec<&'a str>,
+    /// What their mean score must reach, in points.
     min_score: Option<f64>,
+    /// Whether all of them must be done.
     require_all_passed: bool,
+    /// Whether work below the bar lets it pass.
     accept_below_threshold: bool,
+    /// What follows where it fails: `halt` or `continue`.
     on_fail: &'static str,
 }
 
 /// `null`: the limits allow more than anybody would count.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct WorstCaseRow {
+    /// Attempts.
     attempts: Option<u64>,
+    /// Calls to judges.
     judge_calls: Option<u64>,
+    /// The same where every call is repeated as often as it may be.
     judge_calls_with_repeats: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct CostRow {
+    /// Whether it is known.
     known: bool,
+    /// In words.
     text: String,
 }
 
@@ -272,7 +322,6 @@ impl<'a> PlanDocument<'a> {
             .iter()
             .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
         Self {
-            schema: "quorum.plan/v1",
             mission: &plan.name,
             concurrency: plan.rules.concurrency,
             evaluate: plan.rules.settings.evaluate,

@@ -10,9 +10,10 @@ pub use human::human;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{Answer, Cause, FailureClass, Finding, Points, Stage};
+use crate::domain::{Answer, Cause, FailureClass, Finding, Points, Stage, Verdict};
 use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::{AskFile, SpoolName};
@@ -25,7 +26,7 @@ use crate::report::history::{
 use crate::report::view::RunView;
 
 /// A file of the run, with the beginning of what it says.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileView {
     /// Where it is.
@@ -41,91 +42,130 @@ pub struct FileView {
 /// Looks a file of the run up; `None` if there is none. Handed in, because this module touches no files.
 pub type Files<'f> = dyn Fn(&SpoolName) -> Option<FileView> + 'f;
 
-/// The document.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// One task with all that is known about it: `quorum show`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.show/v1")]
 pub struct TaskDocument<'a> {
-    schema: &'static str,
+    /// The run.
     run_id: Option<&'a crate::domain::RunId>,
+    /// The name of the mission.
     mission: &'a str,
+    /// The task, as `quorum.run/v1` has it.
     pub(in crate::report) task: TaskRow<'a>,
+    /// What is to be done.
     description: Option<&'a str>,
+    /// The files that it is to make.
     target_files: &'a [Box<str>],
+    /// Its checks, in a few words each.
     checks: Vec<String>,
+    /// What its reviewers judge by.
     criteria: Option<&'a str>,
+    /// What a person is told of what it waits for.
     waits_for: Option<&'a str>,
     /// The person on whose word it was accepted.
     accepted_by: Option<&'a str>,
     /// Whether its agent outlived the session that started it and is still at work.
     agent_at_work: bool,
+    /// The attempts that were asked for, the oldest first.
     attempts: Vec<FullAttempt<'a>>,
     /// Of the whole run.
     warnings: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FullAttempt<'a> {
     #[serde(flatten)]
     attempt: AttemptRow,
+    /// The turns of its agent.
     turns: Vec<TurnRow<'a>>,
+    /// What its checks said.
     checks: Vec<CheckRow<'a>>,
+    /// Calls to reviewers.
     reviews: Vec<CallRow<'a>>,
     /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
     /// attacks, or looks at screenshots. What they said stands in `stages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asks: Vec<CallRow<'a>>,
+    /// What the stages of judging said.
     stages: Vec<StageRow<'a>>,
     /// What was handed over to whoever graded it by a rubric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     handoffs: Vec<HandoffRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct HandoffRow<'a> {
+    /// The agent that it was handed over to.
     to: &'a str,
+    /// The digest of what was handed over.
     digest: String,
+    /// What was handed over.
     record: Option<FileView>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TurnRow<'a> {
+    /// Its number within the attempt, from 1.
     n: u32,
+    /// `open`, `lost` or `finished`.
     state: &'static str,
+    /// When it began.
     started_at: String,
+    /// The process that did it.
     pid: Option<u32>,
+    /// The exit code of that.
     exit_code: Option<i32>,
+    /// The signal that ended it.
     signal: Option<i32>,
+    /// With what it failed.
+    #[schemars(with = "Option<FailureClass>")]
     failure: Option<&'static str>,
+    /// What is known of that, in words.
     message: Option<&'a str>,
+    /// Messages of the agent that were refused, and why.
     refused: &'a [String],
+    /// How long it took, in milliseconds.
     duration_ms: Option<u64>,
+    /// The model that the provider says it used.
     model: Option<&'a str>,
+    /// Tokens of requests; `null` where nobody told.
     input_tokens: Option<u64>,
+    /// Tokens of replies; `null` where nobody told.
     output_tokens: Option<u64>,
+    /// What the agent was told.
     prompt: Option<FileView>,
+    /// What it said.
     output: Option<FileView>,
+    /// What it said on standard error.
     stderr: Option<FileView>,
+    /// Its result file.
     result: Option<FileView>,
     /// What it did with tools; null where quorum used none for it.
     tools: Option<ToolsRow>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CheckRow<'a> {
+    /// The check, in a few words.
     check: String,
+    /// Whether it passed.
     passed: bool,
+    /// What it said.
     message: &'a str,
+    /// How long it took, in milliseconds.
     duration_ms: u64,
+    /// What it printed.
     output: Option<FileView>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallRow<'a> {
     /// The stage of judging it belongs to.
+    #[schemars(with = "Stage")]
     stage: &'static str,
     /// Of one of the mission's own: what it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,32 +173,48 @@ struct CallRow<'a> {
     /// Of any but a seat: what it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     purpose: Option<&'static str>,
+    /// Who was asked.
     reviewer: &'a str,
+    /// The model that the provider says it used.
     model: Option<&'a str>,
+    /// The round, from 1.
     round: u32,
+    /// The seat of the panel, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     seat: Option<u32>,
+    /// The try, from 1.
     #[serde(rename = "try")]
     attempt_try: u32,
+    /// Whether it was asked once more, for a reply of the right form.
     strict: bool,
     /// `asked`, `scored` (of any but a seat: `replied`), `unparsed` or `failed`.
     state: &'static str,
+    /// The score in points; `null` where it gave none.
     points: Option<f64>,
+    /// Why, in its words.
     reasoning: Option<&'a str>,
+    /// With what the call failed.
+    #[schemars(with = "Option<FailureClass>")]
     failure: Option<&'static str>,
+    /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
+    /// What it found.
     findings: &'a [Finding],
+    /// What it was asked.
     request: Option<FileView>,
+    /// What it replied.
     reply: Option<FileView>,
     /// What it did with tools; null where it was given none, or its provider took none.
     tools: Option<ToolsRow>,
 }
 
 /// What a model did with its tools.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ToolsRow {
+    /// How many tool calls there were.
     calls: u32,
+    /// How many of them failed.
     failed: u32,
     /// Answered ones.
     requests: u32,
@@ -183,8 +239,10 @@ impl ToolsRow {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct StageRow<'a> {
+    /// The stage of judging.
+    #[schemars(with = "Stage")]
     stage: &'static str,
     /// Of one of the mission's own: what it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,10 +250,17 @@ struct StageRow<'a> {
     /// Why, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Its verdict.
+    #[schemars(with = "Verdict")]
     verdict: &'static str,
+    /// Why.
+    #[schemars(with = "Option<Cause>")]
     cause: Option<&'static str>,
+    /// The score in points; `null` where it gave none.
     points: Option<f64>,
+    /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
+    /// What it found.
     findings: &'a [Finding],
     /// How sure a verification was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,7 +286,6 @@ impl<'a> TaskDocument<'a> {
         let task = TaskRow::of(state, view, history.task);
         let waits_for = task.waiting.as_ref().map(|waiting| waiting.message);
         Self {
-            schema: "quorum.show/v1",
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
             task,

@@ -93,6 +93,9 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::StateForeign {
             what: "the supervisor of the run was killed".to_owned(),
         }),
+        Event::Run(RunEvent::Unconfined {
+            reason: "this kernel has no user namespaces".to_owned(),
+        }),
         Event::Run(RunEvent::Warning {
             message: "mind the gap".to_owned(),
         }),

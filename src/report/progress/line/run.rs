@@ -71,6 +71,7 @@ impl Lines {
             }
             RunEvent::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
             RunEvent::Warning { message } => Line::warning(message, ""),
+            RunEvent::Unconfined { reason } => Line::warning("unconfined", format!(": {reason}")),
             RunEvent::Salvaged { by, line, .. } => {
                 Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }

@@ -1,0 +1,82 @@
+//! How far the processes of a run are confined: what the task says, else the agent, else the settings (semantics, section
+//! 23).
+
+use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
+
+/// What one level says; `None` where it leaves that to the next one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Confinement {
+    sandbox: Option<Sandbox>,
+    network: Option<NetworkAccess>,
+    files: Option<FileScope>,
+}
+
+impl Confinement {
+    /// What a task says.
+    pub(super) fn of_task(task: &Task) -> Self {
+        Self {
+            sandbox: task.sandbox,
+            network: task.network,
+            files: task.files,
+        }
+    }
+
+    /// What an agent says.
+    pub(super) fn of_agent(agent: &Agent) -> Self {
+        Self {
+            sandbox: agent.sandbox,
+            network: agent.network,
+            files: agent.files,
+        }
+    }
+
+    /// What the settings say.
+    pub(super) fn of_settings(settings: &EffectiveSettings) -> Self {
+        Self {
+            sandbox: Some(settings.sandbox),
+            network: Some(settings.network),
+            files: Some(settings.files),
+        }
+    }
+
+    /// The same, with `below` where it says nothing.
+    pub(super) fn or(self, below: Self) -> Self {
+        Self {
+            sandbox: self.sandbox.or(below.sandbox),
+            network: self.network.or(below.network),
+            files: self.files.or(below.files),
+        }
+    }
+
+    /// The same, with what a session says of the sandbox.
+    pub(super) fn in_session(self, sandbox: Option<Sandbox>) -> Self {
+        Self {
+            sandbox: sandbox.or(self.sandbox),
+            ..self
+        }
+    }
+
+    /// Whether the system is asked to confine.
+    #[must_use]
+    pub fn sandbox(self) -> Sandbox {
+        self.sandbox.unwrap_or_default()
+    }
+
+    /// Whether it is not asked to.
+    #[must_use]
+    pub fn is_off(self) -> bool {
+        self.sandbox() == Sandbox::Off
+    }
+
+    /// Whether the network is kept away.
+    #[must_use]
+    pub fn without_network(self) -> bool {
+        self.network == Some(NetworkAccess::Deny)
+    }
+
+    /// Whether nothing outside of the workspace may be changed.
+    #[must_use]
+    pub fn only_workspace(self) -> bool {
+        self.files == Some(FileScope::Workspace)
+    }
+}

@@ -1,0 +1,380 @@
+//! What single commands print: one small struct each.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::fields;
+use crate::domain::{DeadLetter, RequestStatus, RunId};
+use crate::mission::DiagnosticRow;
+use crate::mission::model::TaskType;
+
+/// What is wrong with mission files: `quorum validate`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.validate/v1")]
+pub struct ValidateDocument<'a> {
+    /// Whether every file can be used.
+    pub valid: bool,
+    /// The files, in the order in which they were named.
+    pub files: Vec<ValidatedFile<'a>>,
+}
+
+/// One mission file.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ValidatedFile<'a> {
+    /// The file, as it was named.
+    pub file: String,
+    /// Whether it can be used.
+    pub valid: bool,
+    /// What is wrong with it, or worth knowing.
+    pub diagnostics: Vec<DiagnosticRow<'a>>,
+    /// How many diagnostics there are beyond these.
+    pub more: usize,
+    /// Files that no task may change unless it names them.
+    pub protected: &'a [ProtectedFile],
+    /// What is known beforehand not to work.
+    pub warnings: &'a [String],
+}
+
+/// A file that no task may change unless it names it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProtectedFile {
+    /// The file.
+    pub path: String,
+    /// The command that judges and names it.
+    pub command: String,
+}
+
+/// Why a command refused, or could not do its work.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.error/v1")]
+pub struct ErrorDocument<'a> {
+    /// What it means for the exit code.
+    #[schemars(with = "fields::OutcomeShape")]
+    pub outcome: &'static str,
+    /// The exit code of the process.
+    pub exit_code: u8,
+    /// Why, in one line.
+    pub message: String,
+    /// What to do next.
+    pub help: Option<&'a str>,
+    /// Lines that show what it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<&'a str>,
+    /// What is wrong with the mission.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Vec<DiagnosticRow<'a>>>,
+    /// The document of the run, as far as it was durable: `quorum.run/v1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<&'a Value>,
+}
+
+/// What a command from outside a run came to: `approve`, `reject`, `answer`, `cancel`, `pause`, `gate --override`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.command/v1")]
+pub struct CommandDocument<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// `applied`, `already-so`, `unknown`, `decided-otherwise`, `too-early` or `queued`.
+    pub result: &'static str,
+    /// The exit code of the process.
+    pub exit_code: u8,
+}
+
+/// What an agent told its run: that it was recorded.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordedDocument {
+    /// The name and version of the document.
+    pub schema: &'static str,
+    /// Always true: what cannot be recorded is refused.
+    pub recorded: bool,
+}
+
+/// What an agent said, turn by turn: `quorum logs`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.logs/v1")]
+pub struct LogsDocument<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// The task's title, as it was asked for.
+    pub task: &'a str,
+    /// `stdout`, `stderr` or `tools`.
+    pub stream: &'static str,
+    /// The turns, the oldest first.
+    pub turns: Vec<LogsTurn>,
+}
+
+/// What was said in one turn.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogsTurn {
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// The turn of the attempt, from 1.
+    pub turn: u32,
+    /// Whether it is over.
+    pub ended: bool,
+    /// The length of what was said, in bytes.
+    pub bytes: usize,
+    /// What was said. What is not UTF-8 is replaced.
+    pub text: String,
+}
+
+/// The settings that a run would have: `quorum config show`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.config/v1")]
+pub struct ConfigDocument<'a> {
+    /// The settings, in the order of the pages.
+    pub settings: Vec<ConfigSetting<'a>>,
+    /// The files that they come from.
+    pub files: ConfigFiles,
+}
+
+/// One setting, and the layer that decided it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSetting<'a> {
+    /// Its key.
+    pub name: &'a str,
+    /// Its value as a file would say it; `null` where nothing is set.
+    pub value: &'a Value,
+    /// The layer that decided it: `flag`, `environment`, `mission`, `project`, `user` or `default`.
+    pub origin: &'static str,
+    /// The flag, the variable or the file.
+    pub source: Option<&'a str>,
+}
+
+/// Files with settings; `null` where there is none.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigFiles {
+    /// The mission.
+    pub mission: Option<String>,
+    /// The project's `quorum.yaml`.
+    pub project: Option<String>,
+    /// The user's file.
+    pub user: Option<String>,
+}
+
+/// The files that `quorum init` wrote.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.init/v1")]
+pub struct InitDocument<'a> {
+    /// The folder.
+    pub folder: String,
+    /// The files, below the folder.
+    pub files: Vec<&'a str>,
+    /// The lines that `.gitignore` got.
+    pub ignored: Vec<&'a str>,
+}
+
+/// The runs that `quorum clean` removed and left.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.clean/v1")]
+pub struct CleanDocument<'a> {
+    /// What was removed.
+    pub removed: Vec<CleanedRun<'a>>,
+    /// What was left.
+    pub kept: Vec<CleanedRun<'a>>,
+}
+
+/// A run that was removed or left.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanedRun<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// Where it stood, or `unreadable`.
+    pub state: &'static str,
+    /// What its last session ended with.
+    #[schemars(with = "Option<fields::OutcomeShape>")]
+    pub outcome: Option<&'static str>,
+}
+
+/// Dead letters: `quorum dlq`.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.dlq/v1")]
+pub struct DeadLettersDocument<'a> {
+    /// Of a list: the letters, the oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub letters: Option<&'a [DeadLetter]>,
+    /// The one that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub letter: Option<&'a DeadLetter>,
+}
+
+/// Requests for work: `quorum request`.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.request/v1")]
+pub struct IntakeDocument<'a> {
+    /// Of a list: the requests, the oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Vec<IntakeRow<'a>>>,
+    /// The one that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<IntakeRow<'a>>,
+}
+
+/// One request for work.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IntakeRow<'a> {
+    /// Its id: `req-7`.
+    pub id: String,
+    /// How far it has come.
+    pub status: RequestStatus,
+    /// The title of the task that is asked for.
+    pub title: &'a str,
+    /// What is to be done.
+    pub description: Option<&'a str>,
+    /// The agent that is to do it.
+    pub assign_to: Option<&'a str>,
+    /// The type of the task.
+    #[serde(rename = "type")]
+    pub kind: TaskType,
+    /// The titles of what it depends on.
+    pub depends_on: &'a [String],
+    /// The files that it is to make.
+    pub target_files: &'a [String],
+    /// The run that has its task, or is to have it.
+    pub run_id: Option<&'a RunId>,
+    /// The title of its task, once there is one.
+    pub task: Option<&'a str>,
+    /// Why it was refused or called off.
+    pub rejection_reason: Option<&'a str>,
+    /// Every status it had, the oldest first.
+    pub history: Vec<IntakeStep<'a>>,
+}
+
+/// A step that a request took.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IntakeStep<'a> {
+    /// The status that it came to.
+    pub status: RequestStatus,
+    /// When.
+    #[schemars(with = "fields::MomentShape")]
+    pub at: String,
+    /// Who took it.
+    pub by: &'a str,
+    /// Why, where that was said.
+    pub reason: Option<&'a str>,
+}
+
+/// Whether this machine can run a mission: `quorum doctor`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.doctor/v1")]
+pub struct DoctorDocument<'a> {
+    /// Whether nothing failed.
+    pub ok: bool,
+    /// What was looked at.
+    pub checks: Vec<DoctorCheck<'a>>,
+}
+
+/// One thing that was looked at, with keys of its own where scripts need them.
+#[derive(Serialize, JsonSchema)]
+pub struct DoctorCheck<'a> {
+    /// What.
+    pub name: &'a str,
+    /// `ok`, `warn`, `fail` or `skipped`.
+    pub status: &'static str,
+    /// What was seen.
+    pub message: &'a str,
+    /// What scripts need beside it.
+    #[serde(flatten)]
+    pub details: &'a Map<String, Value>,
+}
+
+/// What became of a damaged journal: `quorum doctor state --keep-good-prefix`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.salvage/v1")]
+pub struct SalvageDocument<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// Whether anything was changed; what follows is `null` where not.
+    pub changed: bool,
+    /// The first line that was not kept, from 1.
+    pub line: Option<u64>,
+    /// How many bytes were moved away.
+    pub lost_bytes: Option<u64>,
+    /// How many records these were.
+    pub lost_records: Option<u64>,
+    /// The file that they were moved to.
+    pub file: Option<PathBuf>,
+}
+
+/// What words of quorum mean: `quorum explain`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.explain/v1")]
+pub struct ExplainDocument<'a> {
+    /// Diagnostic codes.
+    pub codes: Vec<ExplainedCode>,
+    /// Words and flags.
+    pub words: Vec<ExplainedWord<'a>>,
+}
+
+/// A diagnostic code.
+#[derive(Serialize, JsonSchema)]
+pub struct ExplainedCode {
+    /// The code.
+    pub code: &'static str,
+    /// What it says, in a few words.
+    pub summary: &'static str,
+    /// What it means and what to do about it.
+    pub explanation: &'static str,
+}
+
+/// A word or a flag.
+#[derive(Serialize, JsonSchema)]
+pub struct ExplainedWord<'a> {
+    /// The word.
+    pub word: &'a str,
+    /// What it means.
+    pub explanation: &'a str,
+}
+
+/// What a shell reads once: `quorum completions`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.completions/v1")]
+pub struct CompletionsDocument<'a> {
+    /// The shell.
+    pub shell: &'static str,
+    /// What it is to run.
+    pub script: &'a str,
+}
+
+/// One key of a file: `quorum schema mission KEY`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.schema/v1")]
+pub struct KeyDocument<'a> {
+    /// Where it stands.
+    pub field: &'a str,
+    /// What it is for, with the default in square brackets.
+    pub description: &'a str,
+    /// What kind of value it takes.
+    pub takes: &'a str,
+    /// How a value is written, where that is not plain.
+    pub how: Option<&'a str>,
+    /// The words it takes, if there is a list of them.
+    pub words: &'a [&'static str],
+    /// Whether the map around it is incomplete without it.
+    pub required: bool,
+    /// What of it is not built yet.
+    pub not_built: Option<&'a str>,
+    /// The keys below it.
+    pub keys: Vec<KeyBelow<'a>>,
+    /// Its JSON Schema.
+    pub json_schema: &'a Value,
+}
+
+/// A key below another.
+#[derive(Serialize, JsonSchema)]
+pub struct KeyBelow<'a> {
+    /// The key.
+    pub name: &'a str,
+    /// What it is for.
+    pub description: &'a str,
+}

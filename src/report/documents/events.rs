@@ -1,0 +1,41 @@
+//! `quorum.events/v1`: what happened in a run, under the public names.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::fields;
+use crate::domain::{RunId, Timestamp};
+
+/// Everything that happened in a run: `quorum events --json`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.events/v1")]
+pub struct EventsDocument<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// The events, the oldest first.
+    pub events: &'a [PublicEvent],
+}
+
+/// One event under its public name, with the keys that events of this name have.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "event")]
+pub struct PublicEvent {
+    /// Number of the engine's event.
+    pub seq: u64,
+    /// When it was decided.
+    #[serde(serialize_with = "fields::this_moment")]
+    #[schemars(with = "fields::MomentShape")]
+    pub at: Timestamp,
+    /// The run.
+    pub run_id: Arc<str>,
+    /// Its name, such as `task:transition`.
+    #[serde(rename = "event")]
+    pub name: &'static str,
+    /// What it says, in a fixed order.
+    #[serde(flatten)]
+    pub payload: Map<String, Value>,
+}

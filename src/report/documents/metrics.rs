@@ -1,0 +1,113 @@
+//! `quorum.metrics/v1`: how tasks, agents and the mission did (semantics, section 14).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::domain::RunId;
+use crate::report::style::{Role, Screen};
+use crate::report::text::{number, sanitize, width};
+
+/// How tasks, agents and the mission of a run did: `quorum metrics`. Scores are on the scale 1 to 5, points are what all other figures are in, 0 to 100.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.metrics/v1")]
+pub struct MetricsDocument<'a> {
+    /// The run.
+    pub(in crate::report) run_id: &'a RunId,
+    /// The mission as a whole.
+    pub(in crate::report) mission: MetricsRow<'a>,
+    /// The agents that have tasks.
+    pub(in crate::report) agents: Vec<MetricsRow<'a>>,
+    /// The tasks, in file order.
+    pub(in crate::report) tasks: Vec<MetricsRow<'a>>,
+}
+
+/// How a task, an agent or the mission did. Judged are attempts on which judging said pass or fail.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricsRow<'a> {
+    /// The name of the mission, the agent or the task.
+    pub(in crate::report) name: &'a str,
+    /// How many attempts were judged.
+    pub(in crate::report) total_assessments: u64,
+    /// How many of them passed.
+    pub(in crate::report) passed_assessments: u64,
+    /// The mean score; `null` where there is none.
+    pub(in crate::report) avg_score: Option<f64>,
+    /// The lowest score.
+    pub(in crate::report) min_score: Option<f64>,
+    /// The highest score.
+    pub(in crate::report) max_score: Option<f64>,
+    /// The mean score in points.
+    pub(in crate::report) avg_points: Option<f64>,
+    /// The lowest score in points.
+    pub(in crate::report) min_points: Option<f64>,
+    /// The highest score in points.
+    pub(in crate::report) max_points: Option<f64>,
+    /// The mean score of each dimension.
+    pub(in crate::report) dimension_scores: BTreeMap<String, f64>,
+    /// The mean score of each dimension in points.
+    pub(in crate::report) dimension_points: BTreeMap<String, f64>,
+    /// How many attempts began afresh.
+    pub(in crate::report) total_retries: u64,
+    /// How many attempts corrected what a review found.
+    pub(in crate::report) total_fixes: u64,
+    /// How many deadlines were met.
+    pub(in crate::report) deadlines_met: u64,
+    /// How many deadlines were missed.
+    pub(in crate::report) deadlines_missed: u64,
+}
+
+/// The tables for people, with a line feed at their end.
+#[must_use]
+pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
+    let mut text = format!("metrics of run {}\n", document.run_id);
+    table(
+        &mut text,
+        "mission",
+        std::slice::from_ref(&document.mission),
+        screen,
+    );
+    table(&mut text, "agents", &document.agents, screen);
+    table(&mut text, "tasks", &document.tasks, screen);
+    text
+}
+
+fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &Screen) {
+    let nothing = screen.style.symbols().nothing;
+    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
+    let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), number);
+    let numbers = |row: &MetricsRow<'_>| {
+        let deadlines = match (row.deadlines_met, row.deadlines_missed) {
+            (0, 0) => String::new(),
+            (met, missed) => format!(", deadlines {met} met, {missed} missed"),
+        };
+        format!(
+            "{} of {} passed, average {} of 100 ({} to {}), retries {}, fixes {}{deadlines}",
+            row.passed_assessments,
+            row.total_assessments,
+            score(row.avg_points),
+            score(row.min_points),
+            score(row.max_points),
+            row.total_retries,
+            row.total_fixes,
+        )
+    };
+    let numbers: Vec<String> = rows.iter().map(numbers).collect();
+    let beside = numbers.iter().map(|numbers| width(numbers)).max().unwrap_or(0) + 4;
+    // Where there is too little room for both, names are cut: the numbers are what is asked for.
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| screen.fit(&sanitize(row.name), beside).into_owned())
+        .collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    for ((row, name), numbers) in rows.iter().zip(&names).zip(&numbers) {
+        let gap = " ".repeat(widest - width(name));
+        let _ = writeln!(text, "  {name}{gap}  {numbers}");
+        for (dimension, mean) in &row.dimension_points {
+            let _ = writeln!(text, "    {} {}", sanitize(dimension), number(*mean));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What each process of a session may see and change, as a mount plan (semantics, section 23).
+//!
+//! All processes of a run have the same protected files, whoever works: what one of them could move would be free for the
+//! others. What a task is to make itself is free for all; the looks at protected files say whose it was.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::{AgentId, TurnId};
+use crate::executor::command::CommandJob;
+use crate::executor::runner::{CommandRequest, Owner};
+use crate::executor::workspace::workspace;
+use crate::mission::{Confinement, Plan};
+use crate::store::{OperatorKey, StateFolder};
+use crate::supervisor::{Access, MountPlan};
+
+use super::protection::Protection;
+
+/// The variables whose files and folders in the state folder a process may write.
+const WRITTEN: [&str; 2] = ["QUORUM_TASK_DIR", "QUORUM_RESULT_FILE"];
+
+/// Where programs listen that would act for whoever asks them, outside of any confinement.
+const SERVICES: [&str; 5] = [
+    "/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/containerd/containerd.sock",
+    "/run/systemd/private",
+    "/run/dbus/system_bus_socket",
+];
+
+/// A folder for temporary files in the state folder, which is made only in the namespace of who uses it.
+const SCRATCH: &str = "tmp";
+
+/// Where groups of processes are stopped and killed, and settings of the kernel stand.
+const SYSTEM: &str = "/sys";
+
+/// More paths than this are not mounted one by one: the looks at protected files hold the rest.
+const MOST_MOUNTS: usize = 400;
+
+/// How the processes of a session are confined.
+#[derive(Debug, Default)]
+pub(super) struct Confiner {
+    /// Why the system lets nothing be confined; `None` where it lets everything be.
+    pub refused: Option<String>,
+    /// What is the same for every process.
+    common: Vec<(PathBuf, Access)>,
+    /// The state folder.
+    state: PathBuf,
+    /// The folder of the user.
+    home: Option<PathBuf>,
+}
+
+impl Confiner {
+    /// Looks at what all processes of a session are kept from. Blocks.
+    pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) {
+        self.state = real(state.path()).unwrap_or_else(|| state.path().to_owned());
+        self.home = std::env::home_dir().and_then(|home| real(&home));
+        let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
+        let hidden = hidden.chain(user_services()).filter_map(|path| real(&path));
+        let masked = SERVICES
+            .iter()
+            .map(PathBuf::from)
+            .chain(key_agents())
+            .chain(raw_devices());
+        let masked = masked.filter_map(|path| real(&path));
+        let protected = protection.read_only(plan, MOST_MOUNTS).into_iter();
+        let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
+        self.common = hidden
+            .map(|path| (path, Access::Hidden))
+            .chain(system)
+            .chain(masked.map(|path| (path, Access::Masked)))
+            .chain(protected.map(|path| (path, Access::Read)))
+            .collect();
+    }
+
+    /// A command, confined as the mission says.
+    pub fn confined(&self, of: (&Plan, &Protection), request: CommandRequest) -> CommandRequest {
+        let owner = request.owner();
+        let (plan, _) = of;
+        let how = plan.confinement(owner.task(), agent_of(plan, owner));
+        if self.refused.is_some() || how.is_off() || owner == Owner::Nobody {
+            return request;
+        }
+        let mounts = self.plan(of, how, owner, request.job());
+        let scratch = self.scratch(how, owner);
+        request.confined(mounts, scratch.as_deref())
+    }
+
+    /// What the tools of a turn may look at and change, which are no process: as much as a process of its agent.
+    pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
+        let owner = Owner::Turn(turn);
+        let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
+        let is_confined = self.refused.is_none() && !how.is_off();
+        is_confined.then(|| self.plan(of, how, owner, &CommandJob::default()))
+    }
+
+    /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
+    fn scratch(&self, how: Confinement, owner: Owner) -> Option<PathBuf> {
+        let is_wanted = matches!(owner, Owner::Ask(..)) || how.only_workspace();
+        is_wanted.then(|| self.state.join(SCRATCH))
+    }
+
+    /// The mount plan of a command.
+    fn plan(
+        &self,
+        (plan, protection): (&Plan, &Protection),
+        how: Confinement,
+        owner: Owner,
+        job: &CommandJob,
+    ) -> MountPlan {
+        let task = owner.task();
+        let of_workspace = match owner {
+            Owner::Ask(..) => Access::Read,
+            _ => Access::Write,
+        };
+        let mut rules = self.common.clone();
+        let isolated = task.is_some_and(|task| plan.task(task).is_isolated());
+        // What an isolated task works in is its own; the checkout of the user is none of it.
+        let of_all = if isolated { Access::Read } else { of_workspace };
+        let history = plan.rules.worktrees.as_ref().filter(|_| isolated);
+        let history = history.map(|all| (all.join("repository.git/objects"), Access::Read));
+        let folders = [
+            Some((plan.rules.workspace.clone(), of_all)),
+            task.map(|task| (workspace(plan, task), of_workspace)),
+            history,
+            // Of a command without a folder, that of all.
+            Some((job.cwd.clone(), of_workspace)).filter(|_| !isolated),
+        ];
+        let folders = folders.into_iter().flatten();
+        rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
+        rules.extend(self.own(owner, job));
+        rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
+        if let Owner::Task(task) = owner {
+            let left = protection.left_by_checks(plan, task);
+            rules.extend(left.into_iter().map(|path| (path, Access::Write)));
+        }
+        if how.only_workspace() {
+            rules.extend(self.outside_of_workspace(job));
+        }
+        let mut mounts = MountPlan::new(rules);
+        mounts.without_network = how.without_network();
+        mounts.read_only_elsewhere = how.only_workspace();
+        mounts
+    }
+
+    /// What a command may use of the state folder: what its variables name, and where it works.
+    fn own(&self, owner: Owner, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+        // A turn's result lies in the folder of its messages.
+        if let (Owner::Ask(..), Some(result)) = (owner, &job.outputs.result) {
+            // What is not there cannot be mounted. Where it cannot be made the command says what it misses.
+            let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
+        }
+        let named = job.env.iter().filter(|(name, _)| name.starts_with("QUORUM_"));
+        let below = named.filter_map(|(name, value)| Some((name, real(Path::new(value))?)));
+        let below = below.filter(|(_, path)| path.starts_with(&self.state) && *path != self.state);
+        let access = |name: &str| match WRITTEN.contains(&name) {
+            true => Access::Write,
+            false => Access::Read,
+        };
+        below.map(|(name, path)| (path, access(name))).collect()
+    }
+
+    /// What can be changed beside the workspace where nothing else is to be: folders for temporary files, and what known agents
+    /// keep in the folder of the user.
+    fn outside_of_workspace(&self, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+        let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        let scratch = scratch.into_iter().filter_map(|path| real(&path));
+        let program = job
+            .argv
+            .first()
+            .and_then(|program| Path::new(program).file_name());
+        let program = program.and_then(|name| name.to_str()).unwrap_or_default();
+        let kept = KEPT
+            .iter()
+            .filter(|(name, _)| *name == program)
+            .flat_map(|(_, paths)| *paths);
+        let kept = self
+            .home
+            .iter()
+            .flat_map(|home| kept.clone().filter_map(|path| real(&home.join(path))));
+        scratch
+            .map(|path| (path, Access::Scratch))
+            .chain(kept.map(|path| (path, Access::Write)))
+            .collect()
+    }
+}
+
+/// The agent at work in a command.
+fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
+    match owner {
+        Owner::Ask(_, agent) => Some(agent),
+        Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
+        Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
+    }
+}
+
+/// What known agents must still write of the folder of the user, by the name of their program (`docs/guides/confinement.md`).
+const KEPT: &[(&str, &[&str])] = &[
+    ("claude", &[".claude", ".claude.json", ".cache"]),
+    ("codex", &[".codex"]),
+    ("gemini", &[".gemini"]),
+    (
+        "opencode",
+        &[
+            ".local/share/opencode",
+            ".local/state/opencode",
+            ".config/opencode",
+            ".cache/opencode",
+        ],
+    ),
+    ("qwen", &[".qwen"]),
+    ("aider", &[".aider"]),
+    ("pi", &[".pi"]),
+];
+
+/// A path without links; `None` where nothing is there.
+fn real(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// Folders in which programs of the user listen.
+fn user_services() -> Vec<PathBuf> {
+    let user = rustix::process::getuid().as_raw();
+    let run = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let tmux = std::env::var_os("TMUX_TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let all = [
+        Some(PathBuf::from(format!("/run/user/{user}"))),
+        run,
+        Some(tmux.join(format!("tmux-{user}"))),
+        Some(PathBuf::from(format!("/run/screen/S-{user}"))),
+    ];
+    let all: BTreeSet<PathBuf> = all.into_iter().flatten().collect();
+    all.into_iter().collect()
+}
+
+/// Devices that hold file systems or the memory of the machine, as far as this user can open them: they lead around every
+/// mount.
+fn raw_devices() -> Vec<PathBuf> {
+    let memory = ["/dev/mem", "/dev/kmem", "/dev/port"].map(PathBuf::from);
+    let all = fs::read_dir("/dev").into_iter().flatten().flatten();
+    let blocks = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
+    let devices = blocks.map(|entry| entry.path()).chain(memory);
+    devices
+        .filter(|path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok())
+        .collect()
+}
+
+/// Sockets of agents that hold keys.
+fn key_agents() -> Vec<PathBuf> {
+    let ssh = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
+    let home = std::env::home_dir();
+    let gpg = home.iter().flat_map(|home| {
+        ["S.gpg-agent", "S.gpg-agent.ssh", "S.gpg-agent.extra"].map(|name| home.join(".gnupg").join(name))
+    });
+    ssh.into_iter().chain(gpg).collect()
+}
