@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId};
-use crate::mission::model::Sandbox;
+use crate::mission::model::{MergeInto, Sandbox};
 
 use super::report_kind::{ReportKind, ReportTargets};
 
@@ -256,6 +256,9 @@ pub struct SessionFlags {
         value_parser = PossibleValuesParser::new(["auto", "required", "off"]).map(sandbox)
     )]
     pub sandbox: Option<Sandbox>,
+    /// What becomes of work that was accepted in worktrees, at the end: ff, never, or "branch NAME"
+    #[arg(long, value_name = "HOW")]
+    pub merge: Option<MergeInto>,
     /// Start nothing more once a task has failed; the run can be resumed
     #[arg(long, env = "QUORUM_FAIL_FAST", hide_env = true)]
     pub fail_fast: bool,

@@ -19,6 +19,7 @@
 //! | `confirm` | questions to a person |
 //! | `conflicts` | titles that are active in another unfinished run: what is in the way of a run is refused or cancelled |
 //! | `defined_agents` | the agents that a file defines, for judging without a run |
+//! | `diff` | `quorum diff`: what an isolated task changed |
 //! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
 //! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
 //! | `event_loop` | the event loop of a command: asynchronous work is waited for |
@@ -78,6 +79,7 @@ mod config;
 mod confirm;
 mod conflicts;
 mod defined_agents;
+mod diff;
 mod dlq;
 mod doctor;
 mod event_loop;
@@ -183,6 +185,9 @@ enum Action {
     /// Print what the agent of a task wrote
     #[command(after_help = "Example: quorum logs implement-api -f")]
     Logs(logs::Logs),
+    /// Print what a task in a worktree changed
+    #[command(after_help = "Example: quorum diff implement-api | less")]
+    Diff(diff::Diff),
     /// Print the events of a run
     #[command(
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
@@ -298,7 +303,10 @@ const GROUPS: [(&str, &[help::Row]); 7] = [
     (
         "Look",
         &[
-            (&["show"], None),
+            (
+                &["show", "diff"],
+                Some("Show a task; what it changed in its worktree"),
+            ),
             (&["metrics"], None),
             (
                 &["runs", "clean"],
@@ -332,7 +340,7 @@ const GROUPS: [(&str, &[help::Row]); 7] = [
 ];
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-const EXITS: [(&str, &str); 45] = [
+const EXITS: [(&str, &str); 46] = [
     (
         "quorum run",
         "the outcome of the run; see [exit-codes.md](exit-codes.md)",
@@ -347,6 +355,7 @@ const EXITS: [(&str, &str); 45] = [
     ("quorum pause", "0, 2, 8 queued, 9 refused"),
     ("quorum status", "0; with `--exit-code` the code of the run"),
     ("quorum show", "0, 2 unknown"),
+    ("quorum diff", "0, 2 unknown or not in a worktree"),
     ("quorum logs", "0, 2 unknown"),
     ("quorum events", "0, 2 unknown"),
     (
@@ -407,6 +416,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Status(arguments) => status::status(&arguments, screen),
         Action::Show(arguments) => show::show(&arguments, screen),
         Action::Logs(arguments) => logs::logs(&arguments, screen),
+        Action::Diff(arguments) => diff::diff(&arguments, screen),
         Action::Runs(arguments) => runs::runs(&arguments, screen),
         Action::Clean(arguments) => clean::clean(&arguments, screen),
         Action::Metrics(arguments) => metrics::metrics(&arguments, screen),

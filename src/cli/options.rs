@@ -41,6 +41,7 @@ pub fn apply_flags(
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     options.strict |= flags.strict;
     options.sandbox = flags.sandbox.or(options.sandbox);
+    options.merge = flags.merge.clone().or_else(|| options.merge.take());
     options.fail_fast |= flags.fail_fast;
     options.offline |= flags.offline;
     if let Some(folder) = &flags.record {

@@ -12,11 +12,11 @@ use std::rc::Rc;
 use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
-use crate::engine::{self, Outcome};
+use crate::engine::{self, Outcome, State};
 use crate::report::annotations::annotations;
 use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
-use crate::runtime::{Ending, RecoverError, recover};
+use crate::runtime::{Delivered, Ending, RecoverError, deliver_work, recover};
 use crate::store::RunFolder;
 
 use super::failure::Failure;
@@ -153,6 +153,7 @@ impl Reports {
         let outcome = engine::outcome(&ending.state);
         let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
         screen.report(&document);
+        deliver(run, &ending.state, screen);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
         exit_code(ending.outcome.exit_code(), reported)
@@ -213,4 +214,27 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken));
     write_stream(&mut file, text.as_bytes())
+}
+/// Brings the work of isolated tasks into the user's repository, and says what became of it.
+pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) {
+    match deliver_work(run, state) {
+        None => {}
+        Some(Ok(delivered)) => screen.error(&delivered_line(&delivered)),
+        Some(Err(why)) => screen.error(&format!("what was accepted is not in your repository: {why}\n")),
+    }
+}
+
+/// What became of the work of isolated tasks, in a line; nothing where nothing was changed.
+fn delivered_line(delivered: &Delivered) -> String {
+    match delivered {
+        Delivered::Nothing => String::new(),
+        Delivered::Moved { commits } => format!("merged: {commits} commits\n"),
+        Delivered::Waits { commits, name, why } => {
+            let why = why
+                .as_ref()
+                .map(|why| format!("note: nothing was merged: {why}\n"));
+            let why = why.unwrap_or_default();
+            format!("{why}accepted and not merged: {commits} commits; `git merge {name}` merges them\n")
+        }
+    }
 }

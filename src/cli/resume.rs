@@ -20,7 +20,7 @@ use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
 use super::options::apply_flags;
 use super::project::{find_run, open_run, refuse, state_folder};
-use super::reports::{Reports, exit_code};
+use super::reports::{Reports, deliver, exit_code};
 use super::screen::{LiveView, Screen};
 use super::session::{
     fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
@@ -132,6 +132,8 @@ fn over(
     let document = RunDocument::of_session(state, &view, Some(&outcome));
     let reported = reports.write(run, &document, screen);
     screen.report(&document);
+    // The session may have been killed between its end and this.
+    deliver(run, state, screen);
     Ok(exit_code(outcome.class.exit_code(), reported))
 }
 

@@ -10,7 +10,7 @@ use crate::mission::model::CommandLine;
 use crate::mission::{AgentPlan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
 use crate::report::sanitize;
-use crate::runtime::{below, state_base};
+use crate::runtime::{below, check_repository, state_base};
 
 use super::args::Run;
 use super::conflicts::resolve_conflicts;
@@ -47,6 +47,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
     let programs = resolve_programs(&state, &options, &id)?;
+    check_repository(&state.plan).map_err(Failure::environment)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
     let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
 

@@ -13,7 +13,7 @@ use crate::mission::model::Sandbox;
 use crate::mission::{Confinement, Plan, RunOptions};
 use crate::runtime::{
     AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
-    settings_files,
+    begin_worktrees, settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor;
@@ -172,6 +172,8 @@ pub fn run_session(
     (first, begins, mission, refused): (Fact, Option<Timestamp>, Option<PathBuf>, Option<String>),
 ) -> Result<Ending, Failure> {
     let run = folder.id().clone();
+    let mut state = state;
+    begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
     panics::works_on(Some(&run));
     let settings = settings_files(&current_dir()?)
         .into_iter()

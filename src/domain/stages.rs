@@ -33,6 +33,8 @@ pub enum Stage {
     /// A check of screenshots.
     #[serde(alias = "v")]
     Vision,
+    /// The work is merged with what was accepted meanwhile (`isolation: worktree`).
+    Merge,
     /// The last look at what was accepted.
     Audit,
 }
@@ -60,6 +62,7 @@ impl Stage {
             Self::Stages => ("stages", Some(StageReply::Opinion)),
             Self::RedTeam => ("redTeam", Some(StageReply::Findings)),
             Self::Vision => ("vision", Some(StageReply::Findings)),
+            Self::Merge => ("merge", None),
             Self::Audit => ("audit", None),
         }
     }

@@ -82,6 +82,8 @@ pub enum Cause {
     Unstable,
     /// A file is not what it was when the work was accepted.
     Changed,
+    /// Work that was accepted meanwhile changed the same lines.
+    Conflict,
 }
 
 impl Cause {
@@ -116,6 +118,7 @@ impl Cause {
             Self::Vision => "screenshots show something that blocks",
             Self::Unstable => "the files changed while they were judged",
             Self::Changed => "a file is not what it was when the work was accepted",
+            Self::Conflict => "work that was accepted meanwhile changed the same",
         }
     }
 
@@ -144,6 +147,7 @@ impl Cause {
             Self::Vision => "vision",
             Self::Unstable => "unstable",
             Self::Changed => "changed",
+            Self::Conflict => "conflict",
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
-use super::payload::{CheckResult, FileFact};
+use super::payload::{CheckResult, FileFact, Merged};
 
 /// One piece of such work, by what tells it apart within its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub enum Job {
     /// A further stage that needs no agent, in this round; in round 0 a vision check looks which of its
     /// screenshots are there.
     Stage(StageKey, u32),
+    /// The work is merged with what was accepted meanwhile: which try of this judging it is, from 1.
+    Merge(u32),
     /// A command is asked whether the task may start.
     Approver {
         /// Which approval, by its number within the task.
@@ -48,6 +50,7 @@ impl Job {
             Self::Check(_) => "a check",
             Self::Grade(_) => "its verification",
             Self::Stage(..) => "a stage",
+            Self::Merge(_) => "its merge",
             Self::Approver { .. } => "an approver",
             Self::Scan { .. } | Self::Artifacts(_) => "a look at its files",
         }
@@ -55,7 +58,7 @@ impl Job {
 
     /// Whether somebody judges by it; a look at files serves whoever does.
     pub(super) fn judges(self) -> bool {
-        !matches!(self, Self::Scan { .. } | Self::Artifacts(_))
+        !matches!(self, Self::Scan { .. } | Self::Artifacts(_) | Self::Merge(_))
     }
 }
 
@@ -78,6 +81,8 @@ pub enum JobEnd {
     Graded(Result<Vec<CriterionGrade>, String>),
     /// What a stage says, or why it says nothing.
     Judged(Result<Answer, String>),
+    /// A try to merge came to an end.
+    Merged(Merged),
     /// An approver came back.
     Approver(ApproverSaid),
 }
@@ -89,6 +94,7 @@ impl JobEnd {
             Self::Seen { .. } | Self::Checked(_) | Self::Approver(_) => true,
             Self::Graded(result) => result.is_ok(),
             Self::Judged(result) => result.is_ok(),
+            Self::Merged(merged) => !matches!(merged, Merged::Failed(_)),
         }
     }
 }

@@ -113,9 +113,9 @@ pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, O
 pub use outcome::conditions;
 pub use outcome::{Outcome, is_cancelled, outcome};
 pub use payload::{
-    Asked, CheckResult, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef,
-    TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, Merged,
+    OriginCode, ProcessRef, ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls,
+    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};

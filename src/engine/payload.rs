@@ -299,6 +299,50 @@ pub struct TurnFiles {
     /// Whether another turn overlapped: then it is not known who did it.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// For a task in a worktree: what was committed.
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
+}
+
+/// A commit of the work of an isolated task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Its name in git.
+    pub id: Box<str>,
+    /// Files that differ from what the task began with.
+    #[serde(rename = "n")]
+    pub files: u32,
+    /// Lines that were added to them.
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub insertions: u32,
+    /// Lines that were taken from them.
+    #[serde(rename = "d", default, skip_serializing_if = "is_default")]
+    pub deletions: u32,
+    /// The first of the files, as git names them.
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Box<str>>,
+    /// What it lies on: the commit that the task began with, or that was merged into its folder since.
+    #[serde(rename = "o")]
+    pub onto: Box<str>,
+}
+
+/// What became of a try to merge the work of an isolated task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Merged {
+    /// It is part of what was accepted.
+    Landed(Commit),
+    /// Others were accepted meanwhile: its folder has their work too, and what must hold there is to be shown anew.
+    Candidate(Commit),
+    /// Others changed the same: its folder has both, with marks.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// Titles of the tasks that changed them.
+        with: Vec<String>,
+    },
+    /// It cannot be merged, in words.
+    Failed(String),
 }
 
 /// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter

@@ -39,8 +39,8 @@ pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
 pub use task::{
-    ApprovalDecision, Ask, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
-    SeatState, TaskState,
+    ApprovalDecision, Ask, Feedback, Heard, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,
+    Seat, SeatState, TaskState,
 };
 #[cfg(test)]
 pub use task::{Consent, OpenWork};

@@ -9,10 +9,7 @@ use super::error::WorkError;
 
 /// The folder that a task works in, absolute.
 pub fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
-    match &plan.task(task).workspace {
-        Some(own) => plan.rules.workspace.join(own.as_ref()),
-        None => plan.rules.workspace.clone(),
-    }
+    plan.workspace_of(task)
 }
 
 /// Makes a folder that something is about to work in, if it lies below `within`, which is there already. A task's own

@@ -21,7 +21,7 @@ pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBu
     let mut found = Paths::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in plan.selected_ids() {
-        let folder = folder_of(plan, id);
+        let folder = plan.workspace_of(id);
         for (cwd, command) in commands(plan, id) {
             let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
             found.shell(&folder, &command);
@@ -60,16 +60,8 @@ pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
     });
     let targets = task.target_files.iter().map(|path| &**path);
     let named = targets.chain(declared.map(String::as_str));
-    let folder = folder_of(plan, id);
+    let folder = plan.workspace_of(id);
     named.map(|path| plain(&folder.join(path))).collect()
-}
-
-fn folder_of(plan: &Plan, id: TaskId) -> PathBuf {
-    let own = plan.task(id).workspace.as_deref();
-    own.map_or_else(
-        || plan.rules.workspace.clone(),
-        |own| plan.rules.workspace.join(own),
-    )
 }
 
 /// The commands that judge a task, each with the folder within the task's that it runs in, where it has one.

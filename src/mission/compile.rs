@@ -56,6 +56,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         settings: &mission.settings,
         options,
         scrutiny: &scrutiny,
+        isolation: rules.isolation,
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
@@ -136,6 +137,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         settings,
         options,
         scrutiny,
+        isolation: plan.rules.isolation,
         agents: HashMap::new(),
         rubrics: HashMap::new(),
     };
@@ -204,6 +206,7 @@ struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
     scrutiny: &'m FurtherStages,
+    isolation: model::Isolation,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
@@ -253,6 +256,13 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
             workspace: task.workspace.map(|path| *path),
+            // A verification looks at what was accepted so far, in a worktree where that lies in worktrees.
+            isolation: match task.isolation.unwrap_or(self.isolation) {
+                model::Isolation::Copy | model::Isolation::Temp if is_verification => {
+                    model::Isolation::Shared
+                }
+                isolation => isolation,
+            },
             target_files: task.target_files,
             protect: task.protect,
             checks_may_write: task.checks_may_write,

@@ -46,6 +46,10 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(|id| ids.agent(id)),
+        worktrees: WorktreePlan {
+            root: old.rules.worktrees.root.clone(),
+            ..new.rules.worktrees.clone()
+        },
         ..new.rules.clone()
     };
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));

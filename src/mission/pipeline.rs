@@ -11,7 +11,7 @@ use rust_decimal::Decimal;
 use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
-use super::model::{self, Adapter, Check, Expected, OnMissing, Review, Stakes, VisionKind};
+use super::model::{self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind};
 use super::plan::{Plan, TaskPlan};
 
 /// One stage of judging.
@@ -311,6 +311,21 @@ impl StagePlan {
 }
 
 impl TaskPlan {
+    /// Whether it works in a folder of its own.
+    pub fn is_isolated(&self) -> bool {
+        self.isolation != Isolation::Shared
+    }
+
+    /// Whether that is a worktree.
+    pub fn has_worktree(&self) -> bool {
+        self.isolation == Isolation::Worktree
+    }
+
+    /// Whether what it does is committed, and merged once it is accepted. A verification only looks.
+    pub fn commits(&self) -> bool {
+        self.has_worktree() && self.kind != TaskType::Verification
+    }
+
     /// What must hold before its agent may call itself finished.
     pub fn finish(&self) -> Option<&FinishGate> {
         self.pipeline.iter().find_map(|stage| match stage {

@@ -228,6 +228,47 @@ impl Plan {
         &self.barriers[id.index()]
     }
 
+    /// The name of the worktree in which all accepted work lies together, beside those of tasks.
+    pub const MERGED: &str = "merged";
+
+    /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
+    #[must_use]
+    pub fn workspace_of(&self, id: TaskId) -> std::path::PathBuf {
+        self.within(id, self.root_of(id))
+    }
+
+    /// The folder that stands for the workspace where a task works, absolute.
+    #[must_use]
+    pub fn root_of(&self, id: TaskId) -> std::path::PathBuf {
+        let worktrees = self.rules.worktrees.root.as_ref();
+        let worktrees = worktrees.filter(|_| self.task(id).is_isolated());
+        worktrees.map_or_else(|| self.rules.workspace.clone(), |all| all.join(id.0.to_string()))
+    }
+
+    /// The folder in which accepted work of a task is looked at again: for an isolated one, where all that was accepted
+    /// lies together.
+    #[must_use]
+    pub fn audited_workspace_of(&self, id: TaskId) -> std::path::PathBuf {
+        let worktrees = self.rules.worktrees.root.as_ref();
+        match worktrees.filter(|_| self.task(id).has_worktree()) {
+            Some(all) => self.within(id, all.join(Self::MERGED)),
+            None => self.workspace_of(id),
+        }
+    }
+
+    /// The folder of the user that a task works in, or would work in if it were not isolated.
+    #[must_use]
+    pub fn shared_workspace_of(&self, id: TaskId) -> std::path::PathBuf {
+        self.within(id, self.rules.workspace.clone())
+    }
+
+    fn within(&self, id: TaskId, root: std::path::PathBuf) -> std::path::PathBuf {
+        match &self.task(id).workspace {
+            Some(own) => root.join(own.as_ref()),
+            None => root,
+        }
+    }
+
     /// The ids of all checkpoints and delays of the mission, reached or not.
     pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> + '_ {
         let all = (0..self.barriers.len()).map(BarrierId::from_index);
@@ -341,6 +382,8 @@ pub struct TaskPlan {
     pub on_dependency_failed: Option<model::RemedyOrder>,
     /// Its workspace relative to the mission's, if it has its own.
     pub workspace: Option<Box<str>>,
+    /// What it shares of the workspace with others.
+    pub isolation: model::Isolation,
     /// Files it must produce; preflight checks them.
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
@@ -489,6 +532,21 @@ pub enum BarrierKind {
     Delay(Millis),
 }
 
+/// How the folders of isolated tasks are prepared, and what becomes of what was accepted there.
+#[derive(Debug, Clone)]
+pub struct WorktreePlan {
+    /// Where they lie, once the run has a folder.
+    pub root: Option<std::path::PathBuf>,
+    /// What is copied into each of them.
+    pub copy: Box<[Box<str>]>,
+    /// What each of them has a link to.
+    pub link: Box<[Box<str>]>,
+    /// The command that prepares each of them.
+    pub setup: Option<Box<str>>,
+    /// What becomes of accepted work.
+    pub merge: model::MergeInto,
+}
+
 /// What holds for the whole run: settings of the file under the flags and environment of the command line.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -508,6 +566,10 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// What tasks share of it, where they do not say.
+    pub isolation: model::Isolation,
+    /// How tasks are isolated.
+    pub worktrees: WorktreePlan,
     /// What a session says of the sandbox, whatever others say.
     pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.

@@ -54,6 +54,9 @@ pub struct RunOptions {
     /// `--sandbox`, `QUORUM_SANDBOX`: how all processes of the session are confined, whatever the mission says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<model::Sandbox>,
+    /// `--merge`: what becomes of work that was accepted in worktrees, whatever the mission says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<model::MergeInto>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.

@@ -110,7 +110,7 @@ impl Fault {
         self
     }
 
-    fn expected<T: Scalar>(text: &str) -> Self {
+    pub(super) fn expected<T: Scalar>(text: &str) -> Self {
         Self::new(Code::BadValue, format!("{} is not {}", quoted(text), T::EXPECTS))
     }
 }

@@ -153,14 +153,6 @@ impl Key {
         }
     }
 
-    /// Not built; `off` asks for nothing.
-    pub const fn later_unless(self, area: &'static str, off: &'static str) -> Self {
-        Self {
-            built: Built::Later { area, off: Some(off) },
-            ..self
-        }
-    }
-
     pub const fn only(self, words: fn() -> Vec<&'static str>, area: &'static str) -> Self {
         Self {
             built: Built::Words { words, area },

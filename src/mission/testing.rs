@@ -7,7 +7,8 @@ use thin_vec::ThinVec;
 
 use super::confinement::Confinement;
 use super::model::{
-    AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Review, Settings, Stakes, TaskType,
+    AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Isolation, MergeInto, Review,
+    Settings, Stakes, TaskType,
 };
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
 use crate::domain::{AgentId, Bar, Millis};
@@ -34,6 +35,14 @@ impl Rules {
             quality_threshold: None,
             on_exhausted: None,
             workspace: "/".into(),
+            isolation: Isolation::Shared,
+            worktrees: WorktreePlan {
+                root: None,
+                copy: Box::default(),
+                link: Box::default(),
+                setup: None,
+                merge: MergeInto::FastForward,
+            },
             default_channels: Box::default(),
             middleware: AgentChain::default(),
             coordination: CoordinationChain::default(),
@@ -74,6 +83,7 @@ impl TaskPlan {
             on_exhausted: None,
             on_dependency_failed: None,
             workspace: None,
+            isolation: Isolation::Shared,
             target_files: ThinVec::new(),
             acceptance: ThinVec::new(),
             protect: ThinVec::new(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
+use crate::engine::{Effect, Fact, Job, JobEnd, Merged, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -18,6 +18,7 @@ use crate::supervisor::Event;
 
 use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;
+use super::worktrees::Worktrees;
 
 /// A command whose end is one fact.
 pub(super) fn request(
@@ -162,6 +163,15 @@ impl Executor {
             Job::Check(check) => return self.run_check(state, turn, check),
             Job::Grade(round) => return self.grade(state, turn, round),
             Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
+            Job::Merge(_) => {
+                let (plan, task) = (state.plan.clone(), turn.task);
+                let onto = state.checked_onto(task).map(str::to_owned);
+                let worktrees = Worktrees::of(&self.folder);
+                self.look(turn, job, move || {
+                    let merged = worktrees.merge(&plan, task, onto.as_deref());
+                    JobEnd::Merged(merged.unwrap_or_else(|why| Merged::Failed(why.to_string())))
+                });
+            }
             Job::Approver { number, approver } => return self.ask_approver(state, turn, (number, approver)),
         }
         Ok(())

@@ -116,16 +116,20 @@ impl Confiner {
             _ => Access::Write,
         };
         let mut rules = self.common.clone();
-        let workspaces = [
-            Some(plan.rules.workspace.clone()),
-            task.map(|task| workspace(plan, task)),
+        let isolated = task.is_some_and(|task| plan.task(task).is_isolated());
+        // What an isolated task works in is its own; the checkout of the user is none of it.
+        let of_all = if isolated { Access::Read } else { of_workspace };
+        let history = plan.rules.worktrees.as_ref().filter(|_| isolated);
+        let history = history.map(|all| (all.join("repository.git/objects"), Access::Read));
+        let folders = [
+            Some((plan.rules.workspace.clone(), of_all)),
+            task.map(|task| (workspace(plan, task), of_workspace)),
+            history,
+            // Of a command without a folder, that of all.
+            Some((job.cwd.clone(), of_workspace)).filter(|_| !isolated),
         ];
-        let workspaces = workspaces.into_iter().flatten().chain([job.cwd.clone()]);
-        rules.extend(
-            workspaces
-                .filter_map(|path| real(&path))
-                .map(|path| (path, of_workspace)),
-        );
+        let folders = folders.into_iter().flatten();
+        rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
         rules.extend(self.own(owner, job));
         rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
         if let Owner::Task(task) = owner {

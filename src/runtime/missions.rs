@@ -145,5 +145,7 @@ pub(super) fn frozen_plan(
     let source = Source::new(path.to_string_lossy().as_ref(), bytes);
     let layers = layers_of(options).map_err(refused)?;
     let loaded = mission::load(&source, &layers).map_err(refused)?;
-    Ok(compile(loaded.mission, options))
+    let mut plan = compile(loaded.mission, options);
+    plan.rules.worktrees.root = Some(run.worktrees());
+    Ok(plan)
 }

@@ -116,6 +116,7 @@ mod turn;
 mod upstream;
 mod watch;
 mod worker_prompt;
+mod worktrees;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Keeping, Left, adopt};
@@ -140,3 +141,4 @@ pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};
 pub use supervision::{NoWord, supervisors};
 pub use triage::ask_about_request;
+pub use worktrees::{Delivered, begin_worktrees, check_repository, deliver_work, work_diff};

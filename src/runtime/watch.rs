@@ -25,6 +25,7 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::effects::Executor;
 use super::protection::{Protection, ReadBefore, Seen, canonical, protected_scopes};
+use super::worktrees::Worktrees;
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -224,6 +225,9 @@ impl After {
     pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
+        if plan.task(task).is_isolated() {
+            commit(plan, folder, task, files.get_or_insert_default());
+        }
         let touched = self.touched.map(|touched| touched.changes(plan, task));
         if let Some(changes) = touched.filter(|changes| !changes.is_empty()) {
             let protected = &mut files.get_or_insert_default().protected;
@@ -262,7 +266,23 @@ fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<File
     look(&[scope], folder.state_folder().path()).ok()
 }
 
+/// What an isolated task did is what differs from what it began with, whoever looks. What cannot be committed is no work.
+fn commit(plan: &Plan, folder: &RunFolder, task: TaskId, files: &mut TurnFiles) {
+    match Worktrees::of(folder).commit(plan, task) {
+        Ok(commit) => {
+            (files.changed, files.written) = (Some(commit.files), Some(commit.files));
+            files.commit = Some(commit);
+        }
+        Err(why) => files
+            .protected
+            .push(format!("its work cannot be committed: {why}")),
+    }
+}
+
 fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
+    if plan.task(turn.task).is_isolated() {
+        Worktrees::of(folder).create(plan, turn.task)?;
+    }
     let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
     let record = Record {
         protected: protected.map_err(|mut unknown| {
@@ -303,7 +323,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
             };
         }
     };
-    let root = canonical(&plan.rules.workspace);
+    let root = canonical(&plan.workspace_of(task));
     let protected = match look(&scopes, folder.state_folder().path()) {
         Ok(after) => changes(&record.protected, &after, &root),
         Err(unknown) => unknown,
@@ -315,6 +335,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
         changed: difference.map(|difference| difference.changed),
         written: difference.map(|difference| difference.written),
         shared: false,
+        commit: None,
     }
 }
 

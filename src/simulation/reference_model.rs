@@ -595,6 +595,9 @@ impl ReferenceModel {
                 // The score of an earlier judging is not that of this one.
                 (seen.unparsed, seen.points) = (true, None);
             }
+            Event::Task(task, TaskEvent::MergeBegun { .. }) => {
+                assert!(state.plan.task(*task).commits(), "{event:?}");
+            }
             Event::Task(task, TaskEvent::ForceAccepted { .. }) => {
                 let seen = &self.tasks[task.index()];
                 assert!(seen.reopened.is_none(), "{event:?} {seen:?}");

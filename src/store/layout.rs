@@ -363,6 +363,11 @@ impl RunFolder {
         runs.remove_all(trash.as_ref())
     }
 
+    /// The worktrees of isolated tasks, and the repository that they are merged in.
+    pub fn worktrees(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
     /// A frozen mission: 1 is the one that the run started with, the others were accepted later.
     pub fn mission(&self, number: u32) -> PathBuf {
         match number {

@@ -135,3 +135,4 @@ mod verification_edges;
 mod vision;
 mod waiting;
 mod words;
+mod worktrees;

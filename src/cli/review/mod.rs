@@ -386,10 +386,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     .map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let bar = state.plan.rules.settings.eval_threshold.points.value();
-    let workspace = plan.workspace.as_deref().map_or_else(
-        || state.plan.rules.workspace.clone(),
-        |own| state.plan.rules.workspace.join(own),
-    );
+    let workspace = state.plan.workspace_of(id);
     Ok(Subject {
         title: title.clone(),
         agents: mission::agents_in(&text),

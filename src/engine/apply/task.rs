@@ -48,6 +48,7 @@ impl TaskState {
                 self.course.regressions += 1;
                 self.reopen(reason, files);
             }
+            TaskEvent::MergeBegun { .. } => {}
             TaskEvent::Nudged {
                 compilation,
                 others,
@@ -244,8 +245,14 @@ impl TaskState {
                     self.consent.agreed = Vec::new();
                 }
                 self.reopened = None;
+                let mut committed = self.course.committed.take();
+                if let Some(committed) = &mut committed {
+                    committed.conflicts = 0;
+                }
                 self.course = Course {
                     tries: 1,
+                    // It lies in its worktree still.
+                    committed,
                     // The judges of what a fixup mends have sent back what the fixup begins with.
                     sent_back: self.course.sent_back && number == 1,
                     ..Course::default()
@@ -286,6 +293,9 @@ impl TaskState {
             Verdict::Fail => {
                 self.attempt.points = report.points;
                 self.course.sent_back |= report.stage == Stage::Judge;
+                if report.stage == Stage::Merge && let Some(committed) = &mut self.course.committed {
+                    committed.conflicts += 1;
+                }
                 self.course.signature = signature(report, self.judging());
                 if self.feedback.len() == FEEDBACK_KEPT {
                     self.feedback.remove(0);

@@ -7,9 +7,9 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{DeferralReason, Exit, StageReport, TurnFiles};
+use crate::engine::payload::{Commit, DeferralReason, Exit, Merged, StageReport, TurnFiles};
 use crate::engine::state::{
-    Ask, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
+    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
     TaskState,
 };
 use crate::engine::work::retry::Tries;
@@ -65,6 +65,9 @@ impl TaskState {
                 }
                 self.attempt.calls = self.attempt.calls.and(*tool_calls);
                 self.course.evidence.take_turn(turn, files.as_ref());
+                if let Some(commit) = files.as_ref().and_then(|files| files.commit.as_ref()) {
+                    self.course.take_commit(commit, false);
+                }
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
@@ -101,6 +104,14 @@ impl TaskState {
                 job: Job::Artifacts(dependency),
                 ..
             } => self.remedies.get_or_insert_default().scanned(*dependency),
+            WorkEvent::Ended {
+                end: JobEnd::Merged(merged),
+                ..
+            } => match merged {
+                Merged::Landed(commit) => self.course.take_commit(commit, true),
+                Merged::Candidate(commit) => self.course.take_commit(commit, false),
+                Merged::Conflict { .. } | Merged::Failed(_) => {}
+            },
             // What else is said is the business of its judging.
             WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
         }
@@ -241,6 +252,18 @@ impl Streak {
     }
 }
 
+impl Course {
+    /// The work of a task in a worktree is another commit now.
+    fn take_commit(&mut self, commit: &Commit, merged: bool) {
+        let conflicts = self.conflicts();
+        self.committed = Some(Box::new(Committed {
+            commit: commit.clone(),
+            merged,
+            conflicts,
+        }));
+    }
+}
+
 impl Evidence {
     /// A turn ended. What it did is on record, and the next one is looked at anew. But one that never came to its work,
     /// and whose files nobody looked at, leaves the record of a turn that was lost before it: that one may have acted.
@@ -279,6 +302,7 @@ impl Judging {
     fn apply_standing(&mut self, event: &TaskEvent) {
         match event {
             TaskEvent::StageVoided(_) => self.voided += 1,
+            TaskEvent::MergeBegun { mark } => self.merge.get_or_insert_default().mark = *mark,
             TaskEvent::AcceptanceRecorded { files, checks } => {
                 let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
                 self.acceptance = Some(Box::new(Acceptance {
@@ -381,6 +405,10 @@ impl Judging {
                     self.checks.resize(check as usize + 1, None);
                 }
             }
+            Job::Merge(number) => {
+                let merge = self.merge.get_or_insert_default();
+                (merge.number, merge.open) = (number, true);
+            }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
             Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Approver { .. } => {}
         }
@@ -393,6 +421,15 @@ impl Judging {
                 self.changed.clear();
                 self.files.clone_from(files);
                 self.hollow.clone_from(hollow);
+            }
+            (Job::Merge(_), JobEnd::Merged(merged)) => {
+                let merge = self.merge.get_or_insert_default();
+                merge.open = false;
+                merge.landed = matches!(merged, Merged::Landed(_));
+                // On what others did as well, they are to be shown anew.
+                if let Merged::Candidate(_) = merged {
+                    self.checks.clear();
+                }
             }
             (Job::Stage(..), JobEnd::Seen { files, .. }) => {
                 self.files

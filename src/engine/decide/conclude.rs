@@ -19,6 +19,7 @@ use super::deferral;
 use super::delegation;
 use super::fixups;
 use super::holds;
+use super::merge;
 use super::routes;
 use super::side_effects;
 use super::transaction::Transaction;
@@ -28,6 +29,9 @@ use super::transaction::Transaction;
 pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;
+    }
+    if merge::is_due(draft) {
+        return merge::begin(draft, mark);
     }
     let in_part = draft.task.is_degraded().then_some(Mark::Degraded);
     let marks = draft.task.attempt.marks.iter().copied();
@@ -146,12 +150,15 @@ pub fn allowed_attempt(
 ) -> Option<AttemptKind> {
     let limits = plan.limits;
     let more = u32::from(plan.foundation);
+    // What the merge sends back first is no fault of the work: it has a fix beside the others.
+    let for_merge = u32::from(task.course.conflicts() > 0);
     let cap = limits
         .max_attempts
         .or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
+    let cap = cap.map(|cap| cap.saturating_add(for_merge));
     if cap.is_some_and(|cap| task.course.tries >= cap) || task.course.retries > limits.max_retries {
         None
-    } else if !agent_failed && task.course.fixes < limits.max_fix_attempts {
+    } else if !agent_failed && task.course.fixes < limits.max_fix_attempts.saturating_add(for_merge) {
         Some(AttemptKind::Fix)
     } else if task.course.retries < limits.max_retries.saturating_add(more) {
         Some(AttemptKind::Retry)

@@ -49,7 +49,9 @@ pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
 /// What a turn did, with whether another one overlapped. The turn itself is the one start that is allowed since.
 pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
     let noted = state.task(turn.task).course.evidence.noted.as_deref();
-    let alone = noted.is_some_and(|noted| !noted.shared && state.turns_started <= noted.starts + 1);
+    let isolated = state.plan.task(turn.task).is_isolated();
+    let alone =
+        isolated || noted.is_some_and(|noted| !noted.shared && state.turns_started <= noted.starts + 1);
     TurnFiles {
         shared: !alone,
         ..files

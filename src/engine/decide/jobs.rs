@@ -7,7 +7,7 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
 use super::transaction::Transaction;
-use super::{approvals, dependencies, pipeline};
+use super::{approvals, dependencies, merge, pipeline};
 
 /// Such work ended.
 pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
@@ -21,6 +21,8 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
+        (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
+        (Job::Check(_), JobEnd::Checked(_)) if merge::is_checked(&draft) => merge::checked(&mut draft),
         (Job::Approver { number, approver }, JobEnd::Approver(said)) => {
             approvals::said(&mut draft, number, approver, said, now);
         }

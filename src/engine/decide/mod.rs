@@ -56,6 +56,7 @@ mod gates;
 mod holds;
 mod intake;
 mod jobs;
+mod merge;
 mod notify;
 mod operator;
 mod pipeline;

@@ -310,7 +310,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
         Job::Check(_) => CHECKS,
         Job::Grade(_) => VERIFICATION,
         Job::Stage(key, _) => key,
-        Job::Artifacts(_) | Job::Approver { .. } => return,
+        Job::Artifacts(_) | Job::Approver { .. } | Job::Merge(_) => return,
     };
     let nobody = Actor::default();
     let stage = match job {
@@ -336,7 +336,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
                 nobody,
             );
         }
-        JobEnd::Approver(_) => {}
+        JobEnd::Approver(_) | JobEnd::Merged(_) => {}
     }
 }
 

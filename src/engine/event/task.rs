@@ -6,6 +6,7 @@ use crate::domain::{
     AgentId, AttemptKind, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
     QualityFlag, StageKey, Status, TaskId,
 };
+use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport, VoidedStage, Way, is_default};
 use crate::mission::SubTask;
 
@@ -75,6 +76,12 @@ pub enum TaskEvent {
         stage: StageKey,
         /// What went wrong.
         message: String,
+    },
+    /// The work is good enough: it is to be merged before it is accepted.
+    MergeBegun {
+        /// What its acceptance leaves to be known.
+        #[serde(default, skip_serializing_if = "is_default")]
+        mark: Option<Mark>,
     },
     /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
     /// done again.

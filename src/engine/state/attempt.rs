@@ -4,7 +4,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
 use crate::engine::mark::Mark;
-use crate::engine::payload::{FileRef, StageReport, ToolCalls};
+use crate::engine::payload::{Commit, FileRef, StageReport, ToolCalls};
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -91,6 +91,26 @@ pub struct Course {
     pub probes: Vec<Probe>,
     /// What the runtime saw of its work.
     pub evidence: Evidence,
+    /// Of a task in a worktree: what it has committed.
+    pub committed: Option<Box<Committed>>,
+}
+
+/// What a task in a worktree has committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The last commit of its work, as its checks saw it: only on what it lies on it may land.
+    pub commit: Commit,
+    /// Whether it is part of what was accepted.
+    pub merged: bool,
+    /// How often it could not be merged as it was.
+    pub conflicts: u32,
+}
+
+impl Course {
+    /// How often its work could not be merged as it was.
+    pub(crate) fn conflicts(&self) -> u32 {
+        self.committed.as_ref().map_or(0, |committed| committed.conflicts)
+    }
 }
 
 /// What has failed in a row; whatever goes well ends the row.

@@ -23,7 +23,12 @@ impl Judging {
                 }))
         });
         let finish = self.finish_open().map(Job::Finish);
-        scan.into_iter().chain(finish).chain(others.into_iter().flatten())
+        let merge = self.merge.as_ref().filter(|merge| merge.open);
+        let merge = merge.map(|merge| Job::Merge(merge.number));
+        scan.into_iter()
+            .chain(merge)
+            .chain(finish)
+            .chain(others.into_iter().flatten())
     }
 }
 

@@ -27,9 +27,16 @@ impl TaskState {
 }
 
 impl State {
-    /// Whether the files of a task are to be noted before its next turn.
+    /// Whether the files of a task are to be noted, and its worktree is to be made, before its next turn.
     pub(crate) fn must_note(&self, id: TaskId) -> bool {
-        self.task(id).course.evidence.noted.is_none() && is_watched(&self.plan, id)
+        let is_meant = self.plan.task(id).is_isolated() || is_watched(&self.plan, id);
+        self.task(id).course.evidence.noted.is_none() && is_meant
+    }
+
+    /// What the work of an isolated task lies on, as its checks saw it: only there it may land.
+    pub(crate) fn checked_onto(&self, id: TaskId) -> Option<&str> {
+        let committed = self.task(id).course.committed.as_deref();
+        committed.map(|committed| &*committed.commit.onto)
     }
 
     /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.

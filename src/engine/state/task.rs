@@ -217,6 +217,8 @@ pub struct Judging {
     pub stage: Option<OpenStage>,
     /// Where a panel let the work pass and a person is asked about it: what the panel said.
     pub panel: Option<Box<StageReport>>,
+    /// The merge of work that is good enough, once it has begun.
+    pub merge: Option<Merging>,
     /// What the work is accepted for, as soon as that is on record.
     pub acceptance: Option<Box<Acceptance>>,
     /// What judges said so far, the last word of each last.
@@ -224,6 +226,19 @@ pub struct Judging {
     /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
     pub heard: Option<Box<Heard>>,
 }
+/// Where the merge of an isolated task's work stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Merging {
+    /// Which try it is, from 1.
+    pub number: u32,
+    /// Whether it is out.
+    pub open: bool,
+    /// What the acceptance leaves to be known.
+    pub mark: Option<Mark>,
+    /// Whether the work is part of what was accepted.
+    pub landed: bool,
+}
+
 /// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {

@@ -6,7 +6,7 @@ use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
-use crate::mission::plan::{Rules, SlaPlan};
+use crate::mission::plan::{Rules, SlaPlan, WorktreePlan};
 use crate::mission::run_options::RunOptions;
 
 pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
@@ -27,6 +27,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(&*workspace).components().collect(),
+        isolation: mission.isolation(),
+        worktrees: worktrees(&settings.worktree, options),
         session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),
@@ -41,6 +43,16 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         default_channels: settings.default_channels.clone().unwrap_or_default(),
         middleware: settings.middleware.agent(),
         coordination: settings.middleware.coordination(),
+    }
+}
+
+fn worktrees(worktree: &model::Worktree, options: &RunOptions) -> WorktreePlan {
+    WorktreePlan {
+        root: None,
+        copy: worktree.copy.clone(),
+        link: worktree.link.clone(),
+        setup: worktree.setup.clone(),
+        merge: options.merge.clone().unwrap_or_else(|| worktree.merge()),
     }
 }
 

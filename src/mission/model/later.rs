@@ -1,9 +1,6 @@
 //! What nothing acts on yet: complete, so that a file written today is checked today.
 
-use crate::mission::document::Node;
-use crate::mission::keys::{Later, Value, keys, words};
-use crate::mission::scalar::{Filled, InnerPath};
-use crate::mission::shape::Shape;
+use crate::mission::keys::{Later, keys, words};
 
 use super::command_line::CommandLine;
 
@@ -18,39 +15,11 @@ macro_rules! word_list {
 
 word_list!(AgentSession: "what becomes of a session", "keep" => Keep, "fresh" => Fresh);
 word_list!(PermissionSet: "a set of permissions", "read" => Read, "edit" => Edit, "full" => Full);
-word_list!(Merge: "a way to merge", "ff" => FastForward, "never" => Never);
-word_list!(Isolation: "a kind of isolation",
-    "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 
 keys! {
     #[allow(dead_code, reason = "nothing acts on it yet")]
     pub(super) struct Preset: "a preset" {
         /// The program with its arguments.
         "argv" argv: Later as CommandLine;
-    }
-}
-
-keys! {
-    #[allow(dead_code, reason = "nothing acts on it yet")]
-    pub(super) struct Worktree: "worktree" {
-        /// Files that are copied into each worktree.
-        "copy" copy: Later as Vec<InnerPath>;
-        /// Files and folders that each worktree links to.
-        "link" link: Later as Vec<InnerPath>;
-        /// A command that prepares a worktree.
-        "setup" setup: Later as Filled;
-        /// What becomes of the branch at the end: ff, never, or `branch NAME` [=].
-        "merge" merge: Later as MergeOrBranch, or("ff");
-    }
-}
-
-/// `ff`, `never`, or `branch NAME`.
-struct MergeOrBranch;
-
-impl Value for MergeOrBranch {
-    const SHAPE: Shape = Shape::Either(&[Shape::one::<Merge>(), Shape::one::<Filled>()]);
-
-    fn read(_: Node<'_, '_>) -> Option<Self> {
-        Some(Self)
     }
 }

@@ -19,16 +19,17 @@ use super::approval::ApprovalGate;
 use super::budget::{Budget, Price};
 use super::channel::Channel;
 use super::command_line::CommandLine;
-use super::later::{Isolation, Preset, Worktree};
+use super::later::Preset;
 use super::middleware::{Clarification, Middleware};
 use super::rubric::Rubric;
 use super::sla::Sla;
 use super::stages::{RedTeam, Stage, Vision};
 use super::task::Task;
 use super::words::{
-    Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, NetworkAccess, OnExhausted,
-    PanelMode, RemedyOrder, Sandbox, Stakes,
+    Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
+    OnExhausted, PanelMode, RemedyOrder, Sandbox, Stakes,
 };
+use super::worktree::Worktree;
 
 keys! {
     /// A mission file. After loading it also has the agents, channels and rubrics of each `quorum.yaml` beneath it, behind
@@ -44,7 +45,7 @@ keys! {
         /// Where agents work, relative to the mission's folder [=]; made if it is missing.
         "workspace" workspace: Option<Box<str>> as Filled = ".";
         #[doc = says!(isolation)]
-        "isolation" isolation: Later as Isolation, or("shared"), later_unless("isolation", "shared");
+        "isolation" isolation: Option<Isolation> = "shared";
         #[doc = says!(deadline)]
         "deadline" deadline: Option<Deadline>;
         /// The bar that the mean score of all scored tasks must reach, or the run exits 5.
@@ -190,7 +191,7 @@ keys! {
         /// Channels of notifications that name none: waiting approvals, failed tasks and gates, the end of the run.
         "defaultChannels" default_channels: Option<Box<[Box<str>]>> as ChannelName;
         /// How worktrees are prepared and merged, where tasks are isolated in them.
-        "worktree" worktree: Later as Worktree, later("isolation");
+        "worktree" worktree: Worktree;
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Option<Sandbox> = "auto";
         #[doc = says!(network)]

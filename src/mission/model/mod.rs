@@ -96,6 +96,7 @@ mod task;
 mod tools;
 mod verification;
 mod words;
+mod worktree;
 
 pub use agent::{Adapter, AdapterKind, Agent, Input, http_adapters};
 pub use approval::{ApprovalGate, Approver};
@@ -117,6 +118,7 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Consensus, FileScope, FinalChecks, Independence, NetworkAccess, OnExhausted, PanelMode, Remedy,
-    RemedyOrder, Review, Sandbox, Stakes, TaskType,
+    Autonomy, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
+    PanelMode, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
+pub use worktree::{MergeInto, Worktree};

@@ -13,13 +13,12 @@ use crate::mission::scalar::{
 use super::approval::{Approval, YesOrHow};
 use super::expectation::Expectation;
 use super::finish_gate::FinishGate;
-use super::later::Isolation;
 use super::middleware::AgentChain;
 use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
-    Autonomy, CHECKS_MAY_WRITE, FileScope, NetworkAccess, OnExhausted, RemedyOrder, Review, Sandbox, Stakes,
-    TaskType,
+    Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, RemedyOrder, Review,
+    Sandbox, Stakes, TaskType,
 };
 
 keys! {
@@ -76,7 +75,7 @@ keys! {
         /// Where its agent works, relative to the mission's folder.
         "workspace" workspace: Option<Box<Box<str>>> as Filled;
         #[doc = says!(isolation)]
-        "isolation" isolation: Later as Isolation, or("shared"), later_unless("isolation", "shared");
+        "isolation" isolation: Option<Isolation>, or("shared");
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]

@@ -167,6 +167,21 @@ pub enum FinalChecks {
     Never,
 }
 
+/// What a task shares of the workspace with others (semantics, section 22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// All of it.
+    #[default]
+    Shared,
+    /// Nothing: it has a checkout of its own, and what is accepted is merged.
+    Worktree,
+    /// Nothing: it has a copy.
+    Copy,
+    /// Nothing: it has an empty folder.
+    Temp,
+}
+
 /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Autonomy {
@@ -240,6 +255,8 @@ words!(Sandbox: "a kind of sandbox", "auto" => Auto, "required" => Required, "of
 words!(NetworkAccess: "what the network is", "allow" => Allow, "deny" => Deny);
 words!(FileScope: "a scope of files", "open" => Open, "workspace" => Workspace);
 words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
+words!(Isolation: "a kind of isolation",
+    "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 words!(FinalChecks: "a way to look at accepted work again", "auto" => Auto, "always" => Always, "never" => Never);
 words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);
 words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);

@@ -54,6 +54,7 @@ impl EventExpander {
                     .with("name", self.step_name(task, step))
                     .with("round", round)
             }
+            Job::Merge(number) => self.task(task).with("number", number),
             Job::Approver { number, approver } => self.approval_of(task, number).with("approver", approver),
         }
     }
@@ -75,7 +76,9 @@ impl EventExpander {
                 .with("duration", result.duration.0),
             (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.
-            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Approver(_)) => Payload::default(),
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Approver(_) | JobEnd::Merged(_)) => {
+                Payload::default()
+            }
         }
     }
 

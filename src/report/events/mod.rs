@@ -18,6 +18,7 @@
 //! | `sla` | public names and payloads of deadlines |
 //! | `turns` | what is told of turns |
 //! | `work` | work under its public names: what is asked, run, looked at or told for a run |
+//! | `worktrees` | worktrees under their public names: what is committed, what is merged |
 
 mod asks;
 mod expander;
@@ -31,6 +32,7 @@ mod payload;
 mod sla;
 mod turns;
 mod work;
+mod worktrees;
 
 pub use super::documents::PublicEvent;
 pub use expander::EventExpander;

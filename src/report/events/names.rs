@@ -19,10 +19,11 @@ use super::notices::letter_event;
 use super::payload::{Payload, file, run_finished, stop_cause};
 
 /// Public names of events, with bars between them, and what they mean.
-type Meaning = (&'static str, &'static str);
+pub(super) type Meaning = (&'static str, &'static str);
 
 /// What every public event means. Each stands beside what gives it its name; the order is that of pages and screens.
-pub(in crate::report) const HAPPENINGS: [&[Meaning]; 7] = [
+pub(in crate::report) const HAPPENINGS: [&[Meaning]; 8] = [
+    super::worktrees::WORKTREES,
     RUNS,
     task::STANDING,
     WORK,
@@ -139,6 +140,7 @@ impl EventExpander {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
     pub(super) fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         let mut named = self.work_event(event, rest);
+        named.extend(self.worktree_event(event));
         match event {
             Event::Run(of) => named.extend(self.run_event(of)),
             Event::Task(task, of) => {

@@ -84,6 +84,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Ask(_, AskEvent::Failed { .. }) => "AskFailed",
         Event::Task(_, TaskEvent::StageVerdict(_)) => "StageVerdict",
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
+        Event::Task(_, TaskEvent::MergeBegun { .. }) => "MergeBegun",
         Event::Task(_, TaskEvent::ForceAccepted { .. }) => "ForceAccepted",
         Event::Hold(_, HoldEvent::Opened { .. }) => "HoldOpened",
         Event::Hold(_, HoldEvent::TimedOut { .. }) => "HoldTimedOut",
@@ -122,7 +123,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 80;
+const VARIANTS: usize = 81;
 
 fn mission() -> Mission {
     Mission::new("m")

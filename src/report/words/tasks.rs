@@ -121,7 +121,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "merge",
-        "Reserved for tasks that work in worktrees of their own: the change of one is merged. No line of this version says it.",
+        "The work of a task in a worktree of its own is merged with what was accepted meanwhile. As a kind of work and a stage: a try to do so.",
     ),
     (
         "turn",
@@ -279,6 +279,10 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     (
         "dependency_failed",
         "An agent reports that what its task depends on is not right. `quorum resume --redo TASK` does that again.",
+    ),
+    (
+        "conflict",
+        "Of work in a worktree: others were accepted meanwhile that changed the same lines. Both are in the worktree, with marks, and the agent is told to keep what both were for.",
     ),
     // Going on without a dependency.
     (

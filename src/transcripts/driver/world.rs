@@ -58,6 +58,10 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("artifacts {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },
+            job: Job::Merge(_),
+        } => format!("merge {}", title(task)),
+        Effect::Job {
+            turn: TurnId { task, .. },
             job: Job::Approver { approver, .. },
         } => format!("approver {} {}", title(task), approver + 1),
         Effect::Ask { id, purpose, .. } => {

@@ -221,6 +221,7 @@ fn rows_of_purpose(purpose: Purpose) -> Vec<Row> {
             | Stage::Checks
             | Stage::Judge
             | Stage::Verification
+            | Stage::Merge
             | Stage::Audit => return Vec::new(),
         },
     };
@@ -243,7 +244,8 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
                 _ => Vec::new(),
             },
             Job::Approver { .. } => vec![Row::ApproverCommand],
-            Job::Scan { .. } | Job::Artifacts(_) => vec![Row::Scan],
+            // Its own faults are those of git, in `worktrees`.
+            Job::Scan { .. } | Job::Artifacts(_) | Job::Merge(_) => vec![Row::Scan],
         },
         // Its checks are those of the tasks, made again.
         Effect::Audit { .. } => vec![Row::Scan, Row::Check],

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::{Stage, StageKey, TaskId};
 use crate::engine::JobEnd;
+use crate::engine::payload::{Commit, Merged};
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
@@ -403,6 +404,11 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 hollow: None,
             }
         }
+        Job::Merge(_) => JobEnd::Merged(Merged::Landed(Commit {
+            id: "1f2e3d".into(),
+            files: 1,
+            onto: "0a1b2c".into(),
+        })),
         Job::Finish(_) | Job::Check(_) => JobEnd::Checked(CheckResult {
             passed: !is_bad,
             message: String::new(),

@@ -284,6 +284,8 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::DelegationRequested { .. } => "delegation:requested",
         TaskEvent::DelegationRefused { .. } => "delegation:refused",
         TaskEvent::DelegationDrift { .. } => "delegation:drift",
-        TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } => return None,
+        TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } | TaskEvent::MergeBegun { .. } => {
+            return None;
+        }
     })
 }

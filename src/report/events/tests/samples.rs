@@ -9,10 +9,10 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
-    FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Notice, NoticeEvent, Operation,
-    ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls,
-    ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
+    AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason, Event,
+    Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged, Notice,
+    NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent,
+    ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
 use crate::engine::{Deferral, TaskWork, VoidedStage};
 use crate::mission::model::TaskType;
@@ -372,6 +372,11 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     changed: Some(1),
                     written: Some(2),
                     shared: true,
+                    commit: Some(Commit {
+                        id: "1f2e3d".into(),
+                        files: 2,
+                        onto: "0a1b2c".into(),
+                    }),
                 }),
                 tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
                 tools: Some(Box::new(tool_ledger())),
@@ -799,6 +804,17 @@ pub(super) fn task_samples() -> Vec<Event> {
                 mode: Some(FailureMode::Quality),
                 flag: Some(QualityFlag::Clean),
                 reason: Some("all of its keys".to_owned()),
+            },
+        ),
+        Event::Task(TASK, TaskEvent::MergeBegun { mark: None }),
+        Event::Work(
+            TASK,
+            WorkEvent::Ended {
+                job: Job::Merge(1),
+                end: JobEnd::Merged(Merged::Conflict {
+                    files: vec!["src/lib.rs".to_owned()],
+                    with: vec!["second".to_owned()],
+                }),
             },
         ),
         Event::Hold(

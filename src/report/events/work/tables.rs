@@ -69,12 +69,14 @@ impl EventExpander {
             // Of a vision check only what is seen without an agent.
             Job::Stage(step @ StageKey::Of(Stage::Vision), _) => ("scan", step.as_str()),
             Job::Stage(step, _) => ("command", step.as_str()),
+            Job::Merge(_) => ("command", "merge"),
             Job::Approver { .. } => ("command", "approver"),
         };
         let (stage, round) = match job {
             Job::Scan { .. } | Job::Artifacts(_) | Job::Approver { .. } => (None, None),
             Job::Finish(_) => (Some(Stage::Finish), None),
             Job::Check(_) => (Some(Stage::Checks), None),
+            Job::Merge(number) => (Some(Stage::Merge), Some(number)),
             Job::Grade(round) => (Some(Stage::Verification), Some(round)),
             Job::Stage(StageKey::Of(Stage::Vision), _) => (Some(Stage::Vision), None),
             Job::Stage(step, round) => (Some(step.stage()), Some(round)),

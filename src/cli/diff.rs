@@ -1,0 +1,54 @@
+//! `quorum diff`: what an isolated task changed, as git shows it.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::anyhow;
+use clap::Args;
+
+use crate::domain::RunId;
+use crate::report::escape;
+use crate::runtime::work_diff;
+
+use super::failure::Failure;
+use super::folded_task::fold_task;
+use super::harmless::Harmless;
+use super::project::{find_run, state_folder};
+use super::screen::{Screen, not_printed};
+
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// The task's title
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// The run [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+}
+
+pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
+    if screen.is_json() {
+        return Err(Failure::usage(anyhow!("a patch is no document"))
+            .help("leave out --json; `quorum show TASK --json` tells of its commits"));
+    }
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let told = fold_task(&run, &arguments.task)?;
+    let task = told.history.task;
+    if !told.state.plan.task(task).commits() {
+        let why = anyhow!(
+            "'{}' works in the workspace that all share: nobody can tell what it alone changed",
+            arguments.task
+        );
+        return Err(Failure::usage(why).help("`isolation: worktree` gives a task a checkout of its own"));
+    }
+    let patch = work_diff(&run, task).map_err(Failure::environment)?;
+    let stdout = std::io::stdout();
+    let mut out: Box<dyn Write> = match stdout.is_terminal() {
+        true => Box::new(Harmless::new(stdout, escape)),
+        false => Box::new(stdout),
+    };
+    match out.write_all(&patch).and_then(|()| out.flush()) {
+        Ok(()) => Ok(0),
+        Err(error) => not_printed(error),
+    }
+}

@@ -1,0 +1,85 @@
+//! How worktrees are prepared and merged, where tasks are isolated in them (semantics, section 22).
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::mission::keys::{keys, single};
+use crate::mission::levels::shown;
+use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Scalar};
+
+keys! {
+    /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Worktree: "worktree", by level {
+        /// Files and folders of the workspace that are copied into each worktree, beside those that git follows.
+        "copy" copy: Box<[Box<str>]> as InnerPath;
+        /// Files and folders of the workspace to which each worktree has a link: they can be read, and are not written.
+        "link" link: Box<[Box<str>]> as InnerPath;
+        /// A command that prepares each worktree before an agent works there.
+        "setup" setup: Option<Box<str>> as Filled;
+        /// What becomes of accepted work at the end: ff (the branch that is checked out moves), never, or `branch NAME` [=].
+        "merge" merge: Option<MergeInto> = "ff";
+    }
+}
+
+/// What becomes of accepted work at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum MergeInto {
+    /// The branch that is checked out is moved, where it is clean and has not moved.
+    FastForward,
+    /// Nothing: it waits under a reference of its own.
+    Never,
+    /// This branch is made, or moved forward.
+    Branch(Box<str>),
+}
+
+impl From<MergeInto> for String {
+    fn from(merge: MergeInto) -> Self {
+        match merge {
+            MergeInto::FastForward => "ff".to_owned(),
+            MergeInto::Never => "never".to_owned(),
+            MergeInto::Branch(name) => format!("branch {name}"),
+        }
+    }
+}
+
+impl TryFrom<String> for MergeInto {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for MergeInto {
+    type Err = String;
+
+    /// Reads `ff`, `never` or `branch NAME`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let branch = text.strip_prefix("branch ").map(str::trim);
+        match (text, branch) {
+            ("ff", _) => Ok(Self::FastForward),
+            ("never", _) => Ok(Self::Never),
+            (_, Some(name))
+                if !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace) =>
+            {
+                Ok(Self::Branch(name.into()))
+            }
+            _ => Err(format!("'{text}' is not one of {}", Self::EXPECTS)),
+        }
+    }
+}
+
+impl Scalar for MergeInto {
+    const EXPECTS: &'static str = "ff, never or `branch NAME`";
+    const FORM: Form = Form::Either(&[Form::Words(&["ff", "never"]), Form::Text(r"^branch \S+$")]);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|_| Fault::expected::<Self>(text))
+    }
+}
+
+single!(MergeInto);
+shown!(MergeInto: |merge| String::from(merge.clone()));

@@ -1,0 +1,193 @@
+//! The repository of the user: read when a run begins, and written to once, at its end.
+
+use std::path::{Path, PathBuf};
+
+use crate::executor::error::WorkError;
+use crate::mission::model::MergeInto;
+
+use super::git::{Git, refused, run, text};
+use super::{MAIN, START, Worktrees};
+
+/// What became of what was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivered {
+    /// Nothing was changed.
+    Nothing,
+    /// The branch has it.
+    Moved {
+        /// How many commits.
+        commits: u32,
+    },
+    /// It waits to be merged.
+    Waits {
+        /// How many commits.
+        commits: u32,
+        /// The reference to merge.
+        name: String,
+        /// Why the branch was not moved, where that was wanted.
+        why: Option<String>,
+    },
+}
+
+/// The repository that agents work on.
+struct User {
+    top: PathBuf,
+}
+
+impl User {
+    fn open(workspace: &Path) -> Result<Self, WorkError> {
+        let version = text(run(Git::new().arg("--version")).map_err(|why| {
+            refused(format!(
+                "isolation: worktree needs git, which cannot be run: {why}"
+            ))
+        })?);
+        if !is_new_enough(&version) {
+            return Err(refused(format!(
+                "isolation: worktree needs git 2.38 or newer, this is {version}"
+            )));
+        }
+        let top = run(Git::new().at(workspace).args(["rev-parse", "--show-toplevel"]));
+        let top = top.map(text).ok().and_then(|top| std::fs::canonicalize(top).ok());
+        let here = std::fs::canonicalize(workspace)?;
+        if top.as_deref() != Some(here.as_path()) {
+            let place = workspace.display();
+            return Err(refused(match top {
+                None => format!(
+                    "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
+                ),
+                Some(top) => format!(
+                    "isolation: worktree needs the top of a repository as its workspace, and {place} lies within {}",
+                    top.display()
+                ),
+            }));
+        }
+        Ok(Self { top: here })
+    }
+
+    fn git(&self) -> Git {
+        Git::new().at(&self.top)
+    }
+
+    fn head(&self) -> Result<String, WorkError> {
+        let head = run(self.git().args(["rev-parse", "--verify", "-q", "HEAD"]));
+        let none =
+            |_| refused("isolation: worktree needs a commit to begin with, and the repository has none");
+        Ok(text(head.map_err(none)?))
+    }
+
+    /// The commit that is checked out, where no file that git follows differs from it.
+    fn clean_head(&self) -> Result<String, WorkError> {
+        let head = self.head()?;
+        let modules = run(self.git().args(["ls-files", "-s", "--", "*"]))?;
+        let is_module = |line: &&str| line.starts_with(GITLINK);
+        if let Some(module) = String::from_utf8_lossy(&modules.stdout).lines().find(is_module) {
+            let path = module.split('\t').nth(1).unwrap_or(module);
+            return Err(refused(format!(
+                "isolation: worktree knows no submodules, and {path} is one"
+            )));
+        }
+        let status = [
+            "status",
+            "--porcelain",
+            "--untracked-files=no",
+            "--ignore-submodules=none",
+        ];
+        let changed = text(run(self.git().args(status))?);
+        if let Some(first) = changed.lines().next() {
+            let more = match changed.lines().count() {
+                1 => String::new(),
+                all => format!(" and {} more", all - 1),
+            };
+            return Err(refused(format!(
+                "the repository has changes that are not committed: {}{more}; commit or stash them",
+                first.get(3..).unwrap_or(first)
+            )));
+        }
+        Ok(head)
+    }
+
+    /// Makes a branch, or moves one forward that is not checked out.
+    fn move_branch(&self, branch: &str, to: &str) -> Result<(), String> {
+        let forward = run(self.git().args(["branch", "-q", branch, to]));
+        let Err(_) = forward else {
+            return Ok(());
+        };
+        let refspec = format!("{to}:refs/heads/{branch}");
+        let moved = run(self
+            .git()
+            .args(["fetch", "-q", "--no-write-fetch-head", ".", &refspec]));
+        moved
+            .map(drop)
+            .map_err(|why| format!("branch {branch} cannot be moved: {why}"))
+    }
+
+    fn objects(&self) -> Result<PathBuf, WorkError> {
+        let path = text(run(self.git().args(["rev-parse", "--git-path", "objects"]))?);
+        Ok(std::fs::canonicalize(self.top.join(path))?)
+    }
+}
+
+/// `git version 2.47.1` and the like.
+fn is_new_enough(version: &str) -> bool {
+    let number = version
+        .rsplit(' ')
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let mut parts = number
+        .unwrap_or_default()
+        .split('.')
+        .map(|part| part.parse().unwrap_or(0u32));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 38)
+}
+
+
+impl Worktrees {
+    /// Brings what was accepted into the user's repository, as a reference of its own, and moves the branch where that is
+    /// wanted and can be done without touching anything of theirs. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivered, WorkError> {
+        let user = User::open(workspace)?;
+        let (start, main) = (self.resolve(START)?, self.resolve(MAIN)?);
+        if start == main {
+            return Ok(Delivered::Nothing);
+        }
+        let name = format!("refs/quorum/{}/main", self.run);
+        let fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head"];
+        let all = format!("+{MAIN}:{name}");
+        let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
+        run(user
+            .git()
+            .args(fetch)
+            .arg(self.repository())
+            .args([all, of_tasks]))?;
+        let commits = text(run(user.git().args([
+            "rev-list",
+            "--count",
+            &format!("{start}..{main}"),
+        ]))?);
+        let commits = commits.parse().unwrap_or(0);
+        let head = user.head()?;
+        if head == main {
+            return Ok(Delivered::Moved { commits });
+        }
+        let moved = match (merge, user.clean_head()) {
+            (MergeInto::Never, _) => Err(None),
+            (MergeInto::Branch(branch), _) => user.move_branch(branch, &main).map_err(Some),
+            (MergeInto::FastForward, Ok(_)) if head != start => {
+                Err(Some("your branch has moved since the run began".to_owned()))
+            }
+            (MergeInto::FastForward, Ok(_)) => {
+                let merged = run(user.git().args(["merge", "-q", "--ff-only", &name]));
+                merged.map(drop).map_err(|why| Some(why.to_string()))
+            }
+            (MergeInto::FastForward, Err(why)) => Err(Some(why.to_string())),
+        };
+        let why = match moved {
+            Ok(()) => return Ok(Delivered::Moved { commits }),
+            Err(why) => why,
+        };
+        Ok(Delivered::Waits { commits, name, why })
+    }
+
+}

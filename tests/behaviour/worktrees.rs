@@ -1,0 +1,319 @@
+//! Isolated tasks work in worktrees of their own; what is accepted is merged, and the user's checkout is left alone until
+//! the end (semantics, section 22).
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::events::named;
+use crate::support::{DEADLINE, Finished, Mission, Workspace, attempts, poll, standing, task};
+
+/// Git in the user's repository: what it prints.
+#[track_caller]
+fn git(workspace: &Workspace, arguments: &[&str]) -> String {
+    let mut command = workspace.other_command("git");
+    command.args(["-c", "user.name=ada", "-c", "user.email=ada@example.org"]).args(arguments);
+    let output = command.output().expect("there is git");
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("it is text").trim_end().to_owned()
+}
+
+/// The mission's workspace as a repository with one commit.
+fn repository(mission: Mission, files: &[(&str, &str)]) -> Workspace {
+    let workspace = mission.key("isolation", "worktree").workspace();
+    git(&workspace, &["init", "-q", "-b", "main"]);
+    workspace.write(".gitignore", ".polpo\nhome\nseen\n");
+    for (name, text) in files {
+        workspace.write(name, text);
+    }
+    git(&workspace, &["add", "-A"]);
+    git(&workspace, &["commit", "-qm", "base"]);
+    workspace
+}
+
+/// Titles of what lies on a branch behind the first commit, the last first.
+fn subjects(workspace: &Workspace, name: &str) -> Vec<String> {
+    let log = git(workspace, &["log", "--format=%s", name]);
+    let mut all: Vec<String> = log.lines().map(str::to_owned).collect();
+    assert_eq!(all.pop().as_deref(), Some("base"));
+    all
+}
+
+/// Agents are told where the user's checkout is, which they do not work in.
+fn names_its_top(workspace: &Workspace) {
+    let top = workspace.root().to_string_lossy().into_owned();
+    workspace.mission(&workspace.read("mission.yaml").replace("TOP", &top));
+    git(workspace, &["commit", "-qam", "where it is"]);
+}
+
+const LIST: &str = "one\ntwo\nthree\n";
+
+/// Six tasks at once: `left` and `right` change the same line; `user` and `limit` change different files, and what each does
+/// passes the test alone and fails it with the other.
+fn six() -> Workspace {
+    let test = "limit=$(cat limit); used=$(cat used); test $used -le $limit";
+    let both = "printf 'one\\nleft right\\nthree\\n' > list";
+    let merged = |by: &str| {
+        format!("if grep -qE '<<<<|left|right' list; then {both}; else sed -i s/two/{by}/ list; fi")
+    };
+    let mission = Mission::new()
+        .agent("left", merged("left"))
+        .agent("right", merged("right"))
+        .agent("user", "n=$(cat limit); test $n -gt 5 && n=5; echo $n > used")
+        .agent("limiter", "n=$(cat used); test $n -lt 3 && n=3; echo $n > limit")
+        .agent("writer", "echo $QUORUM_TASK > $QUORUM_TASK.txt; test ! -d TOP || cat TOP/list >> TOP/seen")
+        .setting("concurrency", 6)
+        .setting("evaluate", false)
+        .task("left", |task| task.by("left"))
+        .task("right", |task| task.by("right"))
+        .task("use", |task| task.by("user").check(test))
+        .task("limit", |task| task.by("limiter").check(test))
+        .task("note", |task| task.by("writer"))
+        .task("last", |task| task.by("writer").needs("left").needs("right"));
+    repository(mission, &[("list", LIST), ("limit", "10\n"), ("used", "1\n")])
+}
+
+#[track_caller]
+fn is_merged(workspace: &Workspace) {
+    let mut all = subjects(workspace, "main");
+    all.sort();
+    let told = || workspace.quorum(&["events"]).stdout;
+    assert_eq!(all, ["last", "left", "limit", "note", "right", "use"], "{}", told());
+    assert_eq!(git(workspace, &["status", "--porcelain"]), "", "the checkout is what the branch says");
+    let list = workspace.read("list");
+    assert!(list.contains("left") && list.contains("right") && !list.contains("<<<<"), "{list}");
+    let number = |name: &str| workspace.read(name).trim().parse::<u32>().expect("a number");
+    assert!(number("used") <= number("limit"), "the test holds with both");
+}
+
+#[test]
+fn a_textual_and_a_semantic_conflict_are_sent_back_and_all_six_end_merged() {
+    let workspace = six();
+    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert!(finished.stderr.contains("merged: 6 commits"), "{}", finished.stderr);
+    is_merged(&workspace);
+    let document = workspace.status();
+    let reworked =
+        |titles: [&str; 2]| titles.iter().filter(|title| attempts(&document, title).len() == 2).count();
+    assert_eq!(
+        (reworked(["left", "right"]), reworked(["use", "limit"])),
+        (1, 1),
+        "one of each pair had to mend"
+    );
+    let events = workspace.events();
+    assert_eq!(named(&events, "work:conflict").len(), 1);
+    assert_eq!(named(&events, "work:merged").len(), 6);
+    assert!(named(&events, "work:committed").len() >= 8 && named(&events, "workspace:created").len() >= 6);
+    let authors = git(&workspace, &["log", "-6", "--format=%an %cn"]);
+    assert!(authors.lines().all(|line| line.ends_with(" quorum")), "{authors}");
+    assert!(authors.contains("limiter quorum"), "{authors}");
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+#[test]
+fn the_checkout_is_what_it_was_until_the_end() {
+    let workspace = six();
+    names_its_top(&workspace);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(
+        workspace.read("seen"),
+        format!("{LIST}{LIST}"),
+        "while tasks worked, nothing had changed there"
+    );
+}
+
+#[test]
+fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
+    let mission = Mission::new()
+        .worker("echo $QUORUM_TASK > $QUORUM_TASK.txt")
+        .setting("evaluate", false)
+        .task("good", |task| task)
+        .task("bad", |task| task.check("false").attempts(1));
+    let workspace = repository(mission, &[]);
+    let head = git(&workspace, &["rev-parse", "HEAD"]);
+    let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(3);
+    assert!(finished.stderr.contains("`git merge refs/quorum/r1/main`"), "{}", finished.stderr);
+    assert_eq!(git(&workspace, &["rev-parse", "HEAD"]), head);
+    assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
+    assert_eq!(subjects(&workspace, "refs/quorum/r1/main"), ["good"]);
+    assert_eq!(git(&workspace, &["show", "refs/quorum/r1/task/1:bad.txt"]), "bad");
+    let patch = workspace.quorum(&["diff", "bad"]).exits(0).stdout;
+    assert!(patch.contains("+++ b/bad.txt") && !patch.contains("good.txt"), "{patch}");
+    workspace.quorum(&["diff", "good"]).exits(0).shows(&["+++ b/good.txt"]);
+}
+
+#[test]
+fn what_others_do_at_the_same_time_is_nobodys_work() {
+    let mission = Mission::new()
+        .agent("lazy", "until test -e TOP/seen; do sleep 0.02; done")
+        .agent("busy", "echo work > file; touch TOP/seen")
+        .setting("evaluate", false)
+        .task("lazy", |task| task.by("lazy").set("verify", json!({"requireFileChanges": true})))
+        .task("busy", |task| task.by("busy"));
+    let workspace = repository(mission, &[]);
+    names_its_top(&workspace);
+    let document = workspace.run_json(5, &[]);
+    assert_eq!(
+        (standing(&document, "lazy"), standing(&document, "busy").0),
+        (("done", "unverified"), "done")
+    );
+}
+
+#[test]
+fn an_agent_may_do_to_its_own_repository_what_it_likes() {
+    let hostile = "git commit -q --allow-empty -m mine; git log -1 --format=%s > log; git config core.hooksPath hooks; \
+                   mkdir hooks; printf '#!/bin/sh\\ntouch ../../../../../hooked\\n' > hooks/pre-commit; chmod +x hooks/*; \
+                   git update-ref refs/heads/main HEAD; rm -rf .git/refs";
+    let mission = Mission::new()
+        .worker(hostile)
+        .setting("evaluate", false)
+        .task("a", |task| task.set("description", "do"))
+        .task("b", |task| task.needs("a"));
+    let workspace = repository(mission, &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    let patch = workspace.quorum(&["diff", "b"]).stdout;
+    assert_eq!(subjects(&workspace, "main"), ["a"], "`b` found all of it done: {patch}");
+    assert_eq!(git(&workspace, &["show", "main:log"]), "mine");
+    assert!(!workspace.exists("hooked"));
+    assert_eq!(git(&workspace, &["for-each-ref", "--format=%(refname)", "refs/heads"]), "refs/heads/main");
+}
+
+#[test]
+fn the_branch_moves_only_where_it_may() {
+    let merging = |merge: &str, script: &str| {
+        let one = Mission::new().worker(script).setting("evaluate", false);
+        repository(one.setting("worktree", json!({"merge": merge})).tasks(["a"]), &[])
+    };
+    let never = merging("never", "echo x > x");
+    let said = never.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0).stderr;
+    assert!(said.contains("accepted and not merged: 1 commits; `git merge refs/quorum/r1/main`"), "{said}");
+    assert_eq!(subjects(&never, "main"), Vec::<String>::new());
+    git(&never, &["merge", "-q", "--ff-only", "refs/quorum/r1/main"]);
+    assert_eq!(never.read("x"), "x\n");
+
+    let other = merging("branch done", "echo x > x");
+    other.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!((subjects(&other, "main").len(), subjects(&other, "done")), (0, vec!["a".to_owned()]));
+
+    let commit = "git -C TOP -c user.name=b -c user.email=b@c commit -q --allow-empty -m moved; echo x > x";
+    let moved = merging("ff", commit);
+    names_its_top(&moved);
+    let said = moved.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0).stderr;
+    assert!(said.contains("your branch has moved"), "{said}");
+    assert_eq!(subjects(&moved, "main"), ["moved", "where it is"]);
+    assert_eq!(git(&moved, &["status", "--porcelain"]), "");
+}
+
+/// A run that must be refused before anything starts.
+#[track_caller]
+fn refused(workspace: &Workspace, words: &[&str]) {
+    let finished: Finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
+    finished.says(words);
+    workspace.assert_nothing_started();
+}
+
+#[test]
+fn what_is_no_clean_repository_is_refused_before_anything_starts() {
+    let one = || Mission::new().worker("touch touched").setting("evaluate", false).tasks(["a"]);
+    let plain = one().key("isolation", "worktree").workspace();
+    refused(&plain, &["needs a git repository", "git init"]);
+
+    git(&plain, &["init", "-q"]);
+    refused(&plain, &["needs a commit to begin with"]);
+
+    let dirty = repository(one(), &[("file", "a")]);
+    dirty.write("file", "b");
+    refused(&dirty, &["not committed: file", "commit or stash"]);
+
+    let within = repository(one().key("workspace", "sub"), &[("sub/file", "a")]);
+    refused(&within, &["the top of a repository", "sub lies within"]);
+
+    let module = repository(one(), &[]);
+    let head = git(&module, &["rev-parse", "HEAD"]);
+    git(&module, &["update-index", "--add", "--cacheinfo", &format!("160000,{head},lib")]);
+    git(&module, &["commit", "-qm", "module"]);
+    refused(&module, &["no submodules", "lib is one"]);
+
+    let old = repository(one(), &[]);
+    old.write("bin/git", "#!/bin/sh\necho git version 2.30.2\n");
+    Command::new("chmod").arg("+x").arg(old.path("bin/git")).status().expect("there is chmod");
+    let bin = old.path("bin").to_string_lossy().into_owned();
+    let finished = old.quorum_with(&[("PATH", &bin)], &["run", "mission.yaml"]);
+    finished.exits(9).says(&["git 2.38 or newer", "2.30.2"]);
+    fs::remove_file(old.path("bin/git")).expect("it was there");
+    old.quorum_with(&[("PATH", &bin)], &["run", "mission.yaml"]).exits(9).says(&["needs git"]);
+}
+
+#[test]
+fn a_repository_within_is_no_work_that_could_be_committed() {
+    let nested =
+        "mkdir lib; cd lib; git init -q .; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x";
+    let mission = Mission::new().worker(nested).setting("evaluate", false).task("a", |task| task.attempts(1));
+    let document = repository(mission, &[]).run_json(3, &[]);
+    assert!(
+        task(&document, "a")["failure"]["message"].to_string().contains("a repository of its own"),
+        "{document:#}"
+    );
+}
+
+#[test]
+fn a_worktree_that_was_deleted_comes_back_with_what_was_committed() {
+    let worker = "if test -e first; then echo second > second; else echo first > first; fi";
+    let mission = Mission::new()
+        .worker(worker)
+        .setting("evaluate", false)
+        .task("a", |task| task.check("test -e second").attempts(1));
+    let workspace = repository(mission, &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(3);
+    let folder = workspace.run_folder().join("worktrees/0");
+    assert!(folder.join("first").exists());
+    fs::remove_dir_all(&folder).expect("it was there");
+    workspace.quorum(&["resume", "--retry-failed"]).exits(0);
+    assert_eq!(subjects(&workspace, "main"), ["a"]);
+    assert_eq!(
+        (workspace.read("first"), workspace.read("second")),
+        ("first\n".to_owned(), "second\n".to_owned())
+    );
+}
+
+/// Kills the run as soon as its journal has so many lines, resumes it, and again with one line more, to the end.
+fn killed_from(first: usize, step: usize) {
+    let workspace = six();
+    let lines = |workspace: &Workspace| {
+        let runs = workspace.run_folders();
+        runs.first().map_or(0, |run| {
+            fs::read_to_string(run.join("journal.jsonl")).unwrap_or_default().lines().count()
+        })
+    };
+    let mut kill_at = first;
+    let mut arguments = vec!["run", "mission.yaml"];
+    for _ in 0..40 {
+        let mut running = workspace.start(&arguments);
+        let mut ended = false;
+        poll(DEADLINE, || {
+            ended = running.has_ended();
+            ended || lines(&workspace) >= kill_at
+        });
+        if ended {
+            let finished = running.finish();
+            finished.exits(0);
+            return is_merged(&workspace);
+        }
+        running.kill();
+        arguments = vec!["resume"];
+        kill_at = lines(&workspace).max(kill_at) + step;
+        if lines(&workspace) == 0 {
+            arguments = vec!["run", "mission.yaml"];
+        }
+    }
+    workspace.quorum(&["resume"]).exits(0);
+    is_merged(&workspace);
+}
+
+#[test]
+fn killed_at_any_record_it_ends_the_same() {
+    for (first, step) in [(2, 3), (3, 5), (5, 2), (7, 4), (9, 7), (12, 3), (15, 6), (20, 2)] {
+        killed_from(first, step);
+    }
+}
