@@ -41,7 +41,7 @@ pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
         );
         return Err(Failure::usage(why).help("`isolation: worktree` gives a task a checkout of its own"));
     }
-    let patch = work_diff(&run, task).map_err(Failure::environment)?;
+    let patch = work_diff(&run, &told.state, task).map_err(Failure::environment)?;
     let stdout = std::io::stdout();
     let mut out: Box<dyn Write> = match stdout.is_terminal() {
         true => Box::new(Harmless::new(stdout, escape)),

@@ -20,8 +20,8 @@ mod work;
 
 use super::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::fixups::supersede;
-use super::job::Job;
-use super::payload::{DeferralReason, StageReport, Way};
+use super::job::{Job, JobEnd};
+use super::payload::{DeferralReason, Merged, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, nothing_is_due};
 use super::routes;
 use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, State, TIMED_OUT, TaskState};
@@ -164,6 +164,10 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
                 judging.turns_ended = ended;
             }
         }
+        WorkEvent::Ended {
+            end: JobEnd::Merged(Merged::Landed(commit)),
+            ..
+        } if commit.files > 0 => state.work_landed(task),
         WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, HoldOwner, Points, TaskId, Timestamp, TurnId};
-use crate::mission::{BarrierKind, Deadline, Plan, RunOptions};
+use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
 use super::command::CommandResult;
@@ -33,7 +33,7 @@ use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
-pub use attempt::{Attempt, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak};
+pub use attempt::{Attempt, Committed, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak};
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
@@ -98,7 +98,7 @@ pub struct State {
     /// Turns that ever ended, however they did.
     pub(super) turns_ended: u64,
     /// By workspace: how many had, with the last one there.
-    pub(super) turn_ends: BTreeMap<Option<Box<str>>, u64>,
+    pub(super) turn_ends: BTreeMap<FilesIn, u64>,
     pub(super) ready: ReadyQueue,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,

@@ -1,5 +1,7 @@
 //! Checks: how the command of one is started, and what its end says (semantics, section 6.4).
 
+use std::path::Path;
+
 use crate::agents::command::check_argv;
 use crate::domain::{Millis, TaskId};
 use crate::engine::CheckResult;
@@ -11,7 +13,6 @@ use crate::store::SpoolName;
 use super::command::{CommandEnd, CommandJob, SHOWN};
 use super::spool::read_head;
 use super::task_command::TaskCommands;
-use super::workspace::workspace;
 
 /// A check of a task, by position.
 pub fn declared(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
@@ -71,13 +72,13 @@ pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckR
 }
 
 /// What a check says that looks at files. Blocks.
-pub fn files(plan: &Plan, task: TaskId, check: u32) -> CheckResult {
+pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckResult {
     match declared(plan, task, check) {
         Some(Check::FileExists {
             paths,
             min_bytes,
             contains,
-        }) => files_result(&workspace(plan, task), paths, *min_bytes, contains.as_deref()),
+        }) => files_result(workspace, paths, *min_bytes, contains.as_deref()),
         _ => missing(),
     }
 }

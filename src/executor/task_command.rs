@@ -28,6 +28,8 @@ pub struct TaskCommands {
     pub task: TaskId,
     /// The number of its attempt.
     pub attempt: u32,
+    /// Whether they look at its work where all accepted work lies together.
+    pub once_accepted: bool,
 }
 
 impl TaskCommands {
@@ -47,7 +49,10 @@ impl TaskCommands {
 
     /// Where they work.
     pub fn workspace(&self) -> PathBuf {
-        workspace(&self.plan, self.task)
+        match self.once_accepted {
+            true => self.plan.audited_workspace_of(self.task),
+            false => workspace(&self.plan, self.task),
+        }
     }
 
     /// A file of the run.
@@ -121,7 +126,7 @@ impl TaskCommands {
     /// One with nothing but where folders are made.
     pub fn job(&self) -> CommandJob {
         CommandJob {
-            within: Some(self.plan.rules.workspace.clone()),
+            within: Some(self.plan.root_of(self.task)),
             ..CommandJob::default()
         }
     }

@@ -21,7 +21,7 @@ pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBu
     let mut found = Paths::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in plan.selected_ids() {
-        let folder = plan.workspace_of(id);
+        let folder = plan.shared_workspace_of(id);
         for (cwd, command) in commands(plan, id) {
             let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
             found.shell(&folder, &command);

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::plan::WorktreePlan;
 use super::plan::{
     AgentPlan, ApproverPlan, BarrierKind, BarrierPlan, CompileContext, GatePlan, Part, Plan, Rules, TaskPlan,
 };

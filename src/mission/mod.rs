@@ -119,6 +119,7 @@ pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
+pub use named_files::FilesIn;
 pub use pipeline::{
     FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
     StagePlan, Verification, VisionPlan,
@@ -128,7 +129,7 @@ pub use plan::{
     Rules, TaskPlan,
 };
 #[cfg(test)]
-pub use plan::{AttemptLimits, Silence, SlaPlan};
+pub use plan::{AttemptLimits, Silence, SlaPlan, WorktreePlan};
 pub use provenance::Origin;
 pub use route::Route;
 pub use run_options::RunOptions;

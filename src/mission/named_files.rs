@@ -1,7 +1,9 @@
 //! The files that a task names: targets, and what a check wants to be there.
 
-use super::model::Check;
-use super::plan::TaskPlan;
+use crate::domain::TaskId;
+
+use super::model::{Check, Isolation};
+use super::plan::{Plan, TaskPlan};
 
 impl TaskPlan {
     /// Whether the task names files: targets, or such as a check wants to be there.
@@ -33,13 +35,43 @@ impl TaskPlan {
     }
 }
 
-/// Where a file of a task lies, seen from the mission's workspace: equal for two tasks that name the same file.
-#[must_use]
-pub fn place(task: &TaskPlan, path: &str) -> String {
-    place_in(task.workspace.as_deref().unwrap_or_default(), path)
+/// Where the files of a task lie for whoever comes after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FilesIn {
+    /// In the mission's workspace, or a folder of it.
+    Workspace(Option<Box<str>>),
+    /// Where everything lies together that was merged.
+    Merged,
+    /// In a folder that nobody else works in.
+    Own(TaskId),
 }
 
-/// The same by the workspace as it is written; empty is the mission's own.
+impl Plan {
+    /// Where the files of a task lie for whoever comes after it.
+    #[must_use]
+    pub fn files_in(&self, id: TaskId) -> FilesIn {
+        let task = self.task(id);
+        match task.isolation {
+            Isolation::Shared => FilesIn::Workspace(task.workspace.clone()),
+            Isolation::Worktree => FilesIn::Merged,
+            Isolation::Copy | Isolation::Temp => FilesIn::Own(id),
+        }
+    }
+
+    /// Where a file of a task lies: equal for two tasks that name the same file.
+    #[must_use]
+    pub fn place(&self, id: TaskId, path: &str) -> String {
+        let inner = place_in(self.task(id).workspace.as_deref().unwrap_or_default(), path);
+        match self.files_in(id) {
+            FilesIn::Workspace(_) => inner,
+            FilesIn::Merged => format!("merged:{inner}"),
+            FilesIn::Own(id) => format!("{}:{inner}", id.0),
+        }
+    }
+}
+
+/// Where a file lies, seen from the mission's workspace, by the workspace of its task as it is written; empty is the
+/// mission's own.
 #[must_use]
 pub fn place_in(workspace: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();

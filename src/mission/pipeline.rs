@@ -11,7 +11,9 @@ use rust_decimal::Decimal;
 use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
-use super::model::{self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind};
+use super::model::{
+    self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind,
+};
 use super::plan::{Plan, TaskPlan};
 
 /// One stage of judging.

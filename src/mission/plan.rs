@@ -256,6 +256,16 @@ impl Plan {
         }
     }
 
+    /// The folder in which whoever judges task `by` finds the work of a task: for a verification in a worktree, in what was
+    /// accepted when it began.
+    #[must_use]
+    pub fn workspace_seen_by(&self, by: TaskId, id: TaskId) -> std::path::PathBuf {
+        match self.task(by).has_worktree() && self.task(id).has_worktree() {
+            true => self.within(id, self.root_of(by)),
+            false => self.workspace_of(id),
+        }
+    }
+
     /// The folder of the user that a task works in, or would work in if it were not isolated.
     #[must_use]
     pub fn shared_workspace_of(&self, id: TaskId) -> std::path::PathBuf {

@@ -10,7 +10,7 @@ use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Isolation, MergeInto, Review,
     Settings, Stakes, TaskType,
 };
-use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
+use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan, WorktreePlan};
 use crate::domain::{AgentId, Bar, Millis};
 
 impl Rules {

@@ -54,42 +54,37 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
         }
     };
     let what = format!("{name} `{}`", first_line(command));
+    match (failure(&what, outcome), check) {
+        (Some(why), _) => failed(why, outcome.duration),
+        (None, Check::Metric { min, max, .. }) => {
+            metric(&what, &outcome.output, *min, *max, outcome.duration)
+        }
+        (None, _) => CheckResult {
+            passed: true,
+            message: format!("{what} exited 0"),
+            duration: outcome.duration,
+        },
+    }
+}
+
+/// Why a command has not succeeded, with what it printed; `what` is the subject of the sentence. What it prints is evidence
+/// too, so one whose output is lost has not.
+pub fn failure(what: &str, outcome: &CommandOutcome) -> Option<String> {
     let with_output = |message: String| match (&outcome.output_lost, outcome.output.trim()) {
         (Some(lost), _) => format!("{message}, but its output is lost: {lost}"),
         (None, "") => message,
         (None, output) => format!("{message}\n{output}"),
     };
     if let Some(why) = &outcome.not_started {
-        return failed(format!("{what} could not be started: {why}"), outcome.duration);
+        return Some(format!("{what} could not be started: {why}"));
     }
-    if outcome.timed_out {
-        return failed(
-            with_output(format!("{what} was killed after its time-out")),
-            outcome.duration,
-        );
-    }
-    match (outcome.code, outcome.signal) {
-        // What a check prints is evidence too, so one whose output is lost cannot pass.
-        (Some(0), _) if outcome.output_lost.is_some() => {
-            failed(with_output(format!("{what} exited 0")), outcome.duration)
-        }
-        (Some(0), _) => match check {
-            Check::Metric { min, max, .. } => metric(&what, &outcome.output, *min, *max, outcome.duration),
-            _ => CheckResult {
-                passed: true,
-                message: format!("{what} exited 0"),
-                duration: outcome.duration,
-            },
-        },
-        (Some(code), _) => failed(with_output(format!("{what} exited {code}")), outcome.duration),
-        (None, signal) => failed(
-            with_output(format!(
-                "{what} was killed by signal {}",
-                signal.unwrap_or_default()
-            )),
-            outcome.duration,
-        ),
-    }
+    let how = match (outcome.timed_out, outcome.code, outcome.signal) {
+        (true, ..) => format!("{what} was killed after its time-out"),
+        (false, Some(0), _) if outcome.output_lost.is_none() => return None,
+        (false, Some(code), _) => format!("{what} exited {code}"),
+        (false, None, signal) => format!("{what} was killed by signal {}", signal.unwrap_or_default()),
+    };
+    Some(with_output(how))
 }
 
 /// The one number that was printed against its bounds. Anything else is a failed check: of several numbers nobody knows which

@@ -370,6 +370,7 @@ impl Call {
         let offer = ToolSessionSetup {
             plan: &self.commands.plan,
             folder: &self.commands.folder,
+            task: self.id.task,
             judged: match self.judged.is_empty() {
                 true => &own,
                 false => &self.judged,

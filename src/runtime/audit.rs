@@ -12,7 +12,9 @@ use crate::domain::TaskId;
 use crate::engine::{AuditReport, CheckResult, Fact, FileFact, Looks, State};
 use crate::executor::check;
 use crate::executor::command::CommandJob;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
+use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
 use crate::mission::Plan;
 use crate::mission::model::Check;
@@ -20,6 +22,7 @@ use crate::review::evidence;
 use crate::store::SpoolName;
 
 use super::effects::{Executor, Message};
+use super::worktrees::Folder;
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
@@ -31,10 +34,24 @@ impl Executor {
     /// Looks at the files of all accepted work.
     pub(super) fn audit(&mut self, state: &State, number: u32) {
         let (plan, recorded) = (state.plan.clone(), recorded(state));
-        self.aside(move || {
+        let merged = recorded.iter().find(|(id, _)| plan.task(*id).has_worktree());
+        let preparation = merged.map(|(id, _)| self.preparation(state, *id));
+        let look = move || {
             let looks = look(&plan, &recorded);
             Message::AuditLooked { number, looks }
+        };
+        let Some(preparation) = preparation else {
+            return self.aside(look);
+        };
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let looked = match preparation.of_accepted(Folder::Audit).await {
+                Err(why) => Err(why),
+                Ok(()) => tokio::task::spawn_blocking(look).await.map_err(WorkError::from),
+            };
+            let _ = sender.send(looked.unwrap_or_else(Message::Broken));
         });
+        self.keep_track(work.abort_handle());
     }
 
     /// Runs the checks that are due by what was seen.
@@ -58,7 +75,8 @@ impl Executor {
             let mut checks = run_all(&plan, &runner, commands).await;
             let behind = tokio::task::spawn_blocking(move || {
                 for (task, check) in files {
-                    checks.push((task, check, check::files(&plan, task, check)));
+                    let folder = plan.audited_workspace_of(task);
+                    checks.push((task, check, check::files(&plan, task, check, &folder)));
                 }
                 (look(&plan, &recorded), checks)
             });
@@ -92,7 +110,10 @@ impl Executor {
             };
             let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
             let output = SpoolName::Audit(number, number_of_run);
-            let of_task = self.task_commands(plan, *task, state.task(*task).attempt.number);
+            let of_task = TaskCommands {
+                once_accepted: true,
+                ..self.task_commands(plan, *task, state.task(*task).attempt.number)
+            };
             let Some(mut job) = check::job(&of_task, *check, &output) else {
                 continue;
             };
@@ -125,7 +146,7 @@ fn recorded(state: &State) -> Vec<(TaskId, Vec<String>)> {
 
 fn look(plan: &Plan, recorded: &[(TaskId, Vec<String>)]) -> Looks {
     let look = |(id, paths): &(TaskId, Vec<String>)| {
-        let folder = workspace(plan, *id);
+        let folder = plan.audited_workspace_of(*id);
         let files = paths.iter().map(|path| evidence::look(&folder, path.clone()));
         (*id, files.collect())
     };
@@ -173,7 +194,8 @@ pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
     }
     let mut missing = Vec::new();
     for (id, acceptance) in state.accepted() {
-        if state.was_worked_on_since(id, acceptance) {
+        // What was merged lies in a repository, of which the session makes sure by itself.
+        if state.plan.task(id).has_worktree() || state.was_worked_on_since(id, acceptance) {
             continue;
         }
         let folder = workspace(&state.plan, id);

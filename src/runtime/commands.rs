@@ -45,6 +45,7 @@ impl Executor {
             secrets: self.programs.secrets(),
             task,
             attempt,
+            once_accepted: false,
         }
     }
 
@@ -123,7 +124,7 @@ impl Executor {
                 message,
                 confinement: true,
                 ..
-            } => return Err(RunError::Confinement(message)),
+            } => return Err(RunError::Environment(message)),
             Event::SpawnFailed { key, message, .. } if self.stopping => {
                 self.runner.ended(key, Err(message.into()))
             }
@@ -167,9 +168,16 @@ impl Executor {
                 let (plan, task) = (state.plan.clone(), turn.task);
                 let onto = state.checked_onto(task).map(str::to_owned);
                 let worktrees = Worktrees::of(&self.folder);
-                self.look(turn, job, move || {
-                    let merged = worktrees.merge(&plan, task, onto.as_deref());
-                    JobEnd::Merged(merged.unwrap_or_else(|why| Merged::Failed(why.to_string())))
+                let protection = self.protection.clone();
+                self.aside(move || match worktrees.merge(&plan, task, onto.as_deref()) {
+                    Err(why) => Message::Broken(why),
+                    Ok(merged) => {
+                        if !matches!(merged, Merged::Landed(_)) {
+                            protection.take_folder(task);
+                        }
+                        let end = JobEnd::Merged(merged);
+                        Message::Fact(Fact::JobEnded { turn, job, end })
+                    }
                 });
             }
             Job::Approver { number, approver } => return self.ask_approver(state, turn, (number, approver)),
@@ -181,7 +189,7 @@ impl Executor {
         let (task, plan) = (turn.task, state.plan.clone());
         if let Some(Check::FileExists { .. }) = check::declared(&plan, task, check) {
             self.look(turn, Job::Check(check), move || {
-                JobEnd::Checked(check::files(&plan, task, check))
+                JobEnd::Checked(check::files(&plan, task, check, &plan.workspace_of(task)))
             });
             return Ok(());
         }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{AgentId, TurnId};
+use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
@@ -116,19 +116,25 @@ impl Confiner {
             _ => Access::Write,
         };
         let mut rules = self.common.clone();
-        let isolated = task.is_some_and(|task| plan.task(task).is_isolated());
-        // What an isolated task works in is its own; the checkout of the user is none of it.
-        let of_all = if isolated { Access::Read } else { of_workspace };
-        let history = plan.rules.worktrees.as_ref().filter(|_| isolated);
-        let history = history.map(|all| (all.join("repository.git/objects"), Access::Read));
-        let folders = [
-            Some((plan.rules.workspace.clone(), of_all)),
-            task.map(|task| (workspace(plan, task), of_workspace)),
-            history,
-            // Of a command without a folder, that of all.
-            Some((job.cwd.clone(), of_workspace)).filter(|_| !isolated),
-        ];
-        let folders = folders.into_iter().flatten();
+        let folders = match own_folder(plan, task, job) {
+            // The checkout of the user is none of it.
+            Some((own, history)) => {
+                let workspace = plan.rules.workspace.clone();
+                let protected = task.map(|task| protection.read_only_in_folder(plan, task, MOST_MOUNTS));
+                rules.extend(protected.into_iter().flatten().map(|path| (path, Access::Read)));
+                vec![
+                    (workspace, Access::Read),
+                    (own, of_workspace),
+                    (history, Access::Read),
+                ]
+            }
+            None => {
+                let all = [plan.rules.workspace.clone(), job.cwd.clone()].into_iter();
+                let all = all.chain(task.map(|task| workspace(plan, task)));
+                all.map(|path| (path, of_workspace)).collect()
+            }
+        };
+        let folders = folders.into_iter();
         rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
         rules.extend(self.own(owner, job));
         rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
@@ -185,6 +191,19 @@ impl Confiner {
             .chain(kept.map(|path| (path, Access::Write)))
             .collect()
     }
+}
+
+/// The folder of its own that a command works in, and the history that its repository borrows: where an isolated task works,
+/// or where all accepted work lies together.
+fn own_folder(plan: &Plan, task: Option<TaskId>, job: &CommandJob) -> Option<(PathBuf, PathBuf)> {
+    let all = plan.rules.worktrees.root.as_ref()?;
+    let merged = all.join(Plan::MERGED);
+    let own = match task.filter(|task| plan.task(*task).is_isolated()) {
+        Some(task) => plan.root_of(task),
+        None if job.cwd.starts_with(&merged) => merged,
+        None => return None,
+    };
+    Some((own, all.join("repository.git/objects")))
 }
 
 /// The agent at work in a command.

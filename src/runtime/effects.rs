@@ -65,6 +65,8 @@ pub(super) enum Message {
         /// What was read.
         said: UpstreamOutputs,
     },
+    /// What was to be done cannot be, and nobody who works or judges has a part in that.
+    Broken(WorkError),
     /// An audit has looked at the files.
     AuditLooked {
         /// Which audit.

@@ -17,9 +17,10 @@ pub enum RunError {
     /// The supervisor does not answer, or does not do what it is told. It was ended, and with it every child.
     #[error("the process that holds the agents gave no sign of life in time and was ended")]
     Silent,
-    /// A process could not be confined that was to be: no failure of what it was to do.
+    /// A process could not be confined that was to be, or there is no folder for a task to work in: no failure of what was to
+    /// be done.
     #[error("{0}")]
-    Confinement(String),
+    Environment(String),
     /// A prompt or request cannot be written.
     #[error(transparent)]
     Spool(#[from] WorkError),

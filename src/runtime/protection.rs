@@ -40,7 +40,7 @@ pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
         patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),
     };
     let all = [
-        scope(plan.rules.workspace.clone(), &plan.rules.protect),
+        scope(plan.root_of(task), &plan.rules.protect),
         scope(workspace(plan, task), &plan.task(task).protect),
     ];
     all.into_iter()
@@ -57,11 +57,15 @@ pub(super) struct Protection {
     folder: PathBuf,
     groups: Vec<Group>,
     by_scope: HashMap<Scope, usize>,
+    /// What is protected in the folder of an isolated task.
+    by_folder: HashMap<TaskId, usize>,
 }
 
 /// Files that are looked at together.
 #[derive(Debug)]
 struct Group {
+    /// The folder that stands for the workspace: paths below it are shown without it.
+    root: PathBuf,
     scopes: Vec<Scope>,
     files: Vec<PathBuf>,
     held: Mutex<Held>,
@@ -128,6 +132,10 @@ impl Protection {
         };
         protection.add(recordings.into_iter().collect(), files.into_iter().collect());
         for id in plan.selected_ids() {
+            if plan.task(id).is_isolated() {
+                protection.add_folder(plan, id, &scripts);
+                continue;
+            }
             for scope in protected_scopes(plan, id) {
                 if !protection.by_scope.contains_key(&scope) {
                     protection.by_scope.insert(scope.clone(), protection.groups.len());
@@ -193,6 +201,7 @@ impl Protection {
             Err(unknown) => (Err(unknown), Known::default()),
         };
         self.groups.push(Group {
+            root: self.root.clone(),
             scopes,
             files,
             held: Mutex::new(Held {
@@ -202,6 +211,37 @@ impl Protection {
         });
     }
 
+    /// What is protected in the folder of an isolated task: what the mission protects, and its own copies of the scripts.
+    fn add_folder(&mut self, plan: &Plan, task: TaskId, scripts: &[PathBuf]) {
+        let root = canonical(&plan.root_of(task));
+        let own = scripts
+            .iter()
+            .filter_map(|path| path.strip_prefix(&self.root).ok());
+        let own = own.map(|path| root.join(path)).collect();
+        self.by_folder.insert(task, self.groups.len());
+        self.add(protected_scopes(plan, task), own);
+        if let Some(group) = self.groups.last_mut() {
+            group.root = root;
+        }
+    }
+
+    /// Files were put into the folder of an isolated task: as they are now they must be. Blocks.
+    pub fn take_folder(&self, task: TaskId) {
+        let Some(index) = self.by_folder.get(&task) else {
+            return;
+        };
+        let group = &self.groups[*index];
+        let looked = look_again(&group.scopes, &group.files, &self.never, &Known::default());
+        let mut held = group.held();
+        match looked {
+            Ok(known) => {
+                held.baseline = Ok(known.marks.clone());
+                held.latest = Arc::new(known);
+            }
+            Err(unknown) => held.baseline = Err(unknown),
+        }
+    }
+
     fn baseline_marks(&self) -> FileMarks {
         let held = self.groups[BY_DEFAULT].held();
         held.baseline.as_ref().cloned().unwrap_or_default()
@@ -209,6 +249,9 @@ impl Protection {
 
     /// The groups that the judging of a task rests on.
     pub fn groups_of(&self, plan: &Plan, task: TaskId) -> Vec<usize> {
+        if let Some(own) = self.by_folder.get(&task) {
+            return vec![BY_DEFAULT, *own];
+        }
         let scopes = protected_scopes(plan, task);
         let declared = scopes
             .iter()
@@ -237,9 +280,14 @@ impl Protection {
         })
     }
 
-    /// What is protected by default, as it was last seen.
-    pub fn by_default(&self) -> Seen {
-        Seen(vec![(BY_DEFAULT, self.groups[BY_DEFAULT].held().latest.clone())])
+    /// What is protected by default, and what is in the folder of an isolated task, as it was last seen.
+    pub fn by_default(&self, task: TaskId) -> Seen {
+        let groups = std::iter::once(&BY_DEFAULT).chain(self.by_folder.get(&task));
+        Seen(
+            groups
+                .map(|&index| (index, self.groups[index].held().latest.clone()))
+                .collect(),
+        )
     }
 
     /// Looks at groups. Blocks.
@@ -278,11 +326,12 @@ impl Protection {
         let may_be_written = self.may_be_written(plan, task);
         let mut changed = Vec::new();
         for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {
-            let mut held = self.groups[*index].held();
+            let group = &self.groups[*index];
+            let mut held = group.held();
             let Ok(baseline) = &mut held.baseline else {
                 continue;
             };
-            for (path, said) in changed_paths(&before.marks, &now.marks, &self.root) {
+            for (path, said) in changed_paths(&before.marks, &now.marks, &group.root) {
                 if own.contains(Path::new(path)) {
                     adopt(baseline, &now.marks, path);
                 } else if (before.is_record_of(path) || differs(baseline, &now.marks, path))
@@ -303,7 +352,8 @@ impl Protection {
         let may_be_written = self.may_be_written(plan, task);
         let mut compared = Compared::default();
         for (position, (index, now)) in now.0.iter().enumerate() {
-            let mut held = self.groups[*index].held();
+            let group = &self.groups[*index];
+            let mut held = group.held();
             let baseline = match &mut held.baseline {
                 Ok(baseline) => baseline,
                 Err(unknown) => {
@@ -314,17 +364,17 @@ impl Protection {
             let before_it = before.and_then(|before| before.0.get(position));
             let mut free = Vec::new();
             let is_free = |path: &str| own.contains(Path::new(path)) || may_be_written.holds(Path::new(path));
-            for (path, said) in changed_paths(baseline, &now.marks, &self.root) {
+            for (path, said) in changed_paths(baseline, &now.marks, &group.root) {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
                     false => compared.changed.push(said),
                 }
             }
             if let Some((_, before)) = before_it {
-                let put_back = restored_paths(&before.marks, &now.marks, &self.root);
+                let put_back = restored_paths(&before.marks, &now.marks, &group.root);
                 let put_back = put_back.filter(|(path, _)| !is_free(path));
                 compared.restored.extend(put_back.map(|(_, said)| said));
-                let other = changed_paths(&before.marks, &now.marks, &self.root);
+                let other = changed_paths(&before.marks, &now.marks, &group.root);
                 let other = other.filter(|(path, _)| !is_free(path) && !differs(baseline, &now.marks, path));
                 compared.restored.extend(other.map(|(_, said)| said));
             }
@@ -335,46 +385,39 @@ impl Protection {
         compared
     }
 
-    /// What may not be written with our own tools.
+    /// What may not be written with our own tools, nor committed.
     pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
         let own = targets(plan, [task]);
-        let group = &self.groups[BY_DEFAULT];
-        let files: BTreeSet<PathBuf> = group.files.iter().cloned().collect();
-        let folders: Vec<PathBuf> = group.scopes.iter().map(|scope| real(&scope.root)).collect();
-        move |path| {
-            !own.contains(path)
-                && (files.contains(path) || folders.iter().any(|folder| path.starts_with(folder)))
-        }
+        let groups = std::iter::once(&BY_DEFAULT).chain(self.by_folder.get(&task));
+        let groups: Vec<&Group> = groups.map(|&index| &self.groups[index]).collect();
+        let files: BTreeSet<PathBuf> = groups
+            .iter()
+            .flat_map(|group| group.files.iter().cloned())
+            .collect();
+        let scopes: Vec<Scope> = groups
+            .iter()
+            .flat_map(|group| group.scopes.iter().cloned())
+            .collect();
+        // The loader has read them.
+        let folders = Guarded::of(&scopes).unwrap_or_default();
+        move |path| !own.contains(path) && (files.contains(path) || folders.holds(path))
     }
 
     /// What no process of the run may change, without links, at most so many: folders of which everything is protected, and
-    /// files. What a task of the run is to make itself is left out. Blocks.
+    /// files. What a task of the run is to make itself is left out. What is in folders of isolated tasks is not among it. Blocks.
     pub fn read_only(&self, plan: &Plan, most: usize) -> BTreeSet<PathBuf> {
+        let of_folders: BTreeSet<usize> = self.by_folder.values().copied().collect();
+        let of_all = self.groups.iter().enumerate();
+        let of_all = of_all.filter(|(index, _)| !of_folders.contains(index));
         let free = targets(plan, plan.selected_ids());
-        let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-        for scope in self.groups.iter().flat_map(|group| &group.scopes) {
-            let folders = scope.patterns.iter().map(|pattern| match pattern.as_str() {
-                "**" => scope.root.clone(),
-                pattern => scope.root.join(pattern.strip_suffix("/**").unwrap_or(pattern)),
-            });
-            let folders = folders.filter_map(|folder| fs::canonicalize(folder).ok());
-            let is_all_protected = |folder: &PathBuf| !free.iter().any(|path| path.starts_with(folder));
-            found.extend(folders.filter(|folder| folder.is_dir()).filter(is_all_protected));
-        }
-        for group in &self.groups {
-            let held = group.held();
-            let files = held.baseline.iter().flat_map(|marks| marks.keys());
-            let files = files.map(Path::new).filter(|path| !free.contains(*path));
-            let files: Vec<PathBuf> = files.filter_map(|path| fs::canonicalize(path).ok()).collect();
-            found.extend(files);
-        }
-        let mut outermost: Vec<PathBuf> = Vec::new();
-        for path in found {
-            if !outermost.last().is_some_and(|above| path.starts_with(above)) && outermost.len() < most {
-                outermost.push(path);
-            }
-        }
-        outermost.into_iter().collect()
+        read_only_of(&of_all.map(|(_, group)| group).collect::<Vec<_>>(), &free, most)
+    }
+
+    /// The same in the folder of an isolated task. Blocks.
+    pub fn read_only_in_folder(&self, plan: &Plan, task: TaskId, most: usize) -> BTreeSet<PathBuf> {
+        let own = self.by_folder.get(&task).map(|&index| &self.groups[index]);
+        let own: Vec<&Group> = own.into_iter().collect();
+        read_only_of(&own, &targets(plan, [task]), most)
     }
 
     /// Folders below protected ones in which checks may leave something. Blocks.
@@ -397,7 +440,7 @@ impl Protection {
             root,
             patterns: globs.iter().map(ToString::to_string).collect(),
         };
-        let roots = [self.root.clone(), workspace(plan, task)];
+        let roots = [self.root.clone(), plan.root_of(task), workspace(plan, task)];
         // The loader has read them.
         Guarded::of(&roots.map(scope)).unwrap_or_default()
     }
@@ -407,6 +450,33 @@ impl Group {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read_only_of(groups: &[&Group], free: &BTreeSet<PathBuf>, most: usize) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
+    for scope in groups.iter().flat_map(|group| &group.scopes) {
+        let folders = scope.patterns.iter().map(|pattern| match pattern.as_str() {
+            "**" => scope.root.clone(),
+            pattern => scope.root.join(pattern.strip_suffix("/**").unwrap_or(pattern)),
+        });
+        let folders = folders.filter_map(|folder| fs::canonicalize(folder).ok());
+        let is_all_protected = |folder: &PathBuf| !free.iter().any(|path| path.starts_with(folder));
+        found.extend(folders.filter(|folder| folder.is_dir()).filter(is_all_protected));
+    }
+    for group in groups {
+        let held = group.held();
+        let files = held.baseline.iter().flat_map(|marks| marks.keys());
+        let files = files.map(Path::new).filter(|path| !free.contains(*path));
+        let files: Vec<PathBuf> = files.filter_map(|path| fs::canonicalize(path).ok()).collect();
+        found.extend(files);
+    }
+    let mut outermost: Vec<PathBuf> = Vec::new();
+    for path in found {
+        if !outermost.last().is_some_and(|above| path.starts_with(above)) && outermost.len() < most {
+            outermost.push(path);
+        }
+    }
+    outermost.into_iter().collect()
 }
 
 /// Takes what is there for what must be there.

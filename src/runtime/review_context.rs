@@ -138,7 +138,7 @@ fn shown_files(
     judged: &[Judged],
 ) -> (Vec<FileFact>, Vec<(Artifact, InputFile)>) {
     let (mut facts, mut shown) = if plan.route(task).is_some() {
-        target_files(plan, judged)
+        target_files(plan, task, judged)
     } else {
         let judging = task_state.judging();
         let files = judging.map_or(&[][..], |judging| &judging.files);
@@ -442,10 +442,10 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
 }
 
 /// The files that the judged tasks had to produce, each in the workspace of its task.
-fn target_files(plan: &Plan, judged: &[Judged]) -> (Vec<FileFact>, Vec<(Artifact, InputFile)>) {
+fn target_files(plan: &Plan, by: TaskId, judged: &[Judged]) -> (Vec<FileFact>, Vec<(Artifact, InputFile)>) {
     let (mut all, mut shown) = (Vec::new(), Vec::new());
     for (task, _) in judged {
-        let workspace = workspace(plan, *task);
+        let workspace = plan.workspace_seen_by(by, *task);
         let targets = plan.task(*task).target_files.iter().map(AsRef::as_ref);
         let facts = evidence::scan(&workspace, targets);
         shown.extend(artifacts(&workspace, &facts));

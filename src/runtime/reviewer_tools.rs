@@ -14,11 +14,11 @@ use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolHost, To
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::agents::transport::Line;
-use crate::domain::{AgentId, FailureClass};
+use crate::domain::{AgentId, FailureClass, TaskId};
 use crate::engine::{ToolLedgerRef, Usage, Used};
 use crate::executor::error::WorkError;
 use crate::executor::spool;
-use crate::executor::workspace::{make_folder, workspace};
+use crate::executor::workspace::make_folder;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
 use crate::review::fence::{collect_quotes, fence};
@@ -76,7 +76,9 @@ pub(super) struct Answered {
 pub(super) struct ToolSessionSetup<'a> {
     pub plan: &'a Plan,
     pub folder: &'a RunFolder,
-    /// What is judged.
+    /// The task that is being judged.
+    pub task: TaskId,
+    /// Whose work that is about.
     pub judged: &'a [Judged],
     pub agent: AgentId,
     pub ledger: PathBuf,
@@ -96,12 +98,15 @@ impl ToolSessionSetup<'_> {
 
     /// Where the judged tasks worked; of several that worked apart, the mission's, and what a judge must know of that.
     fn workspace(&self) -> (PathBuf, Option<String>) {
-        let folders = self.judged.iter().map(|(task, _)| workspace(self.plan, *task));
+        let folders = self
+            .judged
+            .iter()
+            .map(|(task, _)| self.plan.workspace_seen_by(self.task, *task));
         let folders: Vec<PathBuf> = folders.collect();
         match folders.first() {
             Some(first) if folders.iter().all(|folder| folder == first) => (first.clone(), None),
             _ => {
-                let root = self.plan.rules.workspace.clone();
+                let root = self.plan.root_of(self.task);
                 let apart = (!folders.is_empty()).then(|| worked_apart(&root, &folders));
                 (root, apart)
             }
@@ -121,7 +126,7 @@ impl ToolSessionSetup<'_> {
             return Ok(None);
         }
         let (folder, apart) = self.workspace();
-        make_folder(&folder, &self.plan.rules.workspace)?;
+        make_folder(&folder, &self.plan.root_of(self.task))?;
         let confined = Confined::open(&folder).map_err(WorkError::file("look into", &folder))?;
         let confined = confined.hiding(self.folder.state_folder().path());
         Ok(Some(ToolSession {

@@ -1,7 +1,8 @@
 //! Files that a task's rules name are looked at, beside the loop.
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Fact, FileFact, Job, JobEnd, State};
+use crate::engine::{AfterScan, Fact, FileFact, Job, JobEnd, State};
+use crate::executor::error::WorkError;
 use crate::executor::workspace::workspace;
 use crate::judging::heuristic::named_files;
 use crate::mission::Plan;
@@ -10,16 +11,57 @@ use crate::review::evidence;
 
 use super::effects::{Executor, Message};
 use super::watch::Answer;
+use super::worktrees::Folder;
 
 impl Executor {
     /// Looks at the files that a task's rules name.
     pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
         let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
         let asked = Answer::asked(state, task);
-        self.look(turn, job, move || JobEnd::Seen {
+        let look = move || JobEnd::Seen {
             files: files_of(&plan, task),
             hollow: asked.and_then(|asked| asked.hollow(&folder)),
+        };
+        let begins = matches!(
+            job,
+            Job::Scan {
+                then: AfterScan::Preflight,
+                ..
+            }
+        );
+        match begins && state.plan.task(task).has_worktree() && !state.plan.task(task).commits() {
+            true => self.look_at_accepted(state, (turn, job), look),
+            false => self.look(turn, job, look),
+        }
+    }
+
+    /// Gives a verification all that was accepted so far, and looks at it.
+    fn look_at_accepted(
+        &mut self,
+        state: &State,
+        (turn, job): (TurnId, Job),
+        look: impl FnOnce() -> JobEnd + Send + 'static,
+    ) {
+        let task = turn.task;
+        let (protection, sender) = (self.protection.clone(), self.sender.clone());
+        let preparation = self.preparation(state, task);
+        let work = tokio::spawn(async move {
+            let seen = match preparation.of_accepted(Folder::Verification(task)).await {
+                Err(why) => Err(why),
+                Ok(()) => {
+                    let look = move || {
+                        protection.take_folder(task);
+                        look()
+                    };
+                    tokio::task::spawn_blocking(look).await.map_err(WorkError::from)
+                }
+            };
+            let _ = sender.send(match seen {
+                Ok(end) => Message::Fact(Fact::JobEnded { turn, job, end }),
+                Err(why) => Message::Broken(why),
+            });
         });
+        self.keep_track(work.abort_handle());
     }
 
     /// Looks at what a failed task was to make, in the workspace where it worked.

@@ -434,6 +434,9 @@ impl Session {
             Message::Looked(looked) => self.executor.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
             Message::Ready(ready) => self.executor.start_ready(&self.state, *ready)?,
+            // Whoever stops has the commands ended that it would have come from.
+            Message::Broken(_) if self.executor.stopping => {}
+            Message::Broken(why) => return Err(RunError::Environment(why.to_string())),
             Message::Worked(end) => self.executor.worked(&self.state.plan, end),
         }
         Ok(())

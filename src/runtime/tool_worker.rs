@@ -140,7 +140,7 @@ impl Work {
         let (protection, cwd) = (self.protection.clone(), self.task.workspace());
         let mounts = self.mounts.take();
         let prepared = tokio::task::spawn_blocking(move || {
-            make_folder(&cwd, &plan.rules.workspace)?;
+            make_folder(&cwd, &plan.root_of(turn.task))?;
             let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
             let toolbox = toolbox(&plan, &folder, (&protection, mounts), (turn, &cwd))?;
             Ok::<_, WorkError>((prompt, toolbox))

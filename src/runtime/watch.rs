@@ -23,9 +23,9 @@ use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::effects::Executor;
+use super::effects::{Executor, Message};
 use super::protection::{Protection, ReadBefore, Seen, canonical, protected_scopes};
-use super::worktrees::Worktrees;
+use super::worktrees::{NotCommitted, Preparation, Work, Worktrees};
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -59,22 +59,50 @@ struct Record {
 impl Executor {
     /// Writes down what stands in the files of the next turn.
     pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
-        let plan = state.plan.clone();
-        let folder = self.folder.clone();
-        self.blocking(move || {
+        let task = turn.task;
+        let preparation = self.preparation(state, task);
+        let is_merged = state.is_merged(task);
+        let (protection, sender) = (self.protection.clone(), self.sender.clone());
+        let (plan, folder) = (state.plan.clone(), self.folder.clone());
+        let note = move || {
             let result = note(&plan, &folder, turn).map_err(String::from);
-            vec![Fact::FilesNoted {
+            Message::Fact(Fact::FilesNoted {
                 turn,
                 starts,
                 shared,
                 result,
-            }]
+            })
+        };
+        if !state.plan.task(task).is_isolated() {
+            return self.aside(note);
+        }
+        let work = tokio::spawn(async move {
+            let noted = match preparation.for_turn(is_merged).await {
+                Err(why) => Ok(Message::Broken(why)),
+                Ok(made) => {
+                    let note = move || {
+                        made.then(|| protection.take_folder(task));
+                        note()
+                    };
+                    tokio::task::spawn_blocking(note).await
+                }
+            };
+            let _ = sender.send(noted.unwrap_or_else(|why| Message::Broken(why.into())));
         });
+        self.keep_track(work.abort_handle());
+    }
+
+    /// What the folder of a task is made with.
+    pub(super) fn preparation(&self, state: &State, task: TaskId) -> Preparation {
+        Preparation {
+            task: self.task_commands(&state.plan, task, state.task(task).attempt.number),
+            commands: self.commands.clone(),
+        }
     }
 
     /// Remembers what a turn that is starting, or was taken over, is held against.
     pub(super) fn remember(&mut self, state: &State, turn: TurnId) {
-        let by_default = self.protection.by_default();
+        let by_default = self.protection.by_default(turn.task);
         self.remember_with(state, turn, by_default);
     }
 
@@ -83,7 +111,7 @@ impl Executor {
         let by_default = self
             .protection
             .on_record(state)
-            .unwrap_or_else(|| self.protection.by_default());
+            .unwrap_or_else(|| self.protection.by_default(turn.task));
         self.remember_with(state, turn, by_default);
     }
 
@@ -143,12 +171,12 @@ impl Executor {
             .as_ref()
             .filter(|before| !self.protection.is_as_seen(&before.by_default))
             .map(|before| Touched {
-                protection: self.protection.clone(),
                 before: before.by_default.clone(),
                 of_others: self.targets_of(&at_work.chain(models).collect::<Vec<_>>()),
                 checked: !self.guards.is_empty() || before.judgings != self.judgings,
             });
         After {
+            protection: self.protection.clone(),
             touched,
             noted: before.and_then(|before| before.noted),
             mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
@@ -193,7 +221,6 @@ fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
 
 /// Something has touched what is protected by default while a turn worked.
 struct Touched {
-    protection: Arc<Protection>,
     before: Seen,
     /// What others at work are to make.
     of_others: Vec<PathBuf>,
@@ -202,14 +229,14 @@ struct Touched {
 
 impl Touched {
     /// Blocks.
-    fn changes(&self, plan: &Plan, task: TaskId) -> Vec<String> {
-        self.protection
-            .after_turn(plan, task, &self.before, &self.of_others, self.checked)
+    fn changes(&self, protection: &Protection, plan: &Plan, task: TaskId) -> Vec<String> {
+        protection.after_turn(plan, task, &self.before, &self.of_others, self.checked)
     }
 }
 
 /// What is to be looked at when a turn has ended.
 pub(super) struct After {
+    protection: Arc<Protection>,
     touched: Option<Touched>,
     noted: Option<(PathBuf, FileRef)>,
     mission: Option<String>,
@@ -225,10 +252,17 @@ impl After {
     pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
-        if plan.task(task).is_isolated() {
-            commit(plan, folder, task, files.get_or_insert_default());
+        if plan.task(task).commits() {
+            commit(
+                plan,
+                (folder, &self.protection),
+                task,
+                files.get_or_insert_default(),
+            );
         }
-        let touched = self.touched.map(|touched| touched.changes(plan, task));
+        let touched = self
+            .touched
+            .map(|touched| touched.changes(&self.protection, plan, task));
         if let Some(changes) = touched.filter(|changes| !changes.is_empty()) {
             let protected = &mut files.get_or_insert_default().protected;
             protected.extend(changes);
@@ -267,22 +301,31 @@ fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<File
 }
 
 /// What an isolated task did is what differs from what it began with, whoever looks. What cannot be committed is no work.
-fn commit(plan: &Plan, folder: &RunFolder, task: TaskId, files: &mut TurnFiles) {
+fn commit(plan: &Plan, (folder, protection): (&RunFolder, &Protection), task: TaskId, files: &mut TurnFiles) {
     match Worktrees::of(folder).commit(plan, task) {
-        Ok(commit) => {
+        Ok(Work { commit, changed }) => {
             (files.changed, files.written) = (Some(commit.files), Some(commit.files));
             files.commit = Some(commit);
+            // However often it is asked to: of what it began with, nothing that is protected may differ.
+            let root = plan.root_of(task);
+            let is_protected = protection.guards(plan, task);
+            let held = changed
+                .iter()
+                .filter(|changed| is_protected(&root.join(&changed.path)));
+            let held = held.map(|changed| format!("{} {}", changed.path, changed.what));
+            files.protected.extend(held);
+            files.protected.sort();
+            files.protected.dedup();
         }
-        Err(why) => files
+        Err(NotCommitted::Work(why)) => files
             .protected
             .push(format!("its work cannot be committed: {why}")),
+        // Nobody can tell what it did. Its merge says so, if it comes to that.
+        Err(NotCommitted::Git(_)) => (files.changed, files.written) = (None, None),
     }
 }
 
 fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
-    if plan.task(turn.task).is_isolated() {
-        Worktrees::of(folder).create(plan, turn.task)?;
-    }
     let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
     let record = Record {
         protected: protected.map_err(|mut unknown| {

@@ -452,6 +452,8 @@ pub enum SpoolName {
     StageOut(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
     /// What it was given, as JSON.
     StageReview(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
+    /// What the command printed that prepares a worktree: that of a task, or of all accepted work.
+    Setup(Option<crate::domain::TaskId>),
     /// What belongs to one try of an ask.
     Ask(AskId, AskFile),
 }
@@ -523,6 +525,8 @@ impl fmt::Display for SpoolName {
             Self::StageReview(task, attempt, stage, round) => {
                 write!(f, "{}.{attempt}.{stage}.{round}.review", task.0)
             }
+            Self::Setup(Some(task)) => write!(f, "{}.0.setup.out", task.0),
+            Self::Setup(None) => f.write_str("run.setup.out"),
             Self::Ask(id, file) => write!(f, "{id}.{}", file.as_str()),
         }
     }

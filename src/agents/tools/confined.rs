@@ -105,11 +105,12 @@ impl Confined {
         }
     }
 
-    /// The same without one folder, whatever its name is.
+    /// The same without one folder, whatever its name is. Where this folder lies in that one, nothing of this one is hidden.
     #[must_use]
     pub fn hiding(self, folder: &Path) -> Self {
+        let hidden = fs::canonicalize(folder).ok();
         Self {
-            hidden: fs::canonicalize(folder).ok(),
+            hidden: hidden.filter(|hidden| !self.path.starts_with(hidden)),
             ..self
         }
     }

@@ -293,7 +293,9 @@ impl TaskState {
             Verdict::Fail => {
                 self.attempt.points = report.points;
                 self.course.sent_back |= report.stage == Stage::Judge;
-                if report.stage == Stage::Merge && let Some(committed) = &mut self.course.committed {
+                if report.stage == Stage::Merge
+                    && let Some(committed) = &mut self.course.committed
+                {
                     committed.conflicts += 1;
                 }
                 self.course.signature = signature(report, self.judging());

@@ -9,8 +9,8 @@ use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{Commit, DeferralReason, Exit, Merged, StageReport, TurnFiles};
 use crate::engine::state::{
-    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
-    TaskState,
+    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
+    SeatState, Streak, TaskState,
 };
 use crate::engine::work::retry::Tries;
 use crate::judging::parser::Unparsed;
@@ -429,6 +429,8 @@ impl Judging {
                 // On what others did as well, they are to be shown anew.
                 if let Merged::Candidate(_) = merged {
                     self.checks.clear();
+                    self.passed.clear();
+                    self.stale = true;
                 }
             }
             (Job::Stage(..), JobEnd::Seen { files, .. }) => {

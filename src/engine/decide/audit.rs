@@ -12,7 +12,6 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
-use crate::mission::named_files::place;
 
 use super::ending::{finish, is_over};
 use super::redo;
@@ -346,7 +345,9 @@ fn places(state: &State, id: TaskId) -> BTreeSet<String> {
     let lost = task.reopened.iter().flat_map(|open| &open.files);
     let seen = accepted.chain(lost).map(|file| &*file.path);
     let targets = plan.target_files.iter().map(AsRef::as_ref);
-    seen.chain(targets).map(|path| place(plan, path)).collect()
+    seen.chain(targets)
+        .map(|path| state.plan.place(id, path))
+        .collect()
 }
 
 fn first_line(text: &str) -> &str {
@@ -518,13 +519,13 @@ impl<'s> Audited<'s> {
     /// Who else names a file.
     fn also_named(&self, id: TaskId, path: &str) -> String {
         let plan = &self.state.plan;
-        let whole = place(plan.task(id), path);
+        let whole = plan.place(id, path);
         let names = |other: &TaskId| {
             let task = plan.task(*other);
             let mut targets = task.target_files.iter();
             *other != id
-                && (task.workspace == plan.task(id).workspace && task.names(path)
-                    || targets.any(|target| place(task, target) == whole))
+                && (plan.files_in(*other) == plan.files_in(id) && task.names(path)
+                    || targets.any(|target| plan.place(*other, target) == whole))
         };
         let others: Vec<String> = plan
             .selected_ids()
@@ -543,7 +544,7 @@ impl<'s> Audited<'s> {
         let seen = self.last_look(id);
         let differs = |file: &FileFact| {
             let now = seen.iter().find(|now| now.path == file.path)?;
-            let newest = self.latest.get(&place(self.state.plan.task(id), &file.path));
+            let newest = self.latest.get(&self.state.plan.place(id, &file.path));
             let newest = newest.map_or(file, |(_, newest)| *newest);
             (!is_same(newest, now)).then(|| now.clone())
         };

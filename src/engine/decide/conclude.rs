@@ -33,6 +33,7 @@ pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>
     if merge::is_due(draft) {
         return merge::begin(draft, mark);
     }
+    let mark = mark.or_else(|| merge::mark(draft));
     let in_part = draft.task.is_degraded().then_some(Mark::Degraded);
     let marks = draft.task.attempt.marks.iter().copied();
     let flag: QualityFlag = marks.chain(in_part).chain(mark).collect();

@@ -4,7 +4,7 @@
 //! once more. Where both changed the same, or a check fails on both together, the work is sent back with one fix beside its
 //! allowances. Nobody waits for a lock: who lands first, lands, and the other tries once more.
 
-use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Cause, Edge, FailureMode, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
@@ -12,7 +12,7 @@ use crate::engine::payload::Merged;
 use crate::engine::state::Merging;
 
 use super::transaction::Transaction;
-use super::{conclude, request};
+use super::{conclude, pipeline, request};
 
 /// Whether the work is to be merged before it is accepted.
 pub(super) fn is_due(draft: &Transaction<'_>) -> bool {
@@ -22,8 +22,15 @@ pub(super) fn is_due(draft: &Transaction<'_>) -> bool {
 
 /// The work is good enough: it is merged.
 pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
+    let mark = mark.or_else(|| self::mark(draft));
     draft.emit(Event::Task(draft.id, TaskEvent::MergeBegun { mark }));
-    request::run(draft, Job::Merge(1));
+    let number = merging(draft).map_or(1, |merge| merge.number + 1);
+    request::run(draft, Job::Merge(number));
+}
+
+/// What the acceptance of merged work leaves to be known.
+pub(super) fn mark(draft: &Transaction<'_>) -> Option<Mark> {
+    merging(draft)?.mark
 }
 
 /// A try to merge came back.
@@ -33,7 +40,7 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
         Merged::Candidate(_) => {
             let checks = draft.task_plan().checks().len();
             if checks == 0 {
-                return again(draft);
+                return pipeline::accept(draft);
             }
             (0..)
                 .take(checks)
@@ -82,22 +89,16 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     };
     let found: Vec<Finding> = failed.map(|result| finding(&result.message)).collect();
     match found.is_empty() {
-        true => again(draft),
+        true => pipeline::accept(draft),
         false => send_back(draft, Cause::Checks, found),
     }
 }
 
-fn again(draft: &mut Transaction<'_>) {
-    let number = merging(draft).map_or(1, |merge| merge.number + 1);
-    request::run(draft, Job::Merge(number));
-}
-
 fn accept(draft: &mut Transaction<'_>) {
-    let mark = merging(draft).and_then(|merge| merge.mark);
     let key = StageKey::Of(Stage::Merge);
     let report = draft.view().report(key, Verdict::Pass, None);
     conclude::record(draft, *report);
-    conclude::accept(draft, crate::domain::Edge::Pass, mark);
+    conclude::accept(draft, Edge::Pass, None);
 }
 
 fn send_back(draft: &mut Transaction<'_>, cause: Cause, findings: Vec<Finding>) {

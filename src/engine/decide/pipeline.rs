@@ -180,7 +180,7 @@ fn refer(draft: &mut Transaction<'_>, key: StageKey, report: Box<StageReport>, q
 }
 
 /// Every stage is content: the work is accepted for the files as they are behind the last command.
-fn accept(draft: &mut Transaction<'_>) {
+pub(super) fn accept(draft: &mut Transaction<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
@@ -204,7 +204,9 @@ fn is_stale(draft: &Transaction<'_>) -> bool {
 fn needs_scan(draft: &Transaction<'_>) -> bool {
     let task = draft.task_plan();
     let names_files = |check: &Check| matches!(check, Check::FileExists { .. });
+    // A verification in a worktree is given what was accepted so far when it looks.
     !task.target_files.is_empty()
+        || (task.route.is_some() && task.has_worktree())
         || task.screenshots().next().is_some()
         || (task.route.is_none() && stages::asks_what_it_said(&draft.task))
         || task.checks().iter().any(names_files)

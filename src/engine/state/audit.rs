@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use crate::domain::{Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
 use crate::engine::payload::FileFact;
-use crate::mission::TaskPlan;
+use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
-use crate::mission::named_files::place;
 
 use super::State;
-use super::task::TaskState;
+use super::task::{Lifecycle, TaskState};
 
 impl State {
     /// The tasks whose acceptance is on record and stands. Superseded, failed and left out ones have none.
@@ -52,29 +51,43 @@ impl State {
         }
     }
 
-    /// Turns that had ended when the last one did in the workspace of a task.
+    /// How often files had changed when they last did where those of a task lie.
     pub(crate) fn last_turn_in(&self, id: TaskId) -> u64 {
-        let workspace = &self.plan.task(id).workspace;
-        self.turn_ends.get(workspace).copied().unwrap_or(0)
+        self.turn_ends.get(&self.plan.files_in(id)).copied().unwrap_or(0)
     }
 
-    /// Whether a turn works in the workspace of a task, or ended there since its files were looked at last.
+    /// Whether a turn works where the files of a task lie, or ended there since they were looked at last.
     pub(crate) fn was_worked_on_since(&self, id: TaskId, acceptance: &Acceptance) -> bool {
-        let workspace = &self.plan.task(id).workspace;
-        let works =
-            |(plan, task): (&TaskPlan, &TaskState)| task.work.turn.is_some() && plan.workspace == *workspace;
-        self.last_turn_in(id) > acceptance.turns
-            || self.sums.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
+        let files_in = self.plan.files_in(id);
+        let works = |(at, task): (usize, &TaskState)| {
+            task.work.turn.is_some() && self.plan.files_in(TaskId::from_index(at)) == files_in
+        };
+        // What is not merged yet changes nothing of what is.
+        let may_work = self.sums.turns_running > 0 && files_in != FilesIn::Merged;
+        self.last_turn_in(id) > acceptance.turns || may_work && self.tasks.iter().enumerate().any(works)
     }
 
-    /// A turn ended in the workspace of a task: checks that had passed there may not pass any more.
+    /// A turn of a task ended: checks that had passed where it worked may not pass any more.
     pub(crate) fn turn_ended_in(&mut self, id: TaskId) {
-        self.turns_ended += 1;
-        let workspace = &self.plan.task(id).workspace;
-        match self.turn_ends.get_mut(workspace) {
-            Some(last) => *last = self.turns_ended,
-            None => drop(self.turn_ends.insert(workspace.clone(), self.turns_ended)),
+        match self.plan.files_in(id) {
+            // What it did is its own until it is merged.
+            FilesIn::Merged => self.turns_ended += 1,
+            files_in => self.changed_in(files_in),
         }
+    }
+
+    /// The work of an isolated task is part of what was accepted. Its own checks have passed with all of that.
+    pub(crate) fn work_landed(&mut self, id: TaskId) {
+        self.changed_in(FilesIn::Merged);
+        let ended = self.turns_ended;
+        if let Lifecycle::Review(judging) = &mut self.tasks[id.index()].lifecycle {
+            judging.passed.iter_mut().for_each(|(_, passed)| *passed = ended);
+        }
+    }
+
+    fn changed_in(&mut self, files_in: FilesIn) {
+        self.turns_ended += 1;
+        self.turn_ends.insert(files_in, self.turns_ended);
         self.audit.due |= self.acceptances > 0;
     }
 
@@ -84,7 +97,7 @@ impl State {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
         for (id, acceptance) in self.covered() {
             for file in &acceptance.files {
-                let entry = latest.entry(place(self.plan.task(id), &file.path));
+                let entry = latest.entry(self.plan.place(id, &file.path));
                 let known = entry.or_insert((acceptance.order, file));
                 if known.0 <= acceptance.order {
                     *known = (acceptance.order, file);
@@ -130,7 +143,7 @@ impl State {
         let recorded = self.task(id).acceptance();
         let recorded = recorded.map_or(&[][..], |acceptance| &acceptance.files);
         recorded.iter().map(move |file| {
-            let newest = latest.get(&place(self.plan.task(id), &file.path));
+            let newest = latest.get(&self.plan.place(id, &file.path));
             let newest = newest.map_or(file, |(_, newest)| *newest);
             match seen.iter().find(|seen| seen.path == file.path) {
                 Some(seen) => (file, found(file, newest, seen)),

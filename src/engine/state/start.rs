@@ -33,6 +33,12 @@ impl State {
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 
+    /// Whether the work of an isolated task is part of what was accepted.
+    pub(crate) fn is_merged(&self, id: TaskId) -> bool {
+        let committed = self.task(id).course.committed.as_deref();
+        committed.is_some_and(|committed| committed.merged)
+    }
+
     /// What the work of an isolated task lies on, as its checks saw it: only there it may land.
     pub(crate) fn checked_onto(&self, id: TaskId) -> Option<&str> {
         let committed = self.task(id).course.committed.as_deref();

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use thin_vec::ThinVec;
 
 use crate::domain::Edge;
-use crate::mission::keys::{Later, keys};
+use crate::mission::keys::keys;
 use crate::mission::scalar::{
     AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, Tries,
 };

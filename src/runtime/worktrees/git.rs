@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use crate::executor::error::WorkError;
 
 /// A call of the git program, by nobody's settings but those of the repository.
-struct Git(Command);
+pub(super) struct Git(Command);
 
 impl Git {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut command = Command::new("git");
         command.env_clear();
         let kept = ["PATH", "HOME", "TMPDIR"];
@@ -36,32 +36,32 @@ impl Git {
         Self(command)
     }
 
-    fn at(mut self, folder: &Path) -> Self {
+    pub(super) fn at(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
         self
     }
 
-    fn in_repository(self, repository: &Path) -> Self {
+    pub(super) fn in_repository(self, repository: &Path) -> Self {
         self.env("GIT_DIR", repository)
     }
 
-    fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.0.env(name, value);
         self
     }
 
-    fn arg(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
+    pub(super) fn arg(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
         self.0.arg(argument);
         self
     }
 
-    fn args<A: AsRef<std::ffi::OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub(super) fn args<A: AsRef<std::ffi::OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.0.args(arguments);
         self
     }
 }
 
-fn output(mut git: Git) -> Result<Output, WorkError> {
+pub(super) fn output(mut git: Git) -> Result<Output, WorkError> {
     git.0
         .stdin(std::process::Stdio::null())
         .output()
@@ -71,7 +71,7 @@ fn output(mut git: Git) -> Result<Output, WorkError> {
         })
 }
 
-fn run(git: Git) -> Result<Output, WorkError> {
+pub(super) fn run(git: Git) -> Result<Output, WorkError> {
     let output = output(git)?;
     match output.status.success() {
         true => Ok(output),
@@ -79,16 +79,16 @@ fn run(git: Git) -> Result<Output, WorkError> {
     }
 }
 
-fn failed(output: &Output) -> WorkError {
+pub(super) fn failed(output: &Output) -> WorkError {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().lines().last().unwrap_or("it says nothing").to_owned();
     refused(format!("git ended with {}: {said}", output.status))
 }
 
-fn text(output: Output) -> String {
+pub(super) fn text(output: Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
+pub(super) fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
     WorkError::Refused(why.into())
 }

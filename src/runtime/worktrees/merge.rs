@@ -1,93 +1,190 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
 use crate::domain::TaskId;
 use crate::engine::{Commit, Merged};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 
 use super::git::{failed, output, run, text};
-use super::{GITLINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
+use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
+
+/// Why there is no commit of what a task did.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::runtime) enum NotCommitted {
+    /// What it did cannot be one, in words for its agent.
+    #[error("{0}")]
+    Work(String),
+    /// Git or the disk does not do what it must: nothing that the agent could mend.
+    #[error(transparent)]
+    Git(#[from] WorkError),
+}
+
+/// What a task did, as it was committed.
+#[derive(Debug)]
+pub(in crate::runtime) struct Work {
+    /// The commit, and how much of it there is.
+    pub commit: Commit,
+    /// Every path that differs from what the task began with.
+    pub changed: Vec<Changed>,
+}
+
+/// A path that differs between two trees.
+#[derive(Debug)]
+pub(in crate::runtime) struct Changed {
+    /// Seen from the top of the repository.
+    pub path: String,
+    /// What became of it, as a verb with a subject before it.
+    pub what: &'static str,
+}
+
+/// What differs between two trees.
+#[derive(Debug, Default)]
+struct Difference {
+    changed: Vec<Changed>,
+    insertions: u32,
+    deletions: u32,
+}
+
+impl Difference {
+    fn commit(&self, id: &str, onto: &str) -> Commit {
+        let paths = self.changed.iter().map(|changed| changed.path.as_str().into());
+        Commit {
+            id: id.into(),
+            files: self.changed.len().try_into().unwrap_or(u32::MAX),
+            insertions: self.insertions,
+            deletions: self.deletions,
+            paths: paths.take(MOST_NAMED).collect(),
+            onto: onto.into(),
+        }
+    }
+}
 
 impl Worktrees {
     /// Commits what lies in the folder of a task. Blocks.
     ///
     /// # Errors
-    /// In the words of git.
-    pub fn commit(&self, plan: &Plan, task: TaskId) -> Result<Commit, WorkError> {
+    /// Why there is no commit.
+    pub fn commit(&self, plan: &Plan, task: TaskId) -> Result<Work, NotCommitted> {
         let base = self.resolve(&base_ref(task))?;
         let before = self.resolve(&commit_ref(task)).ok();
-        run(self.within(task).args(["add", "-A", "."]))?;
-        let tree = text(run(self.within(task).arg("write-tree"))?);
-        let files = self.files_between(&base, &tree)?;
         let last = before.as_deref().unwrap_or(&base);
-        if self.tree_of(last)? == tree {
-            return Ok(Commit {
-                id: last.into(),
-                files,
-                onto: base.clone().into(),
-            });
-        }
-        // Behind a conflict its folder has what others did as well: that is where the work comes from, too.
-        let knows_base = self.comes_before(&base, last);
-        let parents = [last, base.as_str()];
-        let parents = if knows_base { &parents[..1] } else { &parents[..] };
-        let id = self.commit_tree(plan, task, &tree, parents)?;
-        self.set(&commit_ref(task), &id, before.as_deref())?;
-        Ok(Commit {
-            id: id.into(),
-            files,
-            onto: base.into(),
+        run(self.within(task)?.args(["add", "-A", "."]))?;
+        let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        let difference = self.difference(&base, &tree)?;
+        let work = |id: &str| Work {
+            commit: difference.commit(id, &base),
+            changed: Vec::new(),
+        };
+        let work = match self.tree_of(last)? == tree {
+            true => work(last),
+            false => {
+                // Behind a conflict its folder has what others did as well: that is where the work comes from, too.
+                let knows_base = self.comes_before(&base, last);
+                let parents = [last, base.as_str()];
+                let parents = if knows_base { &parents[..1] } else { &parents[..] };
+                let id = self.commit_tree(plan, task, &tree, parents)?;
+                self.set(&commit_ref(task), &id, before.as_deref())?;
+                work(&id)
+            }
+        };
+        Ok(Work {
+            changed: difference.changed,
+            ..work
         })
     }
 
-    /// How many files differ, none of which is another repository.
-    fn files_between(&self, base: &str, tree: &str) -> Result<u32, WorkError> {
-        let raw = run(self
-            .git()
-            .args(["diff-tree", "-r", "--raw", "--no-renames", "-z", base, tree]))?;
-        let text = String::from_utf8_lossy(&raw.stdout);
-        let mut files = 0;
-        let mut parts = text.split('\0');
-        while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
-            if modes.split(' ').nth(1) == Some(GITLINK) {
-                return Err(refused(format!(
-                    "{path} is a repository of its own: it cannot be committed"
-                )));
+    /// What differs between two trees, none of which is another repository or leads out of this one.
+    fn difference(&self, base: &str, tree: &str) -> Result<Difference, NotCommitted> {
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "--raw",
+            "--numstat",
+            "--no-renames",
+            "--abbrev=40",
+            "-z",
+        ];
+        let said = run(self.git().args(arguments).args([base, tree]))?;
+        let said = String::from_utf8_lossy(&said.stdout);
+        let mut found = Difference::default();
+        let mut parts = said.split('\0');
+        while let Some(part) = parts.next().filter(|part| !part.is_empty()) {
+            let Some(raw) = part.strip_prefix(':') else {
+                // Lines of what is no text are not counted.
+                let mut numbers = part.splitn(3, '\t').map(|number| number.parse().unwrap_or(0));
+                found.insertions += numbers.next().unwrap_or(0);
+                found.deletions += numbers.next().unwrap_or(0);
+                continue;
+            };
+            let path = parts.next().unwrap_or_default();
+            let mut words = raw.split(' ').skip(1);
+            let (mode, blob) = (words.next(), words.nth(1));
+            match (mode, blob) {
+                (Some(GITLINK), _) => return Err(NotCommitted::Work(own_repository(path))),
+                (Some(LINK), Some(blob)) => self.stays_within(path, blob)?,
+                _ => {}
             }
-            files += 1;
+            let what = match raw.chars().next_back() {
+                Some('A') => "appeared",
+                Some('D') => "is gone",
+                _ => "was changed",
+            };
+            found.changed.push(Changed {
+                path: path.to_owned(),
+                what,
+            });
         }
-        Ok(files)
+        Ok(found)
     }
 
-    /// Merges the work of a task into what was accepted so far, or its base into its folder. Blocks.
+    /// Whoever follows a link must not be led out of the repository.
+    fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
+        let target = run(self.git().args(["cat-file", "blob", blob]))?.stdout;
+        let target = String::from_utf8_lossy(&target);
+        match leads_out(path, &target) {
+            true => Err(NotCommitted::Work(format!(
+                "{path} is a link to {target}, which lies outside of the repository: it cannot be committed"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Merges the work of a task into what was accepted so far, or what was accepted into its folder; `checked`: on what its
+    /// checks have passed. What they have left there is part of the work. Blocks.
     ///
     /// # Errors
     /// In the words of git.
     pub fn merge(&self, plan: &Plan, task: TaskId, checked: Option<&str>) -> Result<Merged, WorkError> {
-        let base = self.resolve(&base_ref(task))?;
-        let Ok(mine) = self.resolve(&commit_ref(task)) else {
-            // It has done nothing that git follows.
-            return Ok(Merged::Landed(Commit {
-                id: base.clone().into(),
-                files: 0,
-                onto: base.into(),
-            }));
+        self.undo_broken_off(task)?;
+        let work = match self.commit(plan, task) {
+            Ok(work) => work.commit,
+            Err(NotCommitted::Work(why)) => return Ok(Merged::Failed(why)),
+            Err(NotCommitted::Git(why)) => return Err(why),
         };
-        let tree = self.tree_of(&mine)?;
-        let files = self.files_between(&base, &tree)?;
+        let (base, mine) = (&*work.onto, &*work.id);
         let landed = |id: &str| {
-            let (id, onto) = (id.into(), base.clone().into());
-            Merged::Landed(Commit { id, files, onto })
+            Merged::Landed(Commit {
+                id: id.into(),
+                ..work.clone()
+            })
         };
+        // It has done nothing that git follows.
+        if mine == base {
+            return Ok(landed(mine));
+        }
+        let tree = self.tree_of(mine)?;
         loop {
             let tip = self.resolve(MAIN)?;
             // It has landed before the session that did it was killed.
-            if self.comes_before(&mine, &tip) {
-                return Ok(landed(&tip));
+            if self.comes_before(mine, &tip) {
+                return Ok(landed(mine));
             }
             // Only what comes from all that was accepted, and was checked with it, may take its place.
-            if checked != Some(&*tip) || !self.comes_before(&tip, &mine) {
-                return self.rebase(plan, task, (&base, &mine), &tip);
+            if checked != Some(&*tip) || !self.comes_before(&tip, mine) {
+                return self.rebase(plan, task, (base, mine), &tip);
             }
             if tree == self.tree_of(&tip)? {
                 return Ok(landed(&tip));
@@ -96,16 +193,14 @@ impl Worktrees {
             self.set(&commit_ref(task), &id, None)?;
             // Another merge of this run may have moved it meanwhile: then it is merged anew.
             if self.set(MAIN, &id, Some(&tip)).is_ok() {
-                // Should the task be done again, that begins with this.
-                self.set(&base_ref(task), &id, None)?;
                 return Ok(landed(&id));
             }
-            self.set(&commit_ref(task), &mine, None)?;
+            self.set(&commit_ref(task), mine, None)?;
         }
     }
 
     /// Whether a commit is another one or comes before it.
-    fn comes_before(&self, commit: &str, other: &str) -> bool {
+    pub(super) fn comes_before(&self, commit: &str, other: &str) -> bool {
         run(self.git().args(["merge-base", "--is-ancestor", commit, other])).is_ok()
     }
 
@@ -118,16 +213,8 @@ impl Worktrees {
         (base, mine): (&str, &str),
         tip: &str,
     ) -> Result<Merged, WorkError> {
-        let merge = [
-            "merge-tree",
-            "--write-tree",
-            "--name-only",
-            "--no-messages",
-            "-z",
-            tip,
-            mine,
-        ];
-        let output = output(self.git().args(merge))?;
+        let merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"];
+        let output = output(self.git().args(merge).args([tip, mine]))?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut parts = said
             .split('\0')
@@ -137,21 +224,26 @@ impl Worktrees {
         match output.status.code() {
             Some(0) => {
                 let id = self.commit_tree(plan, task, &tree, &[tip])?;
-                self.check_out(task, &tree)?;
-                self.set(&commit_ref(task), &id, Some(mine))?;
+                self.begin_merge(task)?;
                 self.set(&base_ref(task), tip, Some(base))?;
-                Ok(Merged::Candidate {
-                    commit: id.into(),
-                    onto: tip.into(),
-                })
+                self.check_out(&self.folder(task), &tree)?;
+                self.set(&commit_ref(task), &id, Some(mine))?;
+                self.end_merge(task)?;
+                match self.difference(tip, &tree) {
+                    Ok(difference) => Ok(Merged::Candidate(difference.commit(&id, tip))),
+                    Err(NotCommitted::Work(why)) => Ok(Merged::Failed(why)),
+                    Err(NotCommitted::Git(why)) => Err(why),
+                }
             }
             Some(1) => {
                 let mut files: Vec<String> = parts.collect();
                 files.truncate(MOST_NAMED);
                 let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
                 let with = text(run(self.git().args(log).args(&files))?);
-                self.check_out(task, &tree)?;
+                // Until its agent has worked on it again, what lies there is not its work.
+                self.begin_merge(task)?;
                 self.set(&base_ref(task), tip, Some(base))?;
+                self.check_out(&self.folder(task), &tree)?;
                 Ok(Merged::Conflict {
                     files,
                     with: with.lines().take(MOST_NAMED).map(str::to_owned).collect(),
@@ -159,6 +251,36 @@ impl Worktrees {
             }
             _ => Err(failed(&output)),
         }
+    }
+
+    /// A merge changes the folder of a task.
+    fn begin_merge(&self, task: TaskId) -> Result<(), WorkError> {
+        let mark = self.merge_mark(task);
+        std::fs::write(&mark, "").map_err(WorkError::file("write", &mark))
+    }
+
+    /// What lies in the folder of a task is its work.
+    pub(super) fn end_merge(&self, task: TaskId) -> Result<(), WorkError> {
+        let mark = self.merge_mark(task);
+        match std::fs::remove_file(&mark) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(WorkError::file("remove", &mark)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A merge that was killed, or whose conflict nobody has recorded, is begun anew, with what the task had committed.
+    fn undo_broken_off(&self, task: TaskId) -> Result<(), WorkError> {
+        if self.merge_mark(task).exists() {
+            let mine = self.resolve(&commit_ref(task))?;
+            self.check_out(&self.folder(task), &mine)?;
+        }
+        self.end_merge(task)
+    }
+
+    fn merge_mark(&self, task: TaskId) -> PathBuf {
+        self.beside(task, "merging")
     }
 
     fn commit_tree(
@@ -181,5 +303,48 @@ impl Worktrees {
             .env("GIT_COMMITTER_EMAIL", "quorum@quorum.invalid");
         Ok(text(run(git)?))
     }
+}
 
+fn own_repository(path: &str) -> String {
+    format!("{path} is a repository of its own: it cannot be committed")
+}
+
+/// Whether a link at a path of the repository leads out of it, by its words.
+pub(super) fn leads_out(path: &str, target: &str) -> bool {
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let mut depth = 0u32;
+    for part in folder.join(target).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_out;
+
+    #[test]
+    fn a_link_leads_out_by_its_words() {
+        for (path, target) in [
+            ("a", "/etc/passwd"),
+            ("a", ".."),
+            ("a/b", "../../x"),
+            ("a", "b/../../x"),
+        ] {
+            assert!(leads_out(path, target), "{path} -> {target}");
+        }
+        for (path, target) in [
+            ("a", "b"),
+            ("a/b", "../x"),
+            ("a/b/c", "../../x/y"),
+            ("a", "./b/../c"),
+        ] {
+            assert!(!leads_out(path, target), "{path} -> {target}");
+        }
+    }
 }

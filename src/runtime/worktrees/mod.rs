@@ -1,25 +1,47 @@
 //! Worktrees: each isolated task has a checkout of its own, what it did there is a commit, and what was accepted is merged
-//! (semantics, section 22; `isolation: worktree`).
+//! (semantics, section 22; `isolation: worktree`). With `isolation: copy` or `temp` it has a folder that nothing is brought
+//! back from.
 //!
 //! All of it lies in the run's folder: a bare repository that borrows the objects of the user's, and a folder a task. The
 //! user's repository is read when the run begins and written to once, at its end. Commits are made from outside of the
 //! checkouts, with an index and a repository that are ours: what an agent does to the `.git` in its folder counts for nothing.
 //!
 //! Each step may be cut off by a kill at any point and done again: what it leads to is moved by one reference at last.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
+//! | `git` | the git program, by nobody's settings but those of the repository that it works on |
+//! | `merge` | what a task did becomes a commit, and what was accepted is merged |
+//! | `prepare` | the setup command of a folder |
+//! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
 
 use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use crate::domain::{OutcomeClass, TaskId};
-use crate::engine::{self, Commit, Merged, State};
+use crate::domain::{OutcomeClass, Status, TaskId};
+use crate::engine::{self, State};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 use crate::mission::model::MergeInto;
 use crate::store::RunFolder;
+
+use folders::{borrow, exclude, is_folder, missing};
+use git::{Git, refused, run, text};
+use user_repository::User;
+
+mod folders;
+mod git;
+mod merge;
+mod prepare;
+mod user_repository;
+
+pub(super) use merge::{NotCommitted, Work};
+pub(super) use prepare::{Folder, Preparation};
+pub use user_repository::Delivered;
 
 /// What the run began with.
 const START: &str = "refs/quorum/start";
@@ -27,6 +49,8 @@ const START: &str = "refs/quorum/start";
 const MAIN: &str = "refs/quorum/main";
 /// The mode of another repository within one.
 const GITLINK: &str = "160000";
+/// The mode of a link.
+const LINK: &str = "120000";
 /// How long git of a session that was killed may still work.
 const LONGEST_GIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -34,7 +58,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 const MOST_NAMED: usize = 20;
 
 /// Whether any task of the run works in a worktree.
-fn is_needed(plan: &Plan) -> bool {
+fn has_worktrees(plan: &Plan) -> bool {
     plan.selected_ids().any(|id| plan.task(id).has_worktree())
 }
 
@@ -43,10 +67,11 @@ fn is_needed(plan: &Plan) -> bool {
 /// # Errors
 /// What it lacks, in words.
 pub fn check_repository(plan: &Plan) -> Result<(), WorkError> {
-    match is_needed(plan) {
-        true => User::open(&plan.rules.workspace)?.clean_head().map(drop),
-        false => Ok(()),
+    if !has_worktrees(plan) {
+        return Ok(());
     }
+    User::open(&plan.rules.workspace)?.clean_head()?;
+    missing(plan).map_or(Ok(()), |what| Err(refused(what)))
 }
 
 /// Makes ready what isolated tasks of a run need, before a session of it begins. Blocks.
@@ -54,15 +79,18 @@ pub fn check_repository(plan: &Plan) -> Result<(), WorkError> {
 /// # Errors
 /// What is missing, in words.
 pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkError> {
-    if !is_needed(&state.plan) {
+    let plan = &state.plan;
+    if !plan.selected_ids().any(|id| plan.task(id).is_isolated()) {
         return Ok(());
     }
-    std::sync::Arc::make_mut(&mut state.plan).rules.worktrees = Some(run.worktrees());
+    let has_worktrees = has_worktrees(plan);
+    std::sync::Arc::make_mut(&mut state.plan).rules.worktrees.root = Some(run.worktrees());
     let worktrees = Worktrees::of(run);
     worktrees.take()?;
     match (worktrees.resolve(MAIN), state.sessions) {
+        _ if !has_worktrees => Ok(()),
         (Ok(_), _) => Ok(()),
-        (Err(_), 0) => worktrees.begin(&state.plan.rules.workspace),
+        (Err(_), 0) => worktrees.begin(&state.plan),
         (Err(why), _) => Err(refused(format!(
             "the repository of the run's worktrees, {}, cannot be read: {why}",
             worktrees.repository().display()
@@ -73,27 +101,37 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
 /// What becomes of the work of isolated tasks at the end of a session; `None` where there are none. Blocks.
 pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, WorkError>> {
     let plan = &state.plan;
+    let worktrees = Worktrees::of(run);
+    if state.phase == engine::RunPhase::Finished {
+        worktrees.tidy(state);
+    }
     let is_good = engine::outcome(state).class == OutcomeClass::Ok;
     let merge = if is_good {
-        &plan.rules.merge
+        &plan.rules.worktrees.merge
     } else {
         &MergeInto::Never
     };
-    is_needed(plan).then(|| Worktrees::of(run).deliver(&plan.rules.workspace, merge))
+    has_worktrees(plan).then(|| worktrees.deliver(&plan.rules.workspace, merge))
 }
 
-/// What an isolated task changed, as git shows it. Blocks.
+/// What an isolated task changed, as git shows it; nothing where it has committed nothing. Blocks.
 ///
 /// # Errors
 /// In the words of git.
-pub fn work_diff(run: &RunFolder, task: TaskId) -> Result<Vec<u8>, WorkError> {
-    Worktrees::of(run).diff(task)
+pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>, WorkError> {
+    let Some(committed) = &state.task(task).course.committed else {
+        return Ok(Vec::new());
+    };
+    let commit = &committed.commit;
+    let git = Worktrees::of(run).git();
+    Ok(git::run(git.args(["diff", &commit.onto, &commit.id]))?.stdout)
 }
 
 /// The worktrees of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Worktrees {
     root: PathBuf,
+    state: PathBuf,
     run: String,
 }
 
@@ -112,6 +150,7 @@ impl Worktrees {
     pub fn of(run: &RunFolder) -> Self {
         Self {
             root: run.worktrees(),
+            state: run.state_folder().path().to_owned(),
             run: run.id().to_string(),
         }
     }
@@ -122,6 +161,15 @@ impl Worktrees {
 
     fn folder(&self, task: TaskId) -> PathBuf {
         self.root.join(task.0.to_string())
+    }
+
+    fn state_folder(&self) -> &Path {
+        &self.state
+    }
+
+    /// A file of ours about the folder of a task.
+    fn beside(&self, task: TaskId, kind: &str) -> PathBuf {
+        self.root.join(format!("{}.{kind}", task.0))
     }
 
     /// Waits until nothing works on the repository that an earlier session started, and clears what that may have left locked.
@@ -167,78 +215,31 @@ impl Worktrees {
     ///
     /// # Errors
     /// What the user's repository lacks, in words.
-    pub fn begin(&self, workspace: &Path) -> Result<(), WorkError> {
-        let user = User::open(workspace)?;
+    fn begin(&self, plan: &Plan) -> Result<(), WorkError> {
+        let user = User::open(&plan.rules.workspace)?;
         let head = user.clean_head()?;
         std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
         let repository = self.repository();
         run(Git::new().args(["init", "-q", "--bare"]).arg(&repository))?;
         borrow(&repository, &[user.objects()?])?;
+        exclude(plan, &repository)?;
         self.set(START, &head, None)?;
         self.set(MAIN, &head, None)
     }
 
-    /// Makes the checkout of a task, if it is not there: on what was accepted so far, or with what the task did already. Blocks.
-    ///
-    /// # Errors
-    /// In the words of git.
-    pub fn create(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
-        let (base, folder) = (self.resolve(&base_ref(task)).ok(), self.folder(task));
-        if base.is_some() && folder.join(".git").is_dir() {
-            return Ok(());
-        }
-        std::fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
-        let half = folder.join(".git");
-        if half.is_dir() {
-            std::fs::remove_dir_all(&half).map_err(WorkError::file("remove", &half))?;
-        }
-        let start = match &base {
-            Some(base) => self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
-            None => self.resolve(MAIN)?,
-        };
-        self.check_out(task, &start)?;
-        let agent = &plan.agent(plan.task(task).agent).name;
-        self.own_repository(&folder, &start, agent)?;
-        if let Some(own) = &plan.task(task).workspace {
-            let own = folder.join(own.as_ref());
-            std::fs::create_dir_all(&own).map_err(WorkError::file("make", &own))?;
-        }
-        match base {
-            Some(_) => Ok(()),
-            None => self.set(&base_ref(task), &start, None),
+    /// Removes the folders of tasks whose work is part of what was accepted, as far as that can be done. Blocks.
+    fn tidy(&self, state: &State) {
+        let plan = &state.plan;
+        let is_done = |id: &TaskId| plan.task(*id).has_worktree() && state.task(*id).status() == Status::Done;
+        let done = plan.selected_ids().filter(is_done).map(|id| id.0.to_string());
+        for name in done.chain([Plan::MERGED.to_owned()]) {
+            let _ = self.remove_folder(&name);
         }
     }
 
-    /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
-    fn own_repository(&self, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
-        run(Git::new().args(["init", "-q"]).arg(folder))?;
-        let git = folder.join(".git");
-        let borrowed = std::fs::read_to_string(self.repository().join("objects/info/alternates"))?;
-        let ours = self.repository().join("objects");
-        let objects: Vec<PathBuf> = borrowed.lines().map(PathBuf::from).chain([ours]).collect();
-        borrow(&git, &objects)?;
-        let own = || Git::new().in_repository(&git).env("GIT_WORK_TREE", folder);
-        run(own().args(["update-ref", "HEAD", tip]))?;
-        run(own().args(["read-tree", tip]))?;
-        run(own().args(["config", "user.name", agent]))?;
-        run(own().args(["config", "user.email", "agent@quorum.invalid"])).map(drop)
-    }
-
-    /// The files of a commit, and none that it has not, in the folder of a task; files that git does not follow stay.
-    fn check_out(&self, task: TaskId, tree: &str) -> Result<(), WorkError> {
-        run(self.within(task).args(["read-tree", "--reset", "-u", tree])).map(drop)
-    }
-
-    /// What a task changed, as git shows it. Blocks.
-    ///
-    /// # Errors
-    /// In the words of git.
-    pub fn diff(&self, task: TaskId) -> Result<Vec<u8>, WorkError> {
-        let base = self.resolve(&base_ref(task))?;
-        let mine = self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone());
-        // What has landed is what its task begins with, should it be done again.
-        let before = if base == mine { format!("{mine}^") } else { base };
-        Ok(run(self.git().args(["diff", &before, &mine]))?.stdout)
+    /// The files of a commit, and none that it has not, in a folder; files that git does not follow stay.
+    fn check_out(&self, folder: &Path, tree: &str) -> Result<(), WorkError> {
+        run(self.at(folder)?.args(["read-tree", "--reset", "-u", tree])).map(drop)
     }
 
     fn tree_of(&self, commit: &str) -> Result<String, WorkError> {
@@ -259,26 +260,22 @@ impl Worktrees {
         Git::new().in_repository(&self.repository())
     }
 
-    /// Git in the folder of a task, by our repository and an index that the task never sees.
-    fn within(&self, task: TaskId) -> Git {
-        let folder = self.folder(task);
-        let index = self.root.join(format!("{}.index", task.0));
-        let mut git = self
+    /// Git in the folder of a task.
+    fn within(&self, task: TaskId) -> Result<Git, WorkError> {
+        self.at(&self.folder(task))
+    }
+
+    /// Git in a folder of ours, by our repository and an index that nobody who works there sees.
+    fn at(&self, folder: &Path) -> Result<Git, WorkError> {
+        // Whoever works there may have put something else in its place.
+        if !is_folder(folder) {
+            return Err(refused(format!("{} is no folder any more", folder.display())));
+        }
+        let index = folder.with_extension("index");
+        let git = self
             .git()
-            .env("GIT_WORK_TREE", &folder)
+            .env("GIT_WORK_TREE", folder)
             .env("GIT_INDEX_FILE", index);
-        git.0.current_dir(folder);
-        git
+        Ok(git.at(folder))
     }
 }
-
-/// Has a repository find objects in those of others as well.
-fn borrow(repository: &Path, objects: &[PathBuf]) -> Result<(), WorkError> {
-    let path = repository.join("objects/info/alternates");
-    let lines: String = objects
-        .iter()
-        .map(|path| format!("{}\n", path.display()))
-        .collect();
-    std::fs::write(&path, lines).map_err(WorkError::file("write", &path))
-}
-

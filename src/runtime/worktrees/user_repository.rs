@@ -6,7 +6,7 @@ use crate::executor::error::WorkError;
 use crate::mission::model::MergeInto;
 
 use super::git::{Git, refused, run, text};
-use super::{MAIN, START, Worktrees};
+use super::{GITLINK, MAIN, START, Worktrees};
 
 /// What became of what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub enum Delivered {
 }
 
 /// The repository that agents work on.
-struct User {
+pub(super) struct User {
     top: PathBuf,
 }
 
 impl User {
-    fn open(workspace: &Path) -> Result<Self, WorkError> {
+    pub(super) fn open(workspace: &Path) -> Result<Self, WorkError> {
         let version = text(run(Git::new().arg("--version")).map_err(|why| {
             refused(format!(
                 "isolation: worktree needs git, which cannot be run: {why}"
@@ -76,7 +76,7 @@ impl User {
     }
 
     /// The commit that is checked out, where no file that git follows differs from it.
-    fn clean_head(&self) -> Result<String, WorkError> {
+    pub(super) fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
         let modules = run(self.git().args(["ls-files", "-s", "--", "*"]))?;
         let is_module = |line: &&str| line.starts_with(GITLINK);
@@ -121,7 +121,7 @@ impl User {
             .map_err(|why| format!("branch {branch} cannot be moved: {why}"))
     }
 
-    fn objects(&self) -> Result<PathBuf, WorkError> {
+    pub(super) fn objects(&self) -> Result<PathBuf, WorkError> {
         let path = text(run(self.git().args(["rev-parse", "--git-path", "objects"]))?);
         Ok(std::fs::canonicalize(self.top.join(path))?)
     }
@@ -138,7 +138,6 @@ fn is_new_enough(version: &str) -> bool {
         .map(|part| part.parse().unwrap_or(0u32));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 38)
 }
-
 
 impl Worktrees {
     /// Brings what was accepted into the user's repository, as a reference of its own, and moves the branch where that is
@@ -189,5 +188,4 @@ impl Worktrees {
         };
         Ok(Delivered::Waits { commits, name, why })
     }
-
 }

@@ -407,6 +407,9 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
         Job::Merge(_) => JobEnd::Merged(Merged::Landed(Commit {
             id: "1f2e3d".into(),
             files: 1,
+            insertions: 2,
+            deletions: 1,
+            paths: vec!["src/lib.rs".into()],
             onto: "0a1b2c".into(),
         })),
         Job::Finish(_) | Job::Check(_) => JobEnd::Checked(CheckResult {

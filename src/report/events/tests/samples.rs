@@ -375,6 +375,9 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     commit: Some(Commit {
                         id: "1f2e3d".into(),
                         files: 2,
+                        insertions: 12,
+                        deletions: 3,
+                        paths: vec!["src/lib.rs".into(), "README.md".into()],
                         onto: "0a1b2c".into(),
                     }),
                 }),

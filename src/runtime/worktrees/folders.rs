@@ -1,0 +1,314 @@
+//! The folders that isolated tasks work in: how each is made, and what it has beside what git follows.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::TaskId;
+use crate::executor::error::WorkError;
+use crate::mission::Plan;
+use crate::mission::model::Isolation;
+
+use super::git::{Git, refused, run, text};
+use super::{MAIN, Worktrees, base_ref, commit_ref};
+
+/// In the workspace: patterns of files that git ignores, and that each worktree has a copy of.
+const INCLUDED: &str = ".worktreeinclude";
+/// The largest list of such files that is read, in bytes.
+const LONGEST_LIST: usize = 16 * 1024 * 1024;
+
+impl Worktrees {
+    /// Makes the folder of a task ready for its next turn, and says whether any file was put there. What is there of its work
+    /// stays; one whose work was merged begins with what was accepted since. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git, or of the system.
+    pub fn create(&self, plan: &Plan, task: TaskId, is_merged: bool) -> Result<bool, WorkError> {
+        let made = match plan.task(task).isolation {
+            Isolation::Shared => return Ok(false),
+            Isolation::Worktree => self.create_worktree(plan, task, is_merged)?,
+            isolation => self.create_copy(plan, task, isolation)?,
+        };
+        if made && let Some(own) = &plan.task(task).workspace {
+            let own = self.folder(task).join(own.as_ref());
+            fs::create_dir_all(&own).map_err(WorkError::file("make", &own))?;
+        }
+        Ok(made)
+    }
+
+    fn create_worktree(&self, plan: &Plan, task: TaskId, is_merged: bool) -> Result<bool, WorkError> {
+        let (name, folder) = (task.0.to_string(), self.folder(task));
+        let base = self.resolve(&base_ref(task)).ok();
+        let tip = self.resolve(MAIN)?;
+        let goes_on = base.as_ref().filter(|base| !is_merged || **base == tip);
+        let has_repository = is_folder(&folder.join(".git"));
+        if goes_on.is_some() && has_repository {
+            self.end_merge(task)?;
+            return Ok(false);
+        }
+        let start = match goes_on {
+            Some(base) => self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
+            None => tip.clone(),
+        };
+        let agent = &plan.agent(plan.task(task).agent).name;
+        self.check_out_anew(plan, &name, &start, agent)?;
+        if goes_on.is_none() {
+            self.set(&base_ref(task), &tip, None)?;
+            if self.resolve(&commit_ref(task)).is_ok() {
+                self.set(&commit_ref(task), &tip, None)?;
+            }
+        }
+        self.end_merge(task)?;
+        Ok(true)
+    }
+
+    /// What was accepted so far, in a folder for whoever looks at all of it. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git, or of the system.
+    pub fn check_out_accepted(&self, plan: &Plan, name: &str) -> Result<(), WorkError> {
+        self.check_out_anew(plan, name, &self.resolve(MAIN)?, "quorum")
+    }
+
+    /// The files of a commit in a folder that has its own repository, and what it needs beside them.
+    fn check_out_anew(&self, plan: &Plan, name: &str, commit: &str, agent: &str) -> Result<(), WorkError> {
+        let folder = self.root.join(name);
+        let git = folder.join(".git");
+        let is_new = !is_folder(&git);
+        if is_new {
+            remove(&git)?;
+            remove(&self.ready_mark(name))?;
+            fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
+        }
+        self.check_out(&folder, commit)?;
+        if is_new {
+            furnish(plan, &folder)?;
+            self.own_repository(plan, &folder, commit, agent)?;
+        }
+        Ok(())
+    }
+
+    /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
+    fn own_repository(&self, plan: &Plan, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
+        // In one step, so that there is all of it or none.
+        let half = self.root.join("new.git");
+        let git = folder.join(".git");
+        let half = half.with_extension(format!(
+            "{}.git",
+            folder.file_name().unwrap_or_default().to_string_lossy()
+        ));
+        remove(&half)?;
+        run(Git::new().args(["init", "-q", "--bare"]).arg(&half))?;
+        let borrowed = fs::read_to_string(self.repository().join("objects/info/alternates"))?;
+        let ours = self.repository().join("objects");
+        let objects: Vec<PathBuf> = borrowed.lines().map(PathBuf::from).chain([ours]).collect();
+        borrow(&half, &objects)?;
+        exclude(plan, &half)?;
+        let own = || Git::new().in_repository(&half).env("GIT_WORK_TREE", folder);
+        run(own().args(["config", "core.bare", "false"]))?;
+        run(own().args(["update-ref", "HEAD", tip]))?;
+        run(own().args(["read-tree", tip]))?;
+        run(own().args(["config", "user.name", agent]))?;
+        run(own().args(["config", "user.email", "agent@quorum.invalid"]))?;
+        fs::rename(&half, &git).map_err(WorkError::file("make", &git))
+    }
+
+    /// A copy of the workspace, or an empty folder, for a task whose files nobody else needs.
+    fn create_copy(&self, plan: &Plan, task: TaskId, isolation: Isolation) -> Result<bool, WorkError> {
+        let (name, folder) = (task.0.to_string(), self.folder(task));
+        let mark = self.ready_mark(&name);
+        if mark.exists() && is_folder(&folder) {
+            return Ok(false);
+        }
+        remove(&folder)?;
+        match isolation {
+            Isolation::Copy => {
+                let state = self.state_folder();
+                copy(&plan.rules.workspace, &folder, &|path| path == state)?;
+            }
+            _ => fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?,
+        }
+        self.is_ready(&name)?;
+        Ok(true)
+    }
+
+    /// Whether the setup command of a folder has yet to run.
+    pub fn lacks_setup(&self, plan: &Plan, name: &str) -> bool {
+        plan.rules.worktrees.setup.is_some() && !self.ready_mark(name).exists()
+    }
+
+    /// Everything that a folder needs is there.
+    ///
+    /// # Errors
+    /// When that cannot be noted.
+    pub fn is_ready(&self, name: &str) -> Result<(), WorkError> {
+        let mark = self.ready_mark(name);
+        fs::write(&mark, "").map_err(WorkError::file("write", &mark))
+    }
+
+    fn ready_mark(&self, name: &str) -> PathBuf {
+        self.root.join(format!("{name}.ready"))
+    }
+
+    /// Removes the folder of a task, or of all accepted work. Blocks.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
+        for path in [name.to_owned(), format!("{name}.index"), format!("{name}.ready")] {
+            remove(&self.root.join(path))?;
+        }
+        Ok(())
+    }
+}
+
+/// What every worktree has beside what git follows.
+fn furnish(plan: &Plan, folder: &Path) -> Result<(), WorkError> {
+    let (workspace, worktrees) = (&plan.rules.workspace, &plan.rules.worktrees);
+    let included = included(workspace)?;
+    let copied = worktrees.copy.iter().map(|path| PathBuf::from(&**path));
+    for path in copied.chain(included) {
+        let target = folder.join(&path);
+        if fs::symlink_metadata(&target).is_err() {
+            copy(&workspace.join(&path), &target, &|_| false)?;
+        }
+    }
+    for path in &worktrees.link {
+        let target = folder.join(path.as_ref());
+        if fs::symlink_metadata(&target).is_err() {
+            make_parent(&target)?;
+            let source = workspace.join(path.as_ref());
+            std::os::unix::fs::symlink(&source, &target).map_err(WorkError::file("link", &target))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the mission has copied or linked that is not there, and what that is for.
+pub(super) fn missing(plan: &Plan) -> Option<String> {
+    let worktrees = &plan.rules.worktrees;
+    let copied = worktrees.copy.iter().map(|path| ("copy", path));
+    let linked = worktrees.link.iter().map(|path| ("link", path));
+    let mut all = copied.chain(linked);
+    let (key, path) =
+        all.find(|(_, path)| fs::symlink_metadata(plan.rules.workspace.join(path.as_ref())).is_err())?;
+    Some(format!(
+        "settings.worktree.{key} names {path}, and there is no such file or folder in {}",
+        plan.rules.workspace.display()
+    ))
+}
+
+/// Files of the workspace that git does not follow and that its list names.
+fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
+    if !workspace.join(INCLUDED).is_file() {
+        return Ok(Vec::new());
+    }
+    let list = [
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        "--exclude-from",
+        INCLUDED,
+    ];
+    let mut said = text(run(Git::new().at(workspace).args(list))?);
+    if said.len() > LONGEST_LIST {
+        return Err(refused(format!("{INCLUDED} names too much: narrow its patterns")));
+    }
+    said.truncate(said.trim_end_matches('\0').len());
+    let paths = said.split('\0').filter(|path| !path.is_empty());
+    Ok(paths
+        .map(PathBuf::from)
+        .filter(|path| !path.starts_with(".polpo"))
+        .collect())
+}
+
+/// What is put into worktrees from outside is nobody's work: neither repository follows it.
+pub(super) fn exclude(plan: &Plan, repository: &Path) -> Result<(), WorkError> {
+    let worktrees = &plan.rules.worktrees;
+    let named = worktrees.copy.iter().chain(&worktrees.link);
+    let mut lines: String = named.map(|path| format!("/{}\n", escaped(path))).collect();
+    if let Ok(patterns) = fs::read_to_string(plan.rules.workspace.join(INCLUDED)) {
+        lines.push_str(&patterns);
+    }
+    let path = repository.join("info/exclude");
+    fs::create_dir_all(repository.join("info")).map_err(WorkError::file("make", &path))?;
+    fs::write(&path, lines).map_err(WorkError::file("write", &path))
+}
+
+/// A path as a pattern that names nothing else.
+fn escaped(path: &str) -> String {
+    let mut pattern = String::new();
+    for character in path.chars() {
+        if matches!(character, '*' | '?' | '[' | ']' | '\\' | ' ' | '!' | '#') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+/// Has a repository find objects in those of others as well.
+pub(super) fn borrow(repository: &Path, objects: &[PathBuf]) -> Result<(), WorkError> {
+    let path = repository.join("objects/info/alternates");
+    let lines: String = objects
+        .iter()
+        .map(|path| format!("{}\n", path.display()))
+        .collect();
+    fs::write(&path, lines).map_err(WorkError::file("write", &path))
+}
+
+/// Copies a file or a folder, and shares what it holds where the file system can. Links stay links; what is neither file,
+/// folder nor link is left out.
+fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
+    if is_left_out(from) {
+        return Ok(());
+    }
+    let kind = fs::symlink_metadata(from)
+        .map_err(WorkError::file("read", from))?
+        .file_type();
+    make_parent(to)?;
+    if kind.is_symlink() {
+        let target = fs::read_link(from).map_err(WorkError::file("read", from))?;
+        std::os::unix::fs::symlink(target, to).map_err(WorkError::file("link", to))
+    } else if kind.is_file() {
+        fs::copy(from, to)
+            .map(drop)
+            .map_err(WorkError::file("copy to", to))
+    } else if kind.is_dir() {
+        fs::create_dir_all(to).map_err(WorkError::file("make", to))?;
+        for entry in fs::read_dir(from).map_err(WorkError::file("read", from))? {
+            let entry = entry.map_err(WorkError::file("read", from))?;
+            copy(&entry.path(), &to.join(entry.file_name()), is_left_out)?;
+        }
+        let access = fs::symlink_metadata(from)
+            .map_err(WorkError::file("read", from))?
+            .permissions();
+        fs::set_permissions(to, access).map_err(WorkError::file("make", to))
+    } else {
+        Ok(())
+    }
+}
+
+fn make_parent(path: &Path) -> Result<(), WorkError> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(WorkError::file("make", parent))
+}
+
+/// Whether there is a folder, and no link to one.
+pub(super) fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Removes whatever is there.
+fn remove(path: &Path) -> Result<(), WorkError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorkError::file("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

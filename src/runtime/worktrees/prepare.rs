@@ -1,0 +1,108 @@
+//! A folder of its own is made before anybody works or looks there, and the setup command of the mission is run in it once.
+
+use crate::agents::command::check_argv;
+use crate::domain::TaskId;
+use crate::executor::command::COMMAND_TIMEOUT;
+use crate::executor::error::WorkError;
+use crate::executor::runner::{Commands, Owner};
+use crate::executor::task_command::TaskCommands;
+use crate::review::checks::failure;
+use crate::store::SpoolName;
+
+use super::Worktrees;
+use super::git::refused;
+
+/// What a folder is made with.
+pub(in crate::runtime) struct Preparation {
+    /// The task that it is for, or one of those whose work lies there.
+    pub task: TaskCommands,
+    /// Where its setup command is handed in.
+    pub commands: Commands,
+}
+
+/// Whom a folder is for that has all accepted work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) enum Folder {
+    /// A verification.
+    Verification(TaskId),
+    /// The audits of the run.
+    Audit,
+}
+
+impl Folder {
+    fn name(self) -> String {
+        match self {
+            Self::Verification(task) => task.0.to_string(),
+            Self::Audit => crate::mission::Plan::MERGED.to_owned(),
+        }
+    }
+
+    fn owner(self) -> Owner {
+        match self {
+            Self::Verification(task) => Owner::Task(task),
+            Self::Audit => Owner::Audit,
+        }
+    }
+
+    fn output(self) -> SpoolName {
+        match self {
+            Self::Verification(task) => SpoolName::Setup(Some(task)),
+            Self::Audit => SpoolName::Setup(None),
+        }
+    }
+}
+
+impl Preparation {
+    /// Makes the folder of the task ready for a turn, and says whether any file was put there.
+    ///
+    /// # Errors
+    /// Why it cannot be worked in. The agent has no part in that.
+    pub async fn for_turn(&self, is_merged: bool) -> Result<bool, WorkError> {
+        let (worktrees, plan, task) = (self.worktrees(), self.task.plan.clone(), self.task.task);
+        let made = tokio::task::spawn_blocking(move || worktrees.create(&plan, task, is_merged)).await??;
+        if self.task.plan.task(task).has_worktree() {
+            let place = (
+                task.0.to_string(),
+                Owner::Task(task),
+                SpoolName::Setup(Some(task)),
+            );
+            self.set_up(place).await?;
+        }
+        Ok(made)
+    }
+
+    /// Puts all that was accepted so far into a folder.
+    ///
+    /// # Errors
+    /// Why it cannot be looked at there.
+    pub async fn of_accepted(&self, folder: Folder) -> Result<(), WorkError> {
+        let (worktrees, plan, name) = (self.worktrees(), self.task.plan.clone(), folder.name());
+        tokio::task::spawn_blocking(move || worktrees.check_out_accepted(&plan, &name)).await??;
+        self.set_up((folder.name(), folder.owner(), folder.output()))
+            .await
+    }
+
+    fn worktrees(&self) -> Worktrees {
+        Worktrees::of(&self.task.folder)
+    }
+
+    async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
+        let worktrees = self.worktrees();
+        let setup = self.task.plan.rules.worktrees.setup.as_deref();
+        let Some(setup) = setup.filter(|_| worktrees.lacks_setup(&self.task.plan, &name)) else {
+            return Ok(());
+        };
+        let told = vec![("QUORUM_WORKTREE".to_owned(), name.clone())];
+        let mut job = self
+            .task
+            .plain("setup", check_argv(setup), told, &output, COMMAND_TIMEOUT);
+        job.cwd = worktrees.root.join(&name);
+        let end = self.commands.run(owner, job).await;
+        let what = format!("the command that prepares worktrees, `{setup}`,");
+        let outcome = tokio::task::spawn_blocking(move || end.outcome()).await?;
+        match failure(&what, &outcome) {
+            None => worktrees.is_ready(&name),
+            Some(why) => Err(refused(why)),
+        }
+    }
+}
