@@ -153,10 +153,10 @@ impl Reports {
         let outcome = engine::outcome(&ending.state);
         let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
         screen.report(&document);
-        deliver(run, &ending.state, screen);
+        let delivered = deliver(run, &ending.state, screen);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
-        exit_code(ending.outcome.exit_code(), reported)
+        exit_code(ending.outcome.exit_code(), reported && delivered)
     }
 
     /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns
@@ -200,10 +200,10 @@ impl Reports {
     }
 }
 
-/// The exit code of a run, given whether its reports were written: never 0 if they were not.
-pub fn exit_code(code: u8, reported: bool) -> u8 {
+/// The exit code of a run, given whether its reports were written and its work is in the user's repository: never 0 if not.
+pub fn exit_code(code: u8, all_done: bool) -> u8 {
     match code {
-        0 if !reported => OutcomeClass::Internal.exit_code(),
+        0 if !all_done => OutcomeClass::Internal.exit_code(),
         code => code,
     }
 }
@@ -215,12 +215,21 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken));
     write_stream(&mut file, text.as_bytes())
 }
-/// Brings the work of isolated tasks into the user's repository, and says what became of it.
-pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) {
+
+/// Brings the work of isolated tasks into the user's repository, and says what became of it. Whether it is there.
+pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) -> bool {
     match deliver_work(run, state) {
-        None => {}
-        Some(Ok(delivered)) => screen.error(&delivered_line(&delivered)),
-        Some(Err(why)) => screen.error(&format!("what was accepted is not in your repository: {why}\n")),
+        None => true,
+        Some(Ok(delivered)) => {
+            screen.error(&delivered_line(&delivered));
+            true
+        }
+        Some(Err(why)) => {
+            screen.error(&format!(
+                "error: what was accepted is not in your repository: {why}; `quorum resume` tries it again\n"
+            ));
+            false
+        }
     }
 }
 
@@ -228,13 +237,21 @@ pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) {
 fn delivered_line(delivered: &Delivered) -> String {
     match delivered {
         Delivered::Nothing => String::new(),
-        Delivered::Moved { commits } => format!("merged: {commits} commits\n"),
+        Delivered::Moved { commits } => format!("merged: {}\n", count(*commits)),
         Delivered::Waits { commits, name, why } => {
             let why = why
                 .as_ref()
                 .map(|why| format!("note: nothing was merged: {why}\n"));
             let why = why.unwrap_or_default();
-            format!("{why}accepted and not merged: {commits} commits; `git merge {name}` merges them\n")
+            let all = count(*commits);
+            format!("{why}accepted and not merged: {all}\nnext: git merge {name}\n")
         }
+    }
+}
+
+fn count(commits: u32) -> String {
+    match commits {
+        1 => "1 commit".to_owned(),
+        _ => format!("{commits} commits"),
     }
 }

@@ -133,8 +133,8 @@ fn over(
     let reported = reports.write(run, &document, screen);
     screen.report(&document);
     // The session may have been killed between its end and this.
-    deliver(run, state, screen);
-    Ok(exit_code(outcome.class.exit_code(), reported))
+    let delivered = deliver(run, state, screen);
+    Ok(exit_code(outcome.class.exit_code(), reported && delivered))
 }
 
 /// A folder that is gone is not made anew: the work that was done in it is not there.

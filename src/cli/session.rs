@@ -199,7 +199,11 @@ pub fn run_session(
             refused,
         };
         Session::new(setup).run(first).await.map_err(|error| {
-            Failure::internal(error).help(format!(
+            let failure = match error.is_of_environment() {
+                true => Failure::environment(error),
+                false => Failure::internal(error),
+            };
+            failure.help(format!(
                 "the state is as of the last record; `quorum resume {run}` goes on from there"
             ))
         })

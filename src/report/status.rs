@@ -342,6 +342,7 @@ fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
         .chain(reopened)
         .chain(person)
         .chain(said)
+        .chain(row.diff.as_ref().map(|diff| diff.words()))
         .collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }

@@ -124,7 +124,7 @@ impl Executor {
                 message,
                 confinement: true,
                 ..
-            } => return Err(RunError::Environment(message)),
+            } => return Err(RunError::Confinement(message)),
             Event::SpawnFailed { key, message, .. } if self.stopping => {
                 self.runner.ended(key, Err(message.into()))
             }

@@ -17,14 +17,24 @@ pub enum RunError {
     /// The supervisor does not answer, or does not do what it is told. It was ended, and with it every child.
     #[error("the process that holds the agents gave no sign of life in time and was ended")]
     Silent,
-    /// A process could not be confined that was to be, or there is no folder for a task to work in: no failure of what was to
-    /// be done.
+    /// A process could not be confined that was to be: no failure of what it was to do.
     #[error("{0}")]
-    Environment(String),
+    Confinement(String),
+    /// There is no folder for a task to work in, or its work cannot be kept: nothing that its agent has a part in.
+    #[error(transparent)]
+    Folder(WorkError),
     /// A prompt or request cannot be written.
     #[error(transparent)]
     Spool(#[from] WorkError),
     /// Signals cannot be listened to.
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
+}
+
+impl RunError {
+    /// Whether the machine or its user can mend it, so that the run goes on once that is done.
+    #[must_use]
+    pub fn is_of_environment(&self) -> bool {
+        matches!(self, Self::Folder(_))
+    }
 }

@@ -436,7 +436,7 @@ impl Session {
             Message::Ready(ready) => self.executor.start_ready(&self.state, *ready)?,
             // Whoever stops has the commands ended that it would have come from.
             Message::Broken(_) if self.executor.stopping => {}
-            Message::Broken(why) => return Err(RunError::Environment(why.to_string())),
+            Message::Broken(why) => return Err(RunError::Folder(why)),
             Message::Worked(end) => self.executor.worked(&self.state.plan, end),
         }
         Ok(())

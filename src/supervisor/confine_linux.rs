@@ -361,7 +361,15 @@ fn make_place(entry: &Detached<'_>) -> Result<(), Refused> {
     };
     fs::create_dir_all(folder.unwrap_or(entry.path)).or_refused(what)?;
     if !entry.is_folder {
-        fs::File::create(entry.path).or_refused(what)?;
+        // In a folder that is mounted below the hidden one it is there, and is not to be emptied.
+        let made = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(entry.path);
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error).or_refused(what)?,
+            _ => {}
+        }
     }
     Ok(())
 }

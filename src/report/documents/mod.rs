@@ -6,6 +6,7 @@
 //! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
 //! | `commands` | what single commands print: one small struct each |
 //! | `counts` | how many tasks are what, as numbers and in words |
+//! | `diff` | what a task in a folder of its own changed |
 //! | `events` | `quorum.events/v1`: what happened in a run, under the public names |
 //! | `fields` | how points, scores and moments are written |
 //! | `gates` | `quorum.gate/v1`: gates from stored state |
@@ -25,6 +26,7 @@
 pub mod calibration;
 pub mod commands;
 mod counts;
+mod diff;
 mod events;
 mod fields;
 mod gates;

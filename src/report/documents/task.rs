@@ -5,6 +5,7 @@ use rust_decimal::prelude::ToPrimitive;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diff::{self, DiffRow};
 use super::reviews::ReviewRow;
 use super::run::Usage;
 use super::waits::Wait;
@@ -92,6 +93,12 @@ pub(in crate::report) struct TaskRow<'a> {
     pub finished_at: Option<Timestamp>,
     /// What it used.
     pub usage: Usage,
+    /// What it changed. Left out where it has no worktree, or has committed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffRow<'a>>,
+    /// The folder that it works in. Left out where that is the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<DeadlineRow>,
@@ -221,6 +228,8 @@ impl<'a> TaskRow<'a> {
             started_at: seen.started_at,
             finished_at: seen.finished_at,
             usage: Usage::of_task(view, id),
+            diff: DiffRow::of(state, view.run_id.as_ref(), id),
+            folder: diff::folder(state, id),
             deadline: DeadlineRow::of(state, id),
             edges: EdgesRow::of(state, id),
             left_out_by: task

@@ -1,5 +1,6 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -171,11 +172,16 @@ impl Worktrees {
                 ..work.clone()
             })
         };
+        let tree = self.tree_of(mine)?;
+        if let Some(path) = self.ignored_target(plan, task, &tree)? {
+            return Ok(Merged::Failed(format!(
+                "{path} is ignored by git, so that it is no part of the work that can be merged"
+            )));
+        }
         // It has done nothing that git follows.
         if mine == base {
             return Ok(landed(mine));
         }
-        let tree = self.tree_of(mine)?;
         loop {
             let tip = self.resolve(MAIN)?;
             // It has landed before the session that did it was killed.
@@ -197,6 +203,26 @@ impl Worktrees {
             }
             self.set(&commit_ref(task), mine, None)?;
         }
+    }
+
+    /// A file that the task was to make, that is there, and that git does not follow.
+    fn ignored_target(&self, plan: &Plan, task: TaskId, tree: &str) -> Result<Option<String>, WorkError> {
+        let (root, workspace) = (self.folder(task), plan.workspace_of(task));
+        let inner = workspace.strip_prefix(&root).unwrap_or(Path::new(""));
+        let targets = plan.task(task).target_files.iter();
+        let targets = targets.map(|target| inner.join(target.as_ref()));
+        let there: Vec<PathBuf> = targets.filter(|path| root.join(path).is_file()).collect();
+        if there.is_empty() {
+            return Ok(None);
+        }
+        let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, "--"];
+        let followed = run(self.git().args(list).args(&there))?;
+        let followed = String::from_utf8_lossy(&followed.stdout);
+        let followed: BTreeSet<&Path> = followed.split('\0').map(Path::new).collect();
+        let lost = there
+            .iter()
+            .find(|path| !followed.contains(plain(path).as_path()));
+        Ok(lost.map(|path| path.display().to_string()))
     }
 
     /// Whether a commit is another one or comes before it.
@@ -307,6 +333,13 @@ impl Worktrees {
 
 fn own_repository(path: &str) -> String {
     format!("{path} is a repository of its own: it cannot be committed")
+}
+
+/// A path without `.`, as git names it.
+fn plain(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
 }
 
 /// Whether a link at a path of the repository leads out of it, by its words.

@@ -6,7 +6,8 @@ use crate::executor::error::WorkError;
 use crate::mission::model::MergeInto;
 
 use super::git::{Git, refused, run, text};
-use super::{GITLINK, MAIN, START, Worktrees};
+use super::merge::leads_out;
+use super::{GITLINK, LINK, MAIN, START, Worktrees};
 
 /// What became of what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +79,9 @@ impl User {
     /// The commit that is checked out, where no file that git follows differs from it.
     pub(super) fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
-        let modules = run(self.git().args(["ls-files", "-s", "--", "*"]))?;
-        let is_module = |line: &&str| line.starts_with(GITLINK);
-        if let Some(module) = String::from_utf8_lossy(&modules.stdout).lines().find(is_module) {
-            let path = module.split('\t').nth(1).unwrap_or(module);
-            return Err(refused(format!(
-                "isolation: worktree knows no submodules, and {path} is one"
-            )));
+        let files = run(self.git().args(["ls-files", "-s", "-z"]))?;
+        for line in String::from_utf8_lossy(&files.stdout).split('\0') {
+            self.check_file(line)?;
         }
         let status = [
             "status",
@@ -104,6 +101,29 @@ impl User {
             )));
         }
         Ok(head)
+    }
+
+    /// Whether one that git follows can be in a worktree, by its line in the index.
+    fn check_file(&self, line: &str) -> Result<(), WorkError> {
+        let path = line.split('\t').nth(1).unwrap_or(line);
+        if line.starts_with(GITLINK) {
+            return Err(refused(format!(
+                "isolation: worktree knows no submodules, and {path} is one"
+            )));
+        }
+        if !line.starts_with(LINK) {
+            return Ok(());
+        }
+        let place = self.top.join(path);
+        let target = std::fs::read_link(&place).map_err(WorkError::file("read the link", &place))?;
+        match leads_out(path, &target.to_string_lossy()) {
+            true => Err(refused(format!(
+                "isolation: worktree needs links that stay in the repository, and {path} is a link to {}, which lies \
+                 outside of the repository",
+                target.display()
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Makes a branch, or moves one forward that is not checked out.

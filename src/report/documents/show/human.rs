@@ -43,6 +43,18 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     names(&mut text, "must produce", &files);
     let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
     names(&mut text, "checks", &checks);
+    if let Some(diff) = &task.diff {
+        let _ = writeln!(text, "{}", sanitize(&diff.words()));
+        let named = diff.named();
+        names(
+            &mut text,
+            "files",
+            &named.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+    }
+    if let Some(folder) = &task.folder {
+        let _ = writeln!(text, "works in {}", sanitize(folder));
+    }
     if let Some(criteria) = document.criteria {
         let _ = writeln!(text, "criteria: {}", sanitize(criteria));
     }

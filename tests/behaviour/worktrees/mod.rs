@@ -1,6 +1,9 @@
 //! Isolated tasks work in worktrees of their own; what is accepted is merged, and the user's checkout is left alone until
 //! the end (semantics, section 22).
 
+mod folders;
+mod protected;
+
 use std::fs;
 use std::process::Command;
 
@@ -21,7 +24,11 @@ fn git(workspace: &Workspace, arguments: &[&str]) -> String {
 
 /// The mission's workspace as a repository with one commit.
 fn repository(mission: Mission, files: &[(&str, &str)]) -> Workspace {
-    let workspace = mission.key("isolation", "worktree").workspace();
+    committed(mission.key("isolation", "worktree").workspace(), files)
+}
+
+/// The same where the mission says what is isolated.
+fn committed(workspace: Workspace, files: &[(&str, &str)]) -> Workspace {
     git(&workspace, &["init", "-q", "-b", "main"]);
     workspace.write(".gitignore", ".polpo\nhome\nseen\n");
     for (name, text) in files {
@@ -52,7 +59,6 @@ const LIST: &str = "one\ntwo\nthree\n";
 /// Six tasks at once: `left` and `right` change the same line; `user` and `limit` change different files, and what each does
 /// passes the test alone and fails it with the other.
 fn six() -> Workspace {
-    let test = "limit=$(cat limit); used=$(cat used); test $used -le $limit";
     let both = "printf 'one\\nleft right\\nthree\\n' > list";
     let merged = |by: &str| {
         format!("if grep -qE '<<<<|left|right' list; then {both}; else sed -i s/two/{by}/ list; fi")
@@ -67,11 +73,12 @@ fn six() -> Workspace {
         .setting("evaluate", false)
         .task("left", |task| task.by("left"))
         .task("right", |task| task.by("right"))
-        .task("use", |task| task.by("user").check(test))
-        .task("limit", |task| task.by("limiter").check(test))
+        .task("use", |task| task.by("user").check("sh check.sh"))
+        .task("limit", |task| task.by("limiter").check("sh check.sh"))
         .task("note", |task| task.by("writer"))
         .task("last", |task| task.by("writer").needs("left").needs("right"));
-    repository(mission, &[("list", LIST), ("limit", "10\n"), ("used", "1\n")])
+    let check = "test $(cat used) -le $(cat limit)\n";
+    repository(mission, &[("list", LIST), ("limit", "10\n"), ("used", "1\n"), ("check.sh", check)])
 }
 
 #[track_caller]
@@ -133,7 +140,7 @@ fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
     let workspace = repository(mission, &[]);
     let head = git(&workspace, &["rev-parse", "HEAD"]);
     let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(3);
-    assert!(finished.stderr.contains("`git merge refs/quorum/r1/main`"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("next: git merge refs/quorum/r1/main"), "{}", finished.stderr);
     assert_eq!(git(&workspace, &["rev-parse", "HEAD"]), head);
     assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
     assert_eq!(subjects(&workspace, "refs/quorum/r1/main"), ["good"]);
@@ -187,7 +194,10 @@ fn the_branch_moves_only_where_it_may() {
     };
     let never = merging("never", "echo x > x");
     let said = never.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0).stderr;
-    assert!(said.contains("accepted and not merged: 1 commits; `git merge refs/quorum/r1/main`"), "{said}");
+    assert!(
+        said.contains("accepted and not merged: 1 commit\nnext: git merge refs/quorum/r1/main\n"),
+        "{said}"
+    );
     assert_eq!(subjects(&never, "main"), Vec::<String>::new());
     git(&never, &["merge", "-q", "--ff-only", "refs/quorum/r1/main"]);
     assert_eq!(never.read("x"), "x\n");

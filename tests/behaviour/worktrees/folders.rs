@@ -1,0 +1,137 @@
+//! What a folder of an isolated task has beside what git follows, and the kinds of isolation that bring nothing back.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{committed, git, repository, subjects};
+use crate::support::{Mission, Workspace, standing, task};
+
+fn one(script: &str) -> Mission {
+    Mission::new().worker(script).setting("evaluate", false)
+}
+
+#[test]
+fn files_that_git_ignores_are_copied_or_linked_where_the_mission_says_so() {
+    let worktree = json!({"copy": ["secret.env", "data"], "link": ["modules"], "setup": "echo $PWD >> made; echo m >> modules/log"});
+    let script = "cat secret.env data/d modules/m local/l > all; echo x >> secret.env; test ! -e other.log";
+    let mission =
+        one(script).setting("worktree", worktree).task("a", |task| task).task("b", |task| task.needs("a"));
+    let workspace = repository(mission, &[(".worktreeinclude", "local/\n"), ("made", "")]);
+    for (name, text) in [("secret.env", "s\n"), ("data/d", "d\n"), ("modules/m", "m\n"), ("local/l", "l\n")] {
+        workspace.write(name, text);
+    }
+    let ignored = ".polpo\nhome\nsecret.env\ndata\nmodules\nlocal\nother.log\n";
+    workspace.write(".gitignore", ignored);
+    workspace.write("other.log", "it stays where it is");
+    git(&workspace, &["commit", "-qam", "ignored"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(workspace.read("all"), "s\nd\nm\nl\n");
+    assert_eq!(workspace.read("secret.env"), "s\n", "it was a copy");
+    let made = workspace.read("made");
+    let made: Vec<&str> = made.lines().collect();
+    assert!(made.iter().any(|folder| folder.ends_with("worktrees/0")), "{made:?}");
+    let tracked = git(&workspace, &["ls-files"]);
+    assert!(!tracked.contains("secret") && !tracked.contains("modules"), "{tracked}");
+    assert_eq!(workspace.lines("modules/log"), ["m", "m"], "once a folder");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_prepared_is_no_failure_of_the_work() {
+    let mission =
+        one("cat tools > out").setting("worktree", json!({"setup": "echo no tools; cp TOP/tools ."}));
+    let workspace = repository(mission.tasks(["a"]), &[]);
+    super::names_its_top(&workspace);
+    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
+    finished.says(&["prepares worktrees", "exited 1", "no tools"]);
+    assert_eq!(standing(&workspace.status(), "a").0, "assigned");
+    workspace.write("tools", "t\n");
+    git(&workspace, &["add", "-A"]);
+    git(&workspace, &["commit", "-qm", "tools"]);
+    workspace.quorum(&["resume"]).exits(0);
+    assert_eq!(git(&workspace, &["show", &format!("{}:out", merged(&workspace))]), "t");
+}
+
+/// What the last run has accepted.
+fn merged(workspace: &Workspace) -> String {
+    git(workspace, &["for-each-ref", "--format=%(refname)", "refs/quorum/*/main"])
+}
+
+#[test]
+fn what_is_to_be_copied_must_be_there() {
+    let mission = |worktree| repository(one("true").setting("worktree", worktree).tasks(["a"]), &[]);
+    super::refused(&mission(json!({"copy": ["gone"]})), &["settings.worktree.copy names gone"]);
+    super::refused(&mission(json!({"link": ["gone/too"]})), &["settings.worktree.link names gone/too"]);
+}
+
+#[test]
+fn the_command_line_says_what_becomes_of_accepted_work() {
+    let workspace =
+        repository(one("echo x > x").setting("worktree", json!({"merge": "never"})).tasks(["a"]), &[]);
+    workspace.quorum(&["run", "mission.yaml", "--merge", "branch done"]).exits(0);
+    assert_eq!((subjects(&workspace, "main").len(), subjects(&workspace, "done")), (0, vec!["a".to_owned()]));
+    let usage = workspace.quorum(&["run", "mission.yaml", "--merge", "branch"]).exits(2);
+    usage.says(&["--merge", "ff, never or `branch NAME`"]);
+}
+
+#[test]
+fn a_task_with_a_copy_or_an_empty_folder_changes_nothing_of_the_workspace() {
+    let mission = Mission::new()
+        .agent("copier", "cat file > seen; echo changed > file; test ! -e .polpo")
+        .agent("clean", "n=$(ls -A | wc -l); echo $n > count; echo x > file")
+        .setting("evaluate", false)
+        .task("copy", |task| task.by("copier").set("isolation", "copy").check("test -e seen"))
+        .task("temp", |task| {
+            task.by("clean")
+                .set("isolation", "temp")
+                .set("targetFiles", json!(["count"]))
+                .check("grep -qx 0 count")
+        });
+    let workspace = mission.workspace();
+    workspace.write("file", "as it was");
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(workspace.read("file"), "as it was");
+    for (title, text) in [("copy", "changed\n"), ("temp", "x\n")] {
+        let folder = task(&document, title)["folder"].as_str().expect("it has one").to_owned();
+        assert_eq!(fs::read_to_string(format!("{folder}/file")).expect("it is there"), text);
+        workspace.quorum(&["show", title]).exits(0).shows(&[&format!("works in {folder}")]);
+    }
+    workspace.quorum(&["diff", "copy"]).exits(2);
+}
+
+#[test]
+fn a_script_that_judges_is_protected_in_a_copy() {
+    let mission =
+        one("echo true > check.sh").task("a", |task| task.set("isolation", "copy").check("sh check.sh"));
+    let workspace = mission.workspace();
+    workspace.write("check.sh", "test -e done\n");
+    let document = workspace.run_json(3, &[]);
+    assert!(task(&document, "a")["failure"].to_string().contains("check.sh was changed"), "{document:#}");
+}
+
+#[test]
+fn what_a_task_changed_is_told_everywhere() {
+    let mission = one("echo x > x; echo more >> file; printf 'a\\nb\\n' > y").tasks(["good"]);
+    let mission = mission.task("bad", |task| task.check("false").attempts(1));
+    let workspace = committed(mission.key("isolation", "worktree").workspace(), &[("file", "a\n")]);
+    let document = workspace.run_json(3, &["--run-id", "r1"]);
+    let diff = &task(&document, "bad")["diff"];
+    assert_eq!((&diff["files"], &diff["insertions"], &diff["deletions"]), (&json!(3), &json!(4), &json!(0)));
+    assert_eq!((&diff["merged"], &diff["paths"]), (&json!(false), &json!(["file", "x", "y"])));
+    assert_eq!(diff["ref"], "refs/quorum/r1/task/1");
+    assert_eq!(
+        git(&workspace, &["rev-parse", "refs/quorum/r1/task/1"]),
+        diff["commit"].as_str().expect("a name")
+    );
+    let words = "changed 3 files, +4 -0";
+    let shown = workspace.quorum(&["show", "bad"]).exits(0);
+    shown.shows(&[words, "not merged: refs/quorum/r1/task/1", "file, x, y"]);
+    workspace.quorum(&["show", "good"]).exits(0).shows(&[words, "merged"]);
+    workspace.quorum(&["status"]).shows(&[words]);
+    workspace.quorum(&["resume", "--report", "html=report.html"]);
+    let report = workspace.read("report.html");
+    assert!(
+        report.contains("3 files, +4 -0, not merged: <code>refs&#x2f;quorum&#x2f;r1&#x2f;task&#x2f;1"),
+        "{report}"
+    );
+}
