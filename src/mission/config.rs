@@ -140,6 +140,7 @@ settings:
   approvalGates: [{name: g}]
   defaultChannels: [c]
   prices: {m: {input: 1, output: 2}}
+  worktree: {copy: [a], link: [b], setup: c}
   budget: {maxCost: 1, maxTokens: 1, maxRequests: 1, maxTime: 1m}
 agents: {a: {run: x}}
 ";

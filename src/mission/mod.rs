@@ -28,6 +28,7 @@
 //! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
 //! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
 //! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
+//! | `folders` | the folders that tasks work in, and where their files lie for whoever comes after them (22) |
 //! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
 //! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
 //! | `independence` | whether a reviewer is independent of the author of the work (8) |
@@ -71,6 +72,7 @@ mod document;
 mod edges;
 pub mod eligibility;
 mod environment;
+mod folders;
 mod foundation;
 mod growth;
 pub mod independence;
@@ -114,12 +116,12 @@ pub use delegation::{SubTask, read_delegations, read_sub_task};
 pub use diagnostics::Severity;
 pub use diagnostics::{DiagnosticRow, Style};
 pub use environment::{UnsetVariable, expand};
+pub use folders::FilesIn;
 pub use growth::{AddedTask, Addition};
 pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
-pub use named_files::FilesIn;
 pub use pipeline::{
     FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
     StagePlan, Verification, VisionPlan,

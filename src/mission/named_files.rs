@@ -1,9 +1,7 @@
 //! The files that a task names: targets, and what a check wants to be there.
 
-use crate::domain::TaskId;
-
-use super::model::{Check, Isolation};
-use super::plan::{Plan, TaskPlan};
+use super::model::Check;
+use super::plan::TaskPlan;
 
 impl TaskPlan {
     /// Whether the task names files: targets, or such as a check wants to be there.
@@ -32,41 +30,6 @@ impl TaskPlan {
             Check::FileExists { paths, .. } => paths.as_slice(),
             _ => &[],
         })
-    }
-}
-
-/// Where the files of a task lie for whoever comes after it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FilesIn {
-    /// In the mission's workspace, or a folder of it.
-    Workspace(Option<Box<str>>),
-    /// Where everything lies together that was merged.
-    Merged,
-    /// In a folder that nobody else works in.
-    Own(TaskId),
-}
-
-impl Plan {
-    /// Where the files of a task lie for whoever comes after it.
-    #[must_use]
-    pub fn files_in(&self, id: TaskId) -> FilesIn {
-        let task = self.task(id);
-        match task.isolation {
-            Isolation::Shared => FilesIn::Workspace(task.workspace.clone()),
-            Isolation::Worktree => FilesIn::Merged,
-            Isolation::Copy | Isolation::Temp => FilesIn::Own(id),
-        }
-    }
-
-    /// Where a file of a task lies: equal for two tasks that name the same file.
-    #[must_use]
-    pub fn place(&self, id: TaskId, path: &str) -> String {
-        let inner = place_in(self.task(id).workspace.as_deref().unwrap_or_default(), path);
-        match self.files_in(id) {
-            FilesIn::Workspace(_) => inner,
-            FilesIn::Merged => format!("merged:{inner}"),
-            FilesIn::Own(id) => format!("{}:{inner}", id.0),
-        }
     }
 }
 

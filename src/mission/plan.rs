@@ -228,57 +228,6 @@ impl Plan {
         &self.barriers[id.index()]
     }
 
-    /// The name of the worktree in which all accepted work lies together, beside those of tasks.
-    pub const MERGED: &str = "merged";
-
-    /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
-    #[must_use]
-    pub fn workspace_of(&self, id: TaskId) -> std::path::PathBuf {
-        self.within(id, self.root_of(id))
-    }
-
-    /// The folder that stands for the workspace where a task works, absolute.
-    #[must_use]
-    pub fn root_of(&self, id: TaskId) -> std::path::PathBuf {
-        let worktrees = self.rules.worktrees.root.as_ref();
-        let worktrees = worktrees.filter(|_| self.task(id).is_isolated());
-        worktrees.map_or_else(|| self.rules.workspace.clone(), |all| all.join(id.0.to_string()))
-    }
-
-    /// The folder in which accepted work of a task is looked at again: for an isolated one, where all that was accepted
-    /// lies together.
-    #[must_use]
-    pub fn audited_workspace_of(&self, id: TaskId) -> std::path::PathBuf {
-        let worktrees = self.rules.worktrees.root.as_ref();
-        match worktrees.filter(|_| self.task(id).has_worktree()) {
-            Some(all) => self.within(id, all.join(Self::MERGED)),
-            None => self.workspace_of(id),
-        }
-    }
-
-    /// The folder in which whoever judges task `by` finds the work of a task: for a verification in a worktree, in what was
-    /// accepted when it began.
-    #[must_use]
-    pub fn workspace_seen_by(&self, by: TaskId, id: TaskId) -> std::path::PathBuf {
-        match self.task(by).has_worktree() && self.task(id).has_worktree() {
-            true => self.within(id, self.root_of(by)),
-            false => self.workspace_of(id),
-        }
-    }
-
-    /// The folder of the user that a task works in, or would work in if it were not isolated.
-    #[must_use]
-    pub fn shared_workspace_of(&self, id: TaskId) -> std::path::PathBuf {
-        self.within(id, self.rules.workspace.clone())
-    }
-
-    fn within(&self, id: TaskId, root: std::path::PathBuf) -> std::path::PathBuf {
-        match &self.task(id).workspace {
-            Some(own) => root.join(own.as_ref()),
-            None => root,
-        }
-    }
-
     /// The ids of all checkpoints and delays of the mission, reached or not.
     pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> + '_ {
         let all = (0..self.barriers.len()).map(BarrierId::from_index);

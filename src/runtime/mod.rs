@@ -61,6 +61,7 @@
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
 //! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
+//! | `worktrees` | isolated tasks have folders of their own, and what was accepted of them is merged (22) |
 
 mod admission;
 mod adopt;

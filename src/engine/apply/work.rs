@@ -64,10 +64,7 @@ impl TaskState {
                     dialog.end_turn();
                 }
                 self.attempt.calls = self.attempt.calls.and(*tool_calls);
-                self.course.evidence.take_turn(turn, files.as_ref());
-                if let Some(commit) = files.as_ref().and_then(|files| files.commit.as_ref()) {
-                    self.course.take_commit(commit, false);
-                }
+                self.course.take_files(turn, files.as_ref());
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
@@ -253,6 +250,14 @@ impl Streak {
 }
 
 impl Course {
+    /// What a turn did to files.
+    fn take_files(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
+        self.evidence.take_turn(turn, files);
+        if let Some(commit) = files.and_then(|files| files.commit.as_ref()) {
+            self.take_commit(commit, false);
+        }
+    }
+
     /// The work of a task in a worktree is another commit now.
     fn take_commit(&mut self, commit: &Commit, merged: bool) {
         let conflicts = self.conflicts();

@@ -23,6 +23,7 @@
 //! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
+//! | `merge` | work of an isolated task is merged before it is accepted (22) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more, or has a void part done again (6) |

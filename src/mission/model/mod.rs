@@ -23,6 +23,7 @@
 //! | `tools` | `tools` of an agent: what a model behind HTTP may do itself (7) |
 //! | `verification` | `verification`: how a task's `acceptance` is graded |
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
+//! | `worktree` | how worktrees are prepared and merged |
 
 /// What a key is for that stands in several kinds of maps.
 macro_rules! says {

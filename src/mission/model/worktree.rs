@@ -45,19 +45,24 @@ impl From<MergeInto> for String {
     }
 }
 
-impl TryFrom<String> for MergeInto {
-    type Error = String;
+/// A text that says nothing of what becomes of accepted work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not one of {what}", what = MergeInto::EXPECTS)]
+pub struct UnknownMerge(String);
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for MergeInto {
+    type Error = UnknownMerge;
+
+    fn try_from(text: String) -> Result<Self, UnknownMerge> {
         text.parse()
     }
 }
 
 impl FromStr for MergeInto {
-    type Err = String;
+    type Err = UnknownMerge;
 
     /// Reads `ff`, `never` or `branch NAME`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownMerge> {
         let branch = text.strip_prefix("branch ").map(str::trim);
         match (text, branch) {
             ("ff", _) => Ok(Self::FastForward),
@@ -67,7 +72,7 @@ impl FromStr for MergeInto {
             {
                 Ok(Self::Branch(name.into()))
             }
-            _ => Err(format!("'{text}' is not one of {}", Self::EXPECTS)),
+            _ => Err(UnknownMerge(text.to_owned())),
         }
     }
 }

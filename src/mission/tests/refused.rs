@@ -409,8 +409,6 @@ fn configuration_files_hold_only_what_missions_share() {
 fn what_is_not_built_is_refused() {
     for (text, what) in [
         (minimal("settings: {hooks: {done: x}}\n"), "hooks"),
-        (minimal("settings: {worktree: {setup: make}}\n"), "setup"),
-        (minimal("isolation: copy\n"), "isolation"),
         (agent("run: [x], passEnv: [HTTPS_PROXY]"), "passEnv"),
         (agent("run: [x], permissions: read"), "permissions"),
         (agent("run: [x], queue: gpu"), "queue"),

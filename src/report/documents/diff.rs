@@ -9,7 +9,7 @@ use crate::engine::State;
 /// What the commit of a task in a worktree changed, held against what it lies on.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct DiffRow<'a> {
+pub struct DiffRow<'a> {
     /// The commit.
     commit: &'a str,
     /// The commit that it lies on.

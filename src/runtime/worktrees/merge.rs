@@ -14,7 +14,7 @@ use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
 
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::runtime) enum NotCommitted {
+pub enum NotCommitted {
     /// What it did cannot be one, in words for its agent.
     #[error("{0}")]
     Work(String),
@@ -25,7 +25,7 @@ pub(in crate::runtime) enum NotCommitted {
 
 /// What a task did, as it was committed.
 #[derive(Debug)]
-pub(in crate::runtime) struct Work {
+pub struct Work {
     /// The commit, and how much of it there is.
     pub commit: Commit,
     /// Every path that differs from what the task began with.
@@ -34,7 +34,7 @@ pub(in crate::runtime) struct Work {
 
 /// A path that differs between two trees.
 #[derive(Debug)]
-pub(in crate::runtime) struct Changed {
+pub struct Changed {
     /// Seen from the top of the repository.
     pub path: String,
     /// What became of it, as a verb with a subject before it.

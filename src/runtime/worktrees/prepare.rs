@@ -13,7 +13,7 @@ use super::Worktrees;
 use super::git::refused;
 
 /// What a folder is made with.
-pub(in crate::runtime) struct Preparation {
+pub struct Preparation {
     /// The task that it is for, or one of those whose work lies there.
     pub task: TaskCommands,
     /// Where its setup command is handed in.
@@ -22,7 +22,7 @@ pub(in crate::runtime) struct Preparation {
 
 /// Whom a folder is for that has all accepted work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) enum Folder {
+pub enum Folder {
     /// A verification.
     Verification(TaskId),
     /// The audits of the run.

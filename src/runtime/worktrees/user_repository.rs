@@ -127,18 +127,14 @@ impl User {
     }
 
     /// Makes a branch, or moves one forward that is not checked out.
-    fn move_branch(&self, branch: &str, to: &str) -> Result<(), String> {
-        let forward = run(self.git().args(["branch", "-q", branch, to]));
-        let Err(_) = forward else {
+    fn move_branch(&self, branch: &str, to: &str) -> Result<(), WorkError> {
+        if run(self.git().args(["branch", "-q", branch, to])).is_ok() {
             return Ok(());
-        };
+        }
         let refspec = format!("{to}:refs/heads/{branch}");
-        let moved = run(self
-            .git()
-            .args(["fetch", "-q", "--no-write-fetch-head", ".", &refspec]));
-        moved
-            .map(drop)
-            .map_err(|why| format!("branch {branch} cannot be moved: {why}"))
+        let forward = ["fetch", "-q", "--no-write-fetch-head", ".", &refspec];
+        let moved = run(self.git().args(forward)).map(drop);
+        moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
 
     pub(super) fn objects(&self) -> Result<PathBuf, WorkError> {
@@ -192,7 +188,9 @@ impl Worktrees {
         }
         let moved = match (merge, user.clean_head()) {
             (MergeInto::Never, _) => Err(None),
-            (MergeInto::Branch(branch), _) => user.move_branch(branch, &main).map_err(Some),
+            (MergeInto::Branch(branch), _) => user
+                .move_branch(branch, &main)
+                .map_err(|why| Some(why.to_string())),
             (MergeInto::FastForward, Ok(_)) if head != start => {
                 Err(Some("your branch has moved since the run began".to_owned()))
             }

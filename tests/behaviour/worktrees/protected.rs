@@ -83,9 +83,8 @@ fn a_verification_judges_all_that_was_accepted_before_it() {
     let mission = Mission::new()
         .worker("echo $QUORUM_TASK > $QUORUM_TASK.txt")
         .reviewer("judge", "cat one.txt two.txt > TOP/seen; echo nothing")
-        .setting("evaluate", false)
-        .task("one", |task| task)
-        .task("two", |task| task)
+        .task("one", |task| task.set("review", "none"))
+        .task("two", |task| task.set("review", "none"))
         .task("check", |task| {
             task.by("judge")
                 .set("type", "verification")
@@ -97,7 +96,8 @@ fn a_verification_judges_all_that_was_accepted_before_it() {
                 .set("onFail", "bad")
                 .set("onRefer", "bad")
         })
-        .tasks(["good", "bad"]);
+        .task("good", |task| task.set("review", "none"))
+        .task("bad", |task| task.set("review", "none"));
     let workspace = repository(mission, &[]);
     super::names_its_top(&workspace);
     workspace.quorum(&["run", "mission.yaml"]);

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{CallRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
 use crate::domain::{Finding, Millis, Points, Severity};
+use crate::report::documents::TaskRow;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{number, sanitize, sanitize_line};
 
@@ -43,18 +44,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     names(&mut text, "must produce", &files);
     let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
     names(&mut text, "checks", &checks);
-    if let Some(diff) = &task.diff {
-        let _ = writeln!(text, "{}", sanitize(&diff.words()));
-        let named = diff.named();
-        names(
-            &mut text,
-            "files",
-            &named.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
-    }
-    if let Some(folder) = &task.folder {
-        let _ = writeln!(text, "works in {}", sanitize(folder));
-    }
+    isolated(&mut text, task);
     if let Some(criteria) = document.criteria {
         let _ = writeln!(text, "criteria: {}", sanitize(criteria));
     }
@@ -85,6 +75,22 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         attempt_lines(&mut text, attempt, screen);
     }
     screen.wrap(&text)
+}
+
+/// What a task changed, and where it works, if that is a folder of its own.
+fn isolated(text: &mut String, task: &TaskRow<'_>) {
+    if let Some(diff) = &task.diff {
+        let _ = writeln!(text, "{}", sanitize(&diff.words()));
+        let named = diff.named();
+        names(
+            text,
+            "files",
+            &named.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+    }
+    if let Some(folder) = &task.folder {
+        let _ = writeln!(text, "works in {}", sanitize(folder));
+    }
 }
 
 fn names(text: &mut String, label: &str, names: &[&str]) {

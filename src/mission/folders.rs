@@ -1,0 +1,95 @@
+//! The folders that tasks work in, and where their files lie for whoever comes after them (semantics, section 22).
+
+use std::path::PathBuf;
+
+use crate::domain::TaskId;
+
+use super::model::Isolation;
+use super::named_files::place_in;
+use super::plan::Plan;
+
+/// Where the files of a task lie for whoever comes after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FilesIn {
+    /// In the mission's workspace, or a folder of it.
+    Workspace(Option<Box<str>>),
+    /// Where everything lies together that was merged.
+    Merged,
+    /// In a folder that nobody else works in.
+    Own(TaskId),
+}
+
+impl Plan {
+    /// The name of the worktree in which all accepted work lies together, beside those of tasks.
+    pub const MERGED: &str = "merged";
+
+    /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
+    #[must_use]
+    pub fn workspace_of(&self, id: TaskId) -> PathBuf {
+        self.within(id, self.root_of(id))
+    }
+
+    /// The folder that stands for the workspace where a task works, absolute.
+    #[must_use]
+    pub fn root_of(&self, id: TaskId) -> PathBuf {
+        let worktrees = self.rules.worktrees.root.as_ref();
+        let worktrees = worktrees.filter(|_| self.task(id).is_isolated());
+        worktrees.map_or_else(|| self.rules.workspace.clone(), |all| all.join(id.0.to_string()))
+    }
+
+    /// The folder in which accepted work of a task is looked at again: for an isolated one, where all that was accepted
+    /// lies together.
+    #[must_use]
+    pub fn audited_workspace_of(&self, id: TaskId) -> PathBuf {
+        let worktrees = self.rules.worktrees.root.as_ref();
+        match worktrees.filter(|_| self.task(id).has_worktree()) {
+            Some(all) => self.within(id, all.join(Self::MERGED)),
+            None => self.workspace_of(id),
+        }
+    }
+
+    /// The folder in which whoever judges task `by` finds the work of a task: for a verification in a worktree, in what was
+    /// accepted when it began.
+    #[must_use]
+    pub fn workspace_seen_by(&self, by: TaskId, id: TaskId) -> PathBuf {
+        match self.task(by).has_worktree() && self.task(id).has_worktree() {
+            true => self.within(id, self.root_of(by)),
+            false => self.workspace_of(id),
+        }
+    }
+
+    /// The folder of the user that a task works in, or would work in if it were not isolated.
+    #[must_use]
+    pub fn shared_workspace_of(&self, id: TaskId) -> PathBuf {
+        self.within(id, self.rules.workspace.clone())
+    }
+
+    fn within(&self, id: TaskId, root: PathBuf) -> PathBuf {
+        match &self.task(id).workspace {
+            Some(own) => root.join(own.as_ref()),
+            None => root,
+        }
+    }
+
+    /// Where the files of a task lie for whoever comes after it.
+    #[must_use]
+    pub fn files_in(&self, id: TaskId) -> FilesIn {
+        let task = self.task(id);
+        match task.isolation {
+            Isolation::Shared => FilesIn::Workspace(task.workspace.clone()),
+            Isolation::Worktree => FilesIn::Merged,
+            Isolation::Copy | Isolation::Temp => FilesIn::Own(id),
+        }
+    }
+
+    /// Where a file of a task lies: equal for two tasks that name the same file.
+    #[must_use]
+    pub fn place(&self, id: TaskId, path: &str) -> String {
+        let inner = place_in(self.task(id).workspace.as_deref().unwrap_or_default(), path);
+        match self.files_in(id) {
+            FilesIn::Workspace(_) => inner,
+            FilesIn::Merged => format!("merged:{inner}"),
+            FilesIn::Own(id) => format!("{}:{inner}", id.0),
+        }
+    }
+}
