@@ -61,7 +61,8 @@ pub fn formats(command: &str, is_plan: bool) -> &'static [Format] {
         _ if is_plan => &[Format::Human, Format::Json, Format::Dot, Format::Mermaid],
         "plan" => formats(command, true),
         "events" => &[Format::Human, Format::Json, Format::Jsonl],
-        "help" | "man" => &[Format::Human],
+        // A patch is no document.
+        "help" | "man" | "diff" => &[Format::Human],
         _ => &[Format::Human, Format::Json],
     }
 }

@@ -26,10 +26,6 @@ pub struct Diff {
 }
 
 pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
-    if screen.is_json() {
-        return Err(Failure::usage(anyhow!("a patch is no document"))
-            .help("leave out --json; `quorum show TASK --json` tells of its commits"));
-    }
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let told = fold_task(&run, &arguments.task)?;
