@@ -32,7 +32,7 @@ pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<F
     let found_by = view.task.feedback.last().map(|last| last.stage);
     let holds_now = matches!(
         found_by,
-        Some(Stage::Preflight | Stage::Finish | Stage::Checks | Stage::Audit)
+        Some(Stage::Preflight | Stage::Finish | Stage::Checks | Stage::Merge | Stage::Audit)
     );
     prior::open(points, reviewers, !holds_now)
 }
