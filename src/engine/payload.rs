@@ -301,7 +301,7 @@ pub struct TurnFiles {
     pub shared: bool,
     /// For a task in a worktree: what was committed.
     #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<Commit>,
+    pub commit: Option<Box<Commit>>,
 }
 
 /// A commit of the work of an isolated task.

@@ -305,7 +305,7 @@ fn commit(plan: &Plan, (folder, protection): (&RunFolder, &Protection), task: Ta
     match Worktrees::of(folder).commit(plan, task) {
         Ok(Work { commit, changed }) => {
             (files.changed, files.written) = (Some(commit.files), Some(commit.files));
-            files.commit = Some(commit);
+            files.commit = Some(Box::new(commit));
             // However often it is asked to: of what it began with, nothing that is protected may differ.
             let root = plan.root_of(task);
             let is_protected = protection.guards(plan, task);

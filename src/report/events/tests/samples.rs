@@ -372,14 +372,14 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     changed: Some(1),
                     written: Some(2),
                     shared: true,
-                    commit: Some(Commit {
+                    commit: Some(Box::new(Commit {
                         id: "1f2e3d".into(),
                         files: 2,
                         insertions: 12,
                         deletions: 3,
                         paths: vec!["src/lib.rs".into(), "README.md".into()],
                         onto: "0a1b2c".into(),
-                    }),
+                    })),
                 }),
                 tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
                 tools: Some(Box::new(tool_ledger())),
