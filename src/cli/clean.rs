@@ -7,8 +7,8 @@ use crate::domain::{Millis, Timestamp};
 use crate::report::count;
 use crate::report::documents::commands::{CleanDocument, CleanedRun};
 use crate::report::documents::runs::{RunRow, cleaned, left};
-use crate::runtime::ApplyError;
-use crate::store::{Lock, LockError};
+use crate::runtime::{ApplyError, forget_work};
+use crate::store::{Lock, LockError, RunFolder};
 
 use super::confirm::confirm;
 use super::failure::Failure;
@@ -91,6 +91,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         // What a killed supervisor left may still run: its folder must not vanish below it.
         let end = listed.left.end();
         end.map_err(|error| told(ApplyError::StillRuns(error)))?;
+        forget(&listed.folder, screen);
         listed.folder.remove().map_err(|error| {
             Failure::internal(anyhow!(
                 "cannot remove {}: {error}",
@@ -99,6 +100,21 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         })?;
     }
     report(screen, &going, &staying)
+}
+
+/// Removes what the run has left in the user's repository. Whatever is wrong there keeps no run from going.
+fn forget(folder: &RunFolder, screen: &Screen) {
+    let said = match forget_work(folder) {
+        Ok(None) => return,
+        Ok(Some(name)) => format!(
+            "note: {name} stays, for no branch has what was accepted there; `git update-ref -d {name}` removes it\n"
+        ),
+        Err(why) => format!(
+            "note: references of run {} stay in your repository: {why}\n",
+            folder.id()
+        ),
+    };
+    screen.error(&said);
 }
 
 /// Says what would go, and goes on only if somebody wants that.

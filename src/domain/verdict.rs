@@ -82,8 +82,8 @@ pub enum Cause {
     Unstable,
     /// A file is not what it was when the work was accepted.
     Changed,
-    /// Work that was accepted meanwhile changed the same lines.
-    Conflict,
+    /// It cannot be merged as it is with work that was accepted meanwhile, or not at all.
+    Merge,
 }
 
 impl Cause {
@@ -118,7 +118,7 @@ impl Cause {
             Self::Vision => "screenshots show something that blocks",
             Self::Unstable => "the files changed while they were judged",
             Self::Changed => "a file is not what it was when the work was accepted",
-            Self::Conflict => "work that was accepted meanwhile changed the same",
+            Self::Merge => "it could not be merged as it was",
         }
     }
 
@@ -147,7 +147,7 @@ impl Cause {
             Self::Vision => "vision",
             Self::Unstable => "unstable",
             Self::Changed => "changed",
-            Self::Conflict => "conflict",
+            Self::Merge => "merge",
         }
     }
 }

@@ -165,9 +165,9 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
             }
         }
         WorkEvent::Ended {
-            end: JobEnd::Merged(Merged::Landed(commit)),
+            end: JobEnd::Merged(Merged::Landed(_)),
             ..
-        } if commit.files > 0 => state.work_landed(task),
+        } => state.work_landed(),
         WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }

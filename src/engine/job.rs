@@ -94,7 +94,7 @@ impl JobEnd {
             Self::Seen { .. } | Self::Checked(_) | Self::Approver(_) => true,
             Self::Graded(result) => result.is_ok(),
             Self::Judged(result) => result.is_ok(),
-            Self::Merged(merged) => !matches!(merged, Merged::Failed(_)),
+            Self::Merged(merged) => !matches!(merged, Merged::Refused(_)),
         }
     }
 }

@@ -341,8 +341,8 @@ pub enum Merged {
         /// Titles of the tasks that changed them.
         with: Vec<String>,
     },
-    /// It cannot be merged, in words.
-    Failed(String),
+    /// What was done cannot be committed: why, in words for whoever did it.
+    Refused(String),
 }
 
 /// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter

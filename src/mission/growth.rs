@@ -171,6 +171,8 @@ impl Plan {
             // Behind whatever it waits for and comes from.
             let behind = added.needs.iter().chain(&source);
             task.wave = behind.map(|id| self.task(*id).wave + 1).max().unwrap_or(0);
+            // It goes on where its source worked, or where that was merged.
+            task.isolation = source.map_or(task.isolation, |source| self.task(source).isolation);
             task.provenance = Some(Box::new(Provenance {
                 origin: addition.origin,
                 source,

@@ -142,4 +142,6 @@ pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};
 pub use supervision::{NoWord, supervisors};
 pub use triage::ask_about_request;
-pub use worktrees::{Delivered, begin_worktrees, check_repository, deliver_work, work_diff};
+pub use worktrees::{
+    Delivered, begin_worktrees, check_repository, deliver_work, forget_work, restore_work, work_diff,
+};

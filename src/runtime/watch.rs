@@ -317,11 +317,8 @@ fn commit(plan: &Plan, (folder, protection): (&RunFolder, &Protection), task: Ta
             files.protected.sort();
             files.protected.dedup();
         }
-        Err(NotCommitted::Work(why)) => files
-            .protected
-            .push(format!("its work cannot be committed: {why}")),
-        // Nobody can tell what it did. Its merge says so, if it comes to that.
-        Err(NotCommitted::Git(_)) => (files.changed, files.written) = (None, None),
+        // Nobody can tell what it did. Its merge says why, if it comes to that.
+        Err(NotCommitted::Work(_) | NotCommitted::Git(_)) => (files.changed, files.written) = (None, None),
     }
 }
 

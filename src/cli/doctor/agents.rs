@@ -10,7 +10,7 @@ use crate::mission::eligibility::reviewers;
 use crate::mission::independence::ModelIdentity;
 use crate::mission::model::{Adapter, CommandLine, Review};
 use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
-use crate::runtime::{layers_of, locate};
+use crate::runtime::{check_repository, layers_of, locate};
 
 use super::super::failure::Failure;
 use super::super::load::mission_folder;
@@ -52,8 +52,25 @@ pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {
         }
     }
     checks.extend(endpoints(plan));
+    checks.extend(repository(plan));
     checks.push(judges(plan));
     Ok(checks)
+}
+
+/// Whether isolated tasks can begin with the workspace, where there are any.
+fn repository(plan: &Plan) -> Option<Check> {
+    let is_needed = plan.selected_ids().any(|id| plan.task(id).has_worktree());
+    is_needed.then(|| match check_repository(plan) {
+        Ok(()) => {
+            let place = plan.rules.workspace.display();
+            Check::new(
+                "worktrees",
+                Verdict::Ok,
+                format!("tasks can begin with the repository {place}"),
+            )
+        }
+        Err(why) => Check::new("worktrees", Verdict::Fail, why.to_string()),
+    })
 }
 
 /// What is missing for an agent that no task needs does not stop a run.

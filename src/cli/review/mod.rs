@@ -29,7 +29,7 @@ use crate::executor::spool::read_output;
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source, TaskPlan};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
-use crate::runtime::Observer;
+use crate::runtime::{Observer, restore_work};
 use crate::store::{StateFolder, read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
@@ -386,6 +386,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     .map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let bar = state.plan.rules.settings.eval_threshold.points.value();
+    restore_work(&run, state, id).map_err(Failure::environment)?;
     let workspace = state.plan.workspace_of(id);
     Ok(Subject {
         title: title.clone(),

@@ -293,10 +293,8 @@ impl TaskState {
             Verdict::Fail => {
                 self.attempt.points = report.points;
                 self.course.sent_back |= report.stage == Stage::Judge;
-                if report.stage == Stage::Merge
-                    && let Some(committed) = &mut self.course.committed
-                {
-                    committed.conflicts += 1;
+                if report.stage == Stage::Merge {
+                    self.course.committed.get_or_insert_default().conflicts += 1;
                 }
                 self.course.signature = signature(report, self.judging());
                 if self.feedback.len() == FEEDBACK_KEPT {

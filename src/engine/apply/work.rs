@@ -107,7 +107,7 @@ impl TaskState {
             } => match merged {
                 Merged::Landed(commit) => self.course.take_commit(commit, true),
                 Merged::Candidate(commit) => self.course.take_commit(commit, false),
-                Merged::Conflict { .. } | Merged::Failed(_) => {}
+                Merged::Conflict { .. } | Merged::Refused(_) => {}
             },
             // What else is said is the business of its judging.
             WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
@@ -262,7 +262,7 @@ impl Course {
     fn take_commit(&mut self, commit: &Commit, merged: bool) {
         let conflicts = self.conflicts();
         self.committed = Some(Box::new(Committed {
-            commit: commit.clone(),
+            commit: Some(commit.clone()),
             merged,
             conflicts,
         }));

@@ -4,7 +4,7 @@
 //! once more. Where both changed the same, or a check fails on both together, the work is sent back with one fix beside its
 //! allowances. Nobody waits for a lock: who lands first, lands, and the other tries once more.
 
-use crate::domain::{Cause, Edge, FailureMode, Finding, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
@@ -58,9 +58,12 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
                 );
                 Finding::new(Severity::High, text)
             };
-            send_back(draft, Cause::Conflict, files.iter().map(finding).collect());
+            send_back(draft, files.iter().map(finding).collect());
         }
-        Merged::Failed(why) => draft.fail(FailureMode::Error, format!("its work cannot be merged: {why}")),
+        Merged::Refused(why) => {
+            let text = format!("the work cannot be committed: {why}");
+            send_back(draft, vec![Finding::new(Severity::High, text)]);
+        }
     }
 }
 
@@ -90,7 +93,7 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     let found: Vec<Finding> = failed.map(|result| finding(&result.message)).collect();
     match found.is_empty() {
         true => pipeline::accept(draft),
-        false => send_back(draft, Cause::Checks, found),
+        false => send_back(draft, found),
     }
 }
 
@@ -101,9 +104,9 @@ fn accept(draft: &mut Transaction<'_>) {
     conclude::accept(draft, Edge::Pass, None);
 }
 
-fn send_back(draft: &mut Transaction<'_>, cause: Cause, findings: Vec<Finding>) {
+fn send_back(draft: &mut Transaction<'_>, findings: Vec<Finding>) {
     let key = StageKey::Of(Stage::Merge);
-    let mut report = draft.view().report(key, Verdict::Fail, Some(cause));
+    let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Merge));
     report.findings = findings;
     conclude::record(draft, *report);
     conclude::not_good_enough(draft);

@@ -96,10 +96,10 @@ pub struct Course {
 }
 
 /// What a task in a worktree has committed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Committed {
     /// The last commit of its work, as its checks saw it: only on what it lies on it may land.
-    pub commit: Commit,
+    pub commit: Option<Commit>,
     /// Whether it is part of what was accepted.
     pub merged: bool,
     /// How often it could not be merged as it was.

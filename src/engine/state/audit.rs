@@ -9,7 +9,7 @@ use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
 
 use super::State;
-use super::task::{Lifecycle, TaskState};
+use super::task::TaskState;
 
 impl State {
     /// The tasks whose acceptance is on record and stands. Superseded, failed and left out ones have none.
@@ -76,13 +76,10 @@ impl State {
         }
     }
 
-    /// The work of an isolated task is part of what was accepted. Its own checks have passed with all of that.
-    pub(crate) fn work_landed(&mut self, id: TaskId) {
+    /// The work of an isolated task is part of what was accepted. Its own checks are due there too: what git ignores was in
+    /// its folder, and is not in what was merged.
+    pub(crate) fn work_landed(&mut self) {
         self.changed_in(FilesIn::Merged);
-        let ended = self.turns_ended;
-        if let Lifecycle::Review(judging) = &mut self.tasks[id.index()].lifecycle {
-            judging.passed.iter_mut().for_each(|(_, passed)| *passed = ended);
-        }
     }
 
     fn changed_in(&mut self, files_in: FilesIn) {

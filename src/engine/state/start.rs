@@ -42,7 +42,7 @@ impl State {
     /// What the work of an isolated task lies on, as its checks saw it: only there it may land.
     pub(crate) fn checked_onto(&self, id: TaskId) -> Option<&str> {
         let committed = self.task(id).course.committed.as_deref();
-        committed.map(|committed| &*committed.commit.onto)
+        Some(&*committed?.commit.as_ref()?.onto)
     }
 
     /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.

@@ -36,7 +36,7 @@ impl<'a> DiffRow<'a> {
     pub fn of(state: &'a State, run: Option<&RunId>, id: TaskId) -> Option<Self> {
         let task = state.task(id);
         let committed = task.course.committed.as_deref()?;
-        let commit = &committed.commit;
+        let commit = committed.commit.as_ref()?;
         Some(Self {
             commit: &commit.id,
             base: &commit.onto,

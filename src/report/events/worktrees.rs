@@ -59,7 +59,7 @@ impl EventExpander {
                     let told = self.task(*task).with("files", files.as_slice());
                     Some(("work:conflict", told.with("with", with.as_slice())))
                 }
-                Merged::Candidate(_) | Merged::Failed(_) => None,
+                Merged::Candidate(_) | Merged::Refused(_) => None,
             },
             _ => None,
         }

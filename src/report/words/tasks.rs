@@ -120,10 +120,6 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "A task that is made to repair another one that failed (`onExhausted: fixup`), or that has done so.",
     ),
     (
-        "merge",
-        "The work of a task in a worktree of its own is merged with what was accepted meanwhile. As a kind of work and a stage: a try to do so.",
-    ),
-    (
         "turn",
         "One process or request of a worker within an attempt: the attempt itself, a reminder of what is missing, an answered question.",
     ),
@@ -281,8 +277,8 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "An agent reports that what its task depends on is not right. `quorum resume --redo TASK` does that again.",
     ),
     (
-        "conflict",
-        "Of work in a worktree: others were accepted meanwhile that changed the same lines. Both are in the worktree, with marks, and the agent is told to keep what both were for.",
+        "merge",
+        "Of work in a worktree of its own: it is merged with what was accepted meanwhile before it is accepted. As a cause: others changed the same lines, or a check fails on both together, or git cannot take the work. Where both changed the same, both are in the worktree, with marks, and the agent is told to keep what both were for.",
     ),
     // Going on without a dependency.
     (

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::TaskId;
 use crate::executor::error::WorkError;
-use crate::mission::Plan;
 use crate::mission::model::Isolation;
+use crate::mission::{Origin, Plan};
 
 use super::git::{Git, refused, run, text};
-use super::{MAIN, Worktrees, base_ref, commit_ref};
+use super::{BOUNDS, MAIN, Worktrees, base_ref, commit_ref};
 
 /// In the workspace: patterns of files that git ignores, and that each worktree has a copy of.
 const INCLUDED: &str = ".worktreeinclude";
@@ -46,20 +46,59 @@ impl Worktrees {
             self.end_merge(task)?;
             return Ok(false);
         }
-        let start = match goes_on {
-            Some(base) => self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
-            None => tip.clone(),
+        let (start, base) = match goes_on {
+            Some(base) => (
+                self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
+                None,
+            ),
+            None => match self.begins_with(plan, task).filter(|_| base.is_none()) {
+                Some((work, below)) => (work, Some(below)),
+                None => (tip.clone(), Some(tip)),
+            },
         };
         let agent = &plan.agent(plan.task(task).agent).name;
         self.check_out_anew(plan, &name, &start, agent)?;
-        if goes_on.is_none() {
-            self.set(&base_ref(task), &tip, None)?;
+        if let Some(base) = base {
+            self.set(&base_ref(task), &base, None)?;
             if self.resolve(&commit_ref(task)).is_ok() {
-                self.set(&commit_ref(task), &tip, None)?;
+                self.set(&commit_ref(task), &base, None)?;
             }
         }
         self.end_merge(task)?;
         Ok(true)
+    }
+
+    /// The work that a fixup is to mend, and what that lies on.
+    fn begins_with(&self, plan: &Plan, task: TaskId) -> Option<(String, String)> {
+        let failed = to_mend(plan, task)?;
+        let work = self.resolve(&commit_ref(failed)).ok()?;
+        Some((work, self.resolve(&base_ref(failed)).ok()?))
+    }
+
+    /// The folder of a task that somebody removed, or put something else in place of, with what was committed last.
+    pub(super) fn restore(&self, plan: &Plan, task: TaskId, commit: &str) -> Result<(), WorkError> {
+        let folder = self.folder(task);
+        if is_folder(&folder) {
+            return Ok(());
+        }
+        remove(&folder)?;
+        let agent = &plan.agent(plan.task(task).agent).name;
+        self.check_out_anew(plan, &task.0.to_string(), commit, agent)
+    }
+
+    /// Makes the folder of a task again that was removed once its work was accepted. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git, or of the system.
+    pub fn restore_committed(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
+        match self
+            .resolve(&commit_ref(task))
+            .or_else(|_| self.resolve(&base_ref(task)))
+        {
+            Ok(commit) => self.restore(plan, task, &commit),
+            // It has never worked.
+            Err(_) => Ok(()),
+        }
     }
 
     /// What was accepted so far, in a folder for whoever looks at all of it. Blocks.
@@ -67,7 +106,9 @@ impl Worktrees {
     /// # Errors
     /// In the words of git, or of the system.
     pub fn check_out_accepted(&self, plan: &Plan, name: &str) -> Result<(), WorkError> {
-        self.check_out_anew(plan, name, &self.resolve(MAIN)?, "quorum")
+        self.check_out_anew(plan, name, &self.resolve(MAIN)?, "quorum")?;
+        // What checks have left there is no part of it. What git ignores stays: it was built there.
+        run(self.at(&self.root.join(name))?.args(["clean", "-q", "-f", "-d"])).map(drop)
     }
 
     /// The files of a commit in a folder that has its own repository, and what it needs beside them.
@@ -76,8 +117,9 @@ impl Worktrees {
         let git = folder.join(".git");
         let is_new = !is_folder(&git);
         if is_new {
-            remove(&git)?;
-            remove(&self.ready_mark(name))?;
+            for old in [&git, &self.ready_mark(name), &folder.with_extension("index")] {
+                remove(old)?;
+            }
             fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
         }
         self.check_out(&folder, commit)?;
@@ -98,12 +140,13 @@ impl Worktrees {
             folder.file_name().unwrap_or_default().to_string_lossy()
         ));
         remove(&half)?;
-        run(Git::new().args(["init", "-q", "--bare"]).arg(&half))?;
+        self.init(&half)?;
         let borrowed = fs::read_to_string(self.repository().join("objects/info/alternates"))?;
         let ours = self.repository().join("objects");
         let objects: Vec<PathBuf> = borrowed.lines().map(PathBuf::from).chain([ours]).collect();
         borrow(&half, &objects)?;
         exclude(plan, &half)?;
+        self.share_bounds(&half)?;
         let own = || Git::new().in_repository(&half).env("GIT_WORK_TREE", folder);
         run(own().args(["config", "core.bare", "false"]))?;
         run(own().args(["update-ref", "HEAD", tip]))?;
@@ -111,6 +154,23 @@ impl Worktrees {
         run(own().args(["config", "user.name", agent]))?;
         run(own().args(["config", "user.email", "agent@quorum.invalid"]))?;
         fs::rename(&half, &git).map_err(WorkError::file("make", &git))
+    }
+
+    /// A bare repository whose objects are named as the user's are.
+    fn init(&self, repository: &Path) -> Result<(), WorkError> {
+        let format = text(run(self.git().args(["rev-parse", "--show-object-format"]))?);
+        run(init(repository, &format)).map(drop)
+    }
+
+    /// Of a repository whose history is cut, where it is cut.
+    fn share_bounds(&self, repository: &Path) -> Result<(), WorkError> {
+        let (ours, theirs) = (self.repository().join(BOUNDS), repository.join(BOUNDS));
+        match fs::copy(&ours, &theirs) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(WorkError::file("copy to", &theirs)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A copy of the workspace, or an empty folder, for a task whose files nobody else needs.
@@ -121,8 +181,10 @@ impl Worktrees {
             return Ok(false);
         }
         remove(&folder)?;
-        match isolation {
-            Isolation::Copy => {
+        let to_mend = to_mend(plan, task).map(|failed| self.folder(failed));
+        match (isolation, to_mend.filter(|failed| is_folder(failed))) {
+            (_, Some(failed)) => copy(&failed, &folder, &|_| false)?,
+            (Isolation::Copy, None) => {
                 let state = self.state_folder();
                 copy(&plan.rules.workspace, &folder, &|path| path == state)?;
             }
@@ -160,6 +222,18 @@ impl Worktrees {
         }
         Ok(())
     }
+}
+
+/// The failed task whose work a fixup is to mend.
+fn to_mend(plan: &Plan, fixup: TaskId) -> Option<TaskId> {
+    let from = plan.task(fixup).provenance.as_deref()?;
+    from.source.filter(|_| from.origin == Origin::Fixup)
+}
+
+/// Makes a bare repository.
+pub(super) fn init(repository: &Path, format: &str) -> Git {
+    let git = Git::new().args(["init", "-q", "--bare"]);
+    git.arg(format!("--object-format={format}")).arg(repository)
 }
 
 /// What every worktree has beside what git follows.

@@ -72,7 +72,8 @@ impl Worktrees {
         let base = self.resolve(&base_ref(task))?;
         let before = self.resolve(&commit_ref(task)).ok();
         let last = before.as_deref().unwrap_or(&base);
-        run(self.within(task)?.args(["add", "-A", "."]))?;
+        self.restore(plan, task, last)?;
+        self.add_all(task)?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
         let difference = self.difference(&base, &tree)?;
         let work = |id: &str| Work {
@@ -97,6 +98,24 @@ impl Worktrees {
         })
     }
 
+    /// Has git follow all that lies in the folder of a task, but for what it ignores.
+    fn add_all(&self, task: TaskId) -> Result<(), NotCommitted> {
+        let added = output(self.within(task)?.args(["add", "-A", "."]))?;
+        if added.status.success() {
+            return Ok(());
+        }
+        // `git init` in a subfolder, without a commit.
+        let said = String::from_utf8_lossy(&added.stderr).into_owned();
+        let nested = said.lines().find_map(|line| {
+            let path = line.strip_prefix("error: '")?;
+            path.strip_suffix("/' does not have a commit checked out")
+        });
+        Err(nested.map_or_else(
+            || NotCommitted::Git(failed(&added)),
+            |path| NotCommitted::Work(own_repository(path)),
+        ))
+    }
+
     /// What differs between two trees, none of which is another repository or leads out of this one.
     fn difference(&self, base: &str, tree: &str) -> Result<Difference, NotCommitted> {
         let arguments = [
@@ -105,7 +124,7 @@ impl Worktrees {
             "--raw",
             "--numstat",
             "--no-renames",
-            "--abbrev=40",
+            "--no-abbrev",
             "-z",
         ];
         let said = run(self.git().args(arguments).args([base, tree]))?;
@@ -147,7 +166,7 @@ impl Worktrees {
         let target = String::from_utf8_lossy(&target);
         match leads_out(path, &target) {
             true => Err(NotCommitted::Work(format!(
-                "{path} is a link to {target}, which lies outside of the repository: it cannot be committed"
+                "{path} is a link to {target}, which lies outside of the repository"
             ))),
             false => Ok(()),
         }
@@ -162,7 +181,7 @@ impl Worktrees {
         self.undo_broken_off(task)?;
         let work = match self.commit(plan, task) {
             Ok(work) => work.commit,
-            Err(NotCommitted::Work(why)) => return Ok(Merged::Failed(why)),
+            Err(NotCommitted::Work(why)) => return Ok(Merged::Refused(why)),
             Err(NotCommitted::Git(why)) => return Err(why),
         };
         let (base, mine) = (&*work.onto, &*work.id);
@@ -174,8 +193,8 @@ impl Worktrees {
         };
         let tree = self.tree_of(mine)?;
         if let Some(path) = self.ignored_target(plan, task, &tree)? {
-            return Ok(Merged::Failed(format!(
-                "{path} is ignored by git, so that it is no part of the work that can be merged"
+            return Ok(Merged::Refused(format!(
+                "{path} is ignored by git, so that it would be no part of what is merged"
             )));
         }
         // It has done nothing that git follows.
@@ -257,7 +276,7 @@ impl Worktrees {
                 self.end_merge(task)?;
                 match self.difference(tip, &tree) {
                     Ok(difference) => Ok(Merged::Candidate(difference.commit(&id, tip))),
-                    Err(NotCommitted::Work(why)) => Ok(Merged::Failed(why)),
+                    Err(NotCommitted::Work(why)) => Ok(Merged::Refused(why)),
                     Err(NotCommitted::Git(why)) => Err(why),
                 }
             }
@@ -332,7 +351,7 @@ impl Worktrees {
 }
 
 fn own_repository(path: &str) -> String {
-    format!("{path} is a repository of its own: it cannot be committed")
+    format!("{path} is a repository of its own: remove its `.git`")
 }
 
 /// A path without `.`, as git names it.

@@ -29,7 +29,7 @@ use crate::mission::Plan;
 use crate::mission::model::MergeInto;
 use crate::store::RunFolder;
 
-use folders::{borrow, exclude, is_folder, missing};
+use folders::{borrow, exclude, init, is_folder, missing};
 use git::{Git, refused, run, text};
 use user_repository::User;
 
@@ -51,6 +51,8 @@ const MAIN: &str = "refs/quorum/main";
 const GITLINK: &str = "160000";
 /// The mode of a link.
 const LINK: &str = "120000";
+/// Where a repository says at which commits its history is cut.
+const BOUNDS: &str = "shallow";
 /// How long git of a session that was killed may still work.
 const LONGEST_GIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -87,8 +89,16 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
     std::sync::Arc::make_mut(&mut state.plan).rules.worktrees.root = Some(run.worktrees());
     let worktrees = Worktrees::of(run);
     worktrees.take()?;
+    if !has_worktrees {
+        return Ok(());
+    }
+    // A run that was carried to another place finds its repository there.
+    if worktrees.repository().exists()
+        && let Ok(user) = User::open(&state.plan.rules.workspace)
+    {
+        borrow(&worktrees.repository(), &[user.objects()?])?;
+    }
     match (worktrees.resolve(MAIN), state.sessions) {
-        _ if !has_worktrees => Ok(()),
         (Ok(_), _) => Ok(()),
         (Err(_), 0) => worktrees.begin(&state.plan),
         (Err(why), _) => Err(refused(format!(
@@ -114,15 +124,39 @@ pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, 
     has_worktrees(plan).then(|| worktrees.deliver(&plan.rules.workspace, merge))
 }
 
+/// Removes the references of a run that goes from the user's repository. The one that stays, because no branch has what was
+/// accepted. Blocks.
+///
+/// # Errors
+/// In the words of git.
+pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
+    let worktrees = Worktrees::of(run);
+    match worktrees.repository().exists() {
+        true => worktrees.forget(),
+        false => Ok(None),
+    }
+}
+
+/// Makes the folder of an isolated task ready for who looks at its work once the run has ended. Blocks.
+///
+/// # Errors
+/// In the words of git, or of the system.
+pub fn restore_work(run: &RunFolder, state: &State, task: TaskId) -> Result<(), WorkError> {
+    match state.plan.task(task).has_worktree() {
+        true => Worktrees::of(run).restore_committed(&state.plan, task),
+        false => Ok(()),
+    }
+}
+
 /// What an isolated task changed, as git shows it; nothing where it has committed nothing. Blocks.
 ///
 /// # Errors
 /// In the words of git.
 pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>, WorkError> {
-    let Some(committed) = &state.task(task).course.committed else {
+    let committed = state.task(task).course.committed.as_deref();
+    let Some(commit) = committed.and_then(|committed| committed.commit.as_ref()) else {
         return Ok(Vec::new());
     };
-    let commit = &committed.commit;
     let git = Worktrees::of(run).git();
     Ok(git::run(git.args(["diff", &commit.onto, &commit.id]))?.stdout)
 }
@@ -220,8 +254,12 @@ impl Worktrees {
         let head = user.clean_head()?;
         std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
         let repository = self.repository();
-        run(Git::new().args(["init", "-q", "--bare"]).arg(&repository))?;
+        run(init(&repository, &user.object_format()?))?;
         borrow(&repository, &[user.objects()?])?;
+        if let Some(bounds) = user.bounds()? {
+            let path = repository.join(BOUNDS);
+            std::fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
+        }
         exclude(plan, &repository)?;
         self.set(START, &head, None)?;
         self.set(MAIN, &head, None)

@@ -7,7 +7,7 @@ use crate::mission::model::MergeInto;
 
 use super::git::{Git, refused, run, text};
 use super::merge::leads_out;
-use super::{GITLINK, LINK, MAIN, START, Worktrees};
+use super::{BOUNDS, GITLINK, LINK, MAIN, START, Worktrees};
 
 /// What became of what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,6 +137,17 @@ impl User {
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
 
+    /// How its objects are named.
+    pub(super) fn object_format(&self) -> Result<String, WorkError> {
+        Ok(text(run(self.git().args(["rev-parse", "--show-object-format"]))?))
+    }
+
+    /// The file that says where its history is cut, if it is.
+    pub(super) fn bounds(&self) -> Result<Option<PathBuf>, WorkError> {
+        let path = text(run(self.git().args(["rev-parse", "--git-path", BOUNDS]))?);
+        Ok(Some(self.top.join(path)).filter(|path| path.exists()))
+    }
+
     pub(super) fn objects(&self) -> Result<PathBuf, WorkError> {
         let path = text(run(self.git().args(["rev-parse", "--git-path", "objects"]))?);
         Ok(std::fs::canonicalize(self.top.join(path))?)
@@ -205,5 +216,28 @@ impl Worktrees {
             Err(why) => why,
         };
         Ok(Delivered::Waits { commits, name, why })
+    }
+
+    /// Removes the references of the run, but for what was accepted and is on no branch, which is named.
+    pub(super) fn forget(&self) -> Result<Option<String>, WorkError> {
+        let borrowed = self.repository().join("objects/info/alternates");
+        let objects = std::fs::read_to_string(&borrowed).map_err(WorkError::file("read", &borrowed))?;
+        let Some(repository) = Path::new(objects.lines().next().unwrap_or_default()).parent() else {
+            return Ok(None);
+        };
+        let git = || Git::new().in_repository(repository);
+        let main = format!("refs/quorum/{}/main", self.run);
+        let list = ["for-each-ref", "--format=%(refname)"];
+        let own = text(run(git().args(list).arg(format!("refs/quorum/{}/", self.run)))?);
+        let mut kept = None;
+        for name in own.lines() {
+            let branches = ["for-each-ref", "--count=1", "--contains", name, "refs/heads"];
+            if name == main && text(run(git().args(branches))?).is_empty() {
+                kept = Some(main.clone());
+                continue;
+            }
+            run(git().args(["update-ref", "-d", name]))?;
+        }
+        Ok(kept)
     }
 }

@@ -110,6 +110,27 @@ fn a_script_that_judges_is_protected_in_a_copy() {
 }
 
 #[test]
+fn a_run_that_goes_takes_its_references_along_but_for_work_that_no_branch_has() {
+    let workspace = repository(one("echo $QUORUM_RUN_ID > file").tasks(["a"]), &[]);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "merged"]).exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "waits", "--merge", "never"]).exits(0);
+    let cleaned = workspace.quorum(&["clean", "--all", "--yes"]).exits(0);
+    cleaned.says(&["refs/quorum/waits/main stays", "git update-ref -d refs/quorum/waits/main"]);
+    assert_eq!(
+        git(&workspace, &["for-each-ref", "--format=%(refname)", "refs/quorum"]),
+        "refs/quorum/waits/main"
+    );
+}
+
+#[test]
+fn doctor_says_whether_worktrees_can_be_made() {
+    let workspace = repository(one("true").tasks(["a"]), &[("file", "a")]);
+    workspace.quorum(&["doctor"]).shows(&["tasks can begin with the repository"]);
+    workspace.write("file", "b");
+    workspace.quorum(&["doctor"]).exits(9).shows(&["not committed: file"]);
+}
+
+#[test]
 fn what_a_task_changed_is_told_everywhere() {
     let mission = one("echo x > x; echo more >> file; printf 'a\\nb\\n' > y").tasks(["good"]);
     let mission = mission.task("bad", |task| task.check("false").attempts(1));

@@ -3,6 +3,7 @@
 
 mod folders;
 mod protected;
+mod repositories;
 
 use std::fs;
 use std::process::Command;
@@ -261,10 +262,8 @@ fn a_repository_within_is_no_work_that_could_be_committed() {
         "mkdir lib; cd lib; git init -q .; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x";
     let mission = Mission::new().worker(nested).setting("evaluate", false).task("a", |task| task.attempts(1));
     let document = repository(mission, &[]).run_json(3, &[]);
-    assert!(
-        task(&document, "a")["failure"]["message"].to_string().contains("a repository of its own"),
-        "{document:#}"
-    );
+    let found = task(&document, "a")["findings"].to_string();
+    assert!(found.contains("lib is a repository of its own: remove its `.git`"), "{document:#}");
 }
 
 #[test]

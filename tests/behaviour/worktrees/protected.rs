@@ -19,8 +19,8 @@ const CHECK: [(&str, &str); 1] = [("tests/check.sh", "test -e done\n")];
 #[track_caller]
 fn is_found(workspace: &Workspace, words: &str) {
     let document = workspace.run_json(3, &[]);
-    let failure = task(&document, "a")["failure"].to_string();
-    assert!(failure.contains(words), "{document:#}");
+    let said = task(&document, "a")["findings"].to_string();
+    assert!(said.contains(words), "{document:#}");
     assert_eq!(subjects(workspace, "main"), [""; 0], "nothing was merged");
 }
 
@@ -131,7 +131,33 @@ fn what_git_ignores_cannot_be_the_target_of_a_task_in_a_worktree() {
     let workspace =
         committed(mission.key("isolation", "worktree").workspace(), &[(".gitignore", ".polpo\nhome\nout\n")]);
     let document = workspace.run_json(3, &[]);
-    let failure = task(&document, "a")["failure"].to_string();
-    assert!(failure.contains("out/report is ignored by git"), "{failure}");
+    let found = task(&document, "a")["findings"].to_string();
+    assert!(found.contains("out/report is ignored by git"), "{document:#}");
     assert_eq!(standing(&document, "a").0, "failed");
+}
+
+#[test]
+fn what_is_merged_must_pass_without_what_git_ignores() {
+    // The check passes in the folder of the task only, for what it needs is never merged.
+    let mission = Mission::new()
+        .worker("mkdir -p out; echo x > out/needed; echo y > file")
+        .setting("evaluate", false)
+        .task("a", |task| task.check("test -e out/needed"));
+    let workspace = mission.key("isolation", "worktree").workspace();
+    let workspace = committed(workspace, &[(".gitignore", ".polpo\nhome\nout\n")]);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "a")["failure"]["mode"], "regressed", "{document:#}");
+    assert_eq!(subjects(&workspace, "main"), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_committed_is_sent_back_with_the_reason() {
+    let worker =
+        "if test -e lib/.git; then rm -rf lib/.git; else mkdir -p lib; echo x > lib/x; git init -q lib; fi";
+    let mission = Mission::new().worker(worker).setting("evaluate", false).task("a", |task| task.attempts(1));
+    let workspace = repository(mission, &[]);
+    let document = workspace.run_json(0, &[]);
+    let tried = &task(&document, "a")["attempts"];
+    assert_eq!((attempts(&document, "a").len(), &tried[0]["cause"], &tried[1]["kind"]), (2, &json!("merge"), &json!("fix")));
+    assert_eq!(workspace.read("lib/x"), "x\n");
 }
