@@ -156,7 +156,7 @@ impl Reports {
         let delivered = deliver(run, &ending.state, screen);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
-        exit_code(ending.outcome.exit_code(), reported && delivered)
+        exit_code(ending.outcome.exit_code(), reported, delivered)
     }
 
     /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns
@@ -201,9 +201,10 @@ impl Reports {
 }
 
 /// The exit code of a run, given whether its reports were written and its work is in the user's repository: never 0 if not.
-pub fn exit_code(code: u8, all_done: bool) -> u8 {
+pub fn exit_code(code: u8, reported: bool, delivered: bool) -> u8 {
     match code {
-        0 if !all_done => OutcomeClass::Internal.exit_code(),
+        0 if !delivered => OutcomeClass::Environment.exit_code(),
+        0 if !reported => OutcomeClass::Internal.exit_code(),
         code => code,
     }
 }
@@ -216,13 +217,13 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     write_stream(&mut file, text.as_bytes())
 }
 
-/// Brings the work of isolated tasks into the user's repository, and says what became of it. Whether it is there.
+/// Brings the work of isolated tasks into the user's repository, and says what became of it. Whether it is where it was wanted.
 pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) -> bool {
     match deliver_work(run, state) {
         None => true,
         Some(Ok(delivered)) => {
             screen.error(&delivered_line(&delivered));
-            true
+            !matches!(delivered, Delivered::Waits { why: Some(_), .. })
         }
         Some(Err(why)) => {
             screen.error(&format!(
@@ -241,7 +242,7 @@ fn delivered_line(delivered: &Delivered) -> String {
         Delivered::Waits { commits, name, why } => {
             let why = why
                 .as_ref()
-                .map(|why| format!("note: nothing was merged: {why}\n"));
+                .map(|why| format!("error: your branch does not have what was accepted: {why}\n"));
             let why = why.unwrap_or_default();
             let all = count(*commits);
             format!("{why}accepted and not merged: {all}\nnext: git merge {name}\n")

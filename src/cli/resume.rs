@@ -134,7 +134,7 @@ fn over(
     screen.report(&document);
     // The session may have been killed between its end and this.
     let delivered = deliver(run, state, screen);
-    Ok(exit_code(outcome.class.exit_code(), reported && delivered))
+    Ok(exit_code(outcome.class.exit_code(), reported, delivered))
 }
 
 /// A folder that is gone is not made anew: the work that was done in it is not there.

@@ -165,9 +165,9 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
             }
         }
         WorkEvent::Ended {
-            end: JobEnd::Merged(Merged::Landed(_)),
+            end: JobEnd::Merged(Merged::Landed(commit)),
             ..
-        } => state.work_landed(),
+        } => state.work_landed(commit),
         WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }

@@ -124,8 +124,8 @@ pub use stages::{prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    BarrierStage, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState,
+    BarrierStage, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat, SeatState,
+    State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -336,6 +336,8 @@ pub enum Merged {
     Candidate(Commit),
     /// Others changed the same: its folder has both, with marks.
     Conflict {
+        /// Both together, marks included: the work goes on from there.
+        commit: Commit,
         /// The files.
         files: Vec<String>,
         /// Titles of the tasks that changed them.

@@ -99,6 +99,8 @@ pub struct State {
     pub(super) turns_ended: u64,
     /// By workspace: how many had, with the last one there.
     pub(super) turn_ends: BTreeMap<FilesIn, u64>,
+    /// The commit of all work of isolated tasks that was accepted; `None` where none was.
+    pub landed: Option<Box<str>>,
     pub(super) ready: ReadyQueue,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
@@ -216,6 +218,7 @@ impl State {
             acceptances: 0,
             turns_ended: 0,
             turn_ends: BTreeMap::new(),
+            landed: None,
             ready: ReadyQueue::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),

@@ -18,7 +18,6 @@ use crate::supervisor::Event;
 
 use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;
-use super::worktrees::Worktrees;
 
 /// A command whose end is one fact.
 pub(super) fn request(
@@ -166,10 +165,10 @@ impl Executor {
             Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
             Job::Merge(_) => {
                 let (plan, task) = (state.plan.clone(), turn.task);
-                let onto = state.checked_onto(task).map(str::to_owned);
-                let worktrees = Worktrees::of(&self.folder);
+                let known = state.committed(task);
+                let worktrees = self.worktrees.clone();
                 let protection = self.protection.clone();
-                self.aside(move || match worktrees.merge(&plan, task, onto.as_deref()) {
+                self.aside(move || match worktrees.merge(&plan, task, &known) {
                     Err(why) => Message::Broken(why),
                     Ok(merged) => {
                         if !matches!(merged, Merged::Landed(_)) {

@@ -39,6 +39,7 @@ use super::stall_detector::StallDetector;
 use super::upstream::{Remembered, UpstreamOutputs};
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
+use super::worktrees::Worktrees;
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;
@@ -102,6 +103,8 @@ pub(super) struct Executor {
     pub(super) protection: Arc<Protection>,
     /// What its processes may see and change.
     pub(super) confiner: Confiner,
+    /// The folders of isolated tasks, and what was accepted of their work.
+    pub(super) worktrees: Worktrees,
     /// What parts of judging at work are held against.
     pub(super) guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
@@ -148,6 +151,7 @@ impl Executor {
             frozen: frozen(&folder),
             protection: Arc::new(Protection::none()),
             confiner: Confiner::default(),
+            worktrees: Worktrees::at_rest(&folder),
             guards: HashMap::new(),
             judgings: 0,
             begun: Begun::default(),

@@ -40,6 +40,7 @@ use super::protection::ReadBefore;
 use super::signals::{Signals, or_never};
 use super::snapshots::Snapshots;
 use super::supervision;
+use super::worktrees::Worktrees;
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
@@ -135,7 +136,9 @@ impl Session {
         let (commands, requests) = Commands::new();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
         let folder = setup.folder.clone();
+        let worktrees = Worktrees::of(&setup.folder, &setup.state);
         let mut executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
+        executor.worktrees = worktrees;
         executor.confiner.refused = setup.refused;
         Self {
             state: setup.state,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
+use crate::engine::{Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{check, read_output, seal, write};
@@ -43,6 +43,8 @@ pub(super) struct Before {
     by_default: Seen,
     /// How many parts of judging had begun.
     judgings: u64,
+    /// What a task in a worktree had committed.
+    committed: Committed,
 }
 
 /// What stood in the files of a task.
@@ -61,7 +63,7 @@ impl Executor {
     pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
         let task = turn.task;
         let preparation = self.preparation(state, task);
-        let is_merged = state.is_merged(task);
+        let known = state.committed(task);
         let (protection, sender) = (self.protection.clone(), self.sender.clone());
         let (plan, folder) = (state.plan.clone(), self.folder.clone());
         let note = move || {
@@ -77,7 +79,7 @@ impl Executor {
             return self.aside(note);
         }
         let work = tokio::spawn(async move {
-            let noted = match preparation.for_turn(is_merged).await {
+            let noted = match preparation.for_turn(&known).await {
                 Err(why) => Ok(Message::Broken(why)),
                 Ok(made) => {
                     let note = move || {
@@ -97,6 +99,7 @@ impl Executor {
         Preparation {
             task: self.task_commands(&state.plan, task, state.task(task).attempt.number),
             commands: self.commands.clone(),
+            worktrees: self.worktrees.clone(),
         }
     }
 
@@ -141,6 +144,7 @@ impl Executor {
             missions: stamps(&self.frozen),
             by_default,
             judgings: self.judgings,
+            committed: state.committed(turn.task),
         };
         self.before.insert(turn, before);
         self.newest_plan = Some(state.plan.clone());
@@ -178,6 +182,11 @@ impl Executor {
         After {
             protection: self.protection.clone(),
             touched,
+            worktrees: self.worktrees.clone(),
+            committed: before
+                .as_ref()
+                .map(|before| before.committed.clone())
+                .unwrap_or_default(),
             noted: before.and_then(|before| before.noted),
             mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
         }
@@ -237,6 +246,8 @@ impl Touched {
 /// What is to be looked at when a turn has ended.
 pub(super) struct After {
     protection: Arc<Protection>,
+    worktrees: Worktrees,
+    committed: Committed,
     touched: Option<Touched>,
     noted: Option<(PathBuf, FileRef)>,
     mission: Option<String>,
@@ -253,12 +264,8 @@ impl After {
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
         if plan.task(task).commits() {
-            commit(
-                plan,
-                (folder, &self.protection),
-                task,
-                files.get_or_insert_default(),
-            );
+            let known = (&self.worktrees, &self.committed, &*self.protection);
+            commit(plan, known, task, files.get_or_insert_default());
         }
         let touched = self
             .touched
@@ -301,8 +308,13 @@ fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<File
 }
 
 /// What an isolated task did is what differs from what it began with, whoever looks. What cannot be committed is no work.
-fn commit(plan: &Plan, (folder, protection): (&RunFolder, &Protection), task: TaskId, files: &mut TurnFiles) {
-    match Worktrees::of(folder).commit(plan, task) {
+fn commit(
+    plan: &Plan,
+    (worktrees, committed, protection): (&Worktrees, &Committed, &Protection),
+    task: TaskId,
+    files: &mut TurnFiles,
+) {
+    match worktrees.commit(plan, task, committed) {
         Ok(Work { commit, changed }) => {
             (files.changed, files.written) = (Some(commit.files), Some(commit.files));
             files.commit = Some(Box::new(commit));

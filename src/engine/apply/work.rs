@@ -106,8 +106,10 @@ impl TaskState {
                 ..
             } => match merged {
                 Merged::Landed(commit) => self.course.take_commit(commit, true),
-                Merged::Candidate(commit) => self.course.take_commit(commit, false),
-                Merged::Conflict { .. } | Merged::Refused(_) => {}
+                Merged::Candidate(commit) | Merged::Conflict { commit, .. } => {
+                    self.course.take_commit(commit, false);
+                }
+                Merged::Refused(_) => {}
             },
             // What else is said is the business of its judging.
             WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
@@ -253,8 +255,13 @@ impl Course {
     /// What a turn did to files.
     fn take_files(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
         self.evidence.take_turn(turn, files);
-        if let Some(commit) = files.and_then(|files| files.commit.as_ref()) {
-            self.take_commit(commit, false);
+        match files.and_then(|files| files.commit.as_ref()) {
+            Some(commit) => self.take_commit(commit, false),
+            // What could not be committed may be anything: what was before is not it.
+            None => self
+                .committed
+                .iter_mut()
+                .for_each(|committed| committed.commit = None),
         }
     }
 

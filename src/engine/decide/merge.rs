@@ -46,7 +46,7 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
                 .take(checks)
                 .for_each(|check| request::run(draft, Job::Check(check)));
         }
-        Merged::Conflict { files, with } => {
+        Merged::Conflict { files, with, .. } => {
             let others = match with.is_empty() {
                 true => String::new(),
                 false => format!(" (by {})", with.join(", ")),

@@ -106,6 +106,13 @@ pub struct Committed {
     pub conflicts: u32,
 }
 
+impl Committed {
+    /// The commit that the work goes on from; none where it begins with what was accepted.
+    pub fn goes_on(&self) -> Option<&Commit> {
+        self.commit.as_ref().filter(|_| !self.merged)
+    }
+}
+
 impl Course {
     /// How often its work could not be merged as it was.
     pub(crate) fn conflicts(&self) -> u32 {

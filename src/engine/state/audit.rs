@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
-use crate::engine::payload::FileFact;
+use crate::engine::payload::{Commit, FileFact};
 use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
 
@@ -78,7 +78,10 @@ impl State {
 
     /// The work of an isolated task is part of what was accepted. Its own checks are due there too: what git ignores was in
     /// its folder, and is not in what was merged.
-    pub(crate) fn work_landed(&mut self) {
+    pub(crate) fn work_landed(&mut self, commit: &Commit) {
+        if commit.files > 0 {
+            self.landed = Some(commit.id.clone());
+        }
         self.changed_in(FilesIn::Merged);
     }
 

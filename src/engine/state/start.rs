@@ -6,6 +6,7 @@ use crate::mission::model::Input;
 use crate::mission::{ApprovalPlan, TaskPlan};
 
 use super::State;
+use super::attempt::Committed;
 use super::task::TaskState;
 
 impl TaskState {
@@ -33,16 +34,10 @@ impl State {
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 
-    /// Whether the work of an isolated task is part of what was accepted.
-    pub(crate) fn is_merged(&self, id: TaskId) -> bool {
+    /// What a task in a worktree has committed, as it is on record.
+    pub(crate) fn committed(&self, id: TaskId) -> Committed {
         let committed = self.task(id).course.committed.as_deref();
-        committed.is_some_and(|committed| committed.merged)
-    }
-
-    /// What the work of an isolated task lies on, as its checks saw it: only there it may land.
-    pub(crate) fn checked_onto(&self, id: TaskId) -> Option<&str> {
-        let committed = self.task(id).course.committed.as_deref();
-        Some(&*committed?.commit.as_ref()?.onto)
+        committed.cloned().unwrap_or_default()
     }
 
     /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.

@@ -55,7 +55,7 @@ impl EventExpander {
                 },
             ) => match merged {
                 Merged::Landed(landed) => Some(("work:merged", commit(self.task(*task), landed))),
-                Merged::Conflict { files, with } => {
+                Merged::Conflict { files, with, .. } => {
                     let told = self.task(*task).with("files", files.as_slice());
                     Some(("work:conflict", told.with("with", with.as_slice())))
                 }

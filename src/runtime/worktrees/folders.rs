@@ -3,14 +3,16 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use crate::domain::TaskId;
+use crate::engine::Committed;
 use crate::executor::error::WorkError;
 use crate::mission::model::Isolation;
 use crate::mission::{Origin, Plan};
 
 use super::git::{Git, refused, run, text};
-use super::{BOUNDS, MAIN, Worktrees, base_ref, commit_ref};
+use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
 
 /// In the workspace: patterns of files that git ignores, and that each worktree has a copy of.
 const INCLUDED: &str = ".worktreeinclude";
@@ -23,10 +25,10 @@ impl Worktrees {
     ///
     /// # Errors
     /// In the words of git, or of the system.
-    pub fn create(&self, plan: &Plan, task: TaskId, is_merged: bool) -> Result<bool, WorkError> {
+    pub fn create(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<bool, WorkError> {
         let made = match plan.task(task).isolation {
             Isolation::Shared => return Ok(false),
-            Isolation::Worktree => self.create_worktree(plan, task, is_merged)?,
+            Isolation::Worktree => self.create_worktree(plan, task, known)?,
             isolation => self.create_copy(plan, task, isolation)?,
         };
         if made && let Some(own) = &plan.task(task).workspace {
@@ -36,21 +38,18 @@ impl Worktrees {
         Ok(made)
     }
 
-    fn create_worktree(&self, plan: &Plan, task: TaskId, is_merged: bool) -> Result<bool, WorkError> {
+    fn create_worktree(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<bool, WorkError> {
         let (name, folder) = (task.0.to_string(), self.folder(task));
         let base = self.resolve(&base_ref(task)).ok();
-        let tip = self.resolve(MAIN)?;
-        let goes_on = base.as_ref().filter(|base| !is_merged || **base == tip);
-        let has_repository = is_folder(&folder.join(".git"));
-        if goes_on.is_some() && has_repository {
-            self.end_merge(task)?;
+        let tip = self.tip()?;
+        // One whose work was merged begins with what was accepted since.
+        let goes_on = base.as_ref().filter(|base| !known.merged || **base == tip);
+        if goes_on.is_some() && is_folder(&folder.join(".git")) {
             return Ok(false);
         }
+        let recorded = known.goes_on().map(|commit| commit.id.to_string());
         let (start, base) = match goes_on {
-            Some(base) => (
-                self.resolve(&commit_ref(task)).unwrap_or_else(|_| base.clone()),
-                None,
-            ),
+            Some(base) => (recorded.unwrap_or_else(|| base.clone()), None),
             None => match self.begins_with(plan, task).filter(|_| base.is_none()) {
                 Some((work, below)) => (work, Some(below)),
                 None => (tip.clone(), Some(tip)),
@@ -58,13 +57,10 @@ impl Worktrees {
         };
         let agent = &plan.agent(plan.task(task).agent).name;
         self.check_out_anew(plan, &name, &start, agent)?;
-        if let Some(base) = base {
-            self.set(&base_ref(task), &base, None)?;
-            if self.resolve(&commit_ref(task)).is_ok() {
-                self.set(&commit_ref(task), &base, None)?;
-            }
+        match base {
+            Some(base) => self.set(&base_ref(task), &base, None)?,
+            None => {}
         }
-        self.end_merge(task)?;
         Ok(true)
     }
 
@@ -90,14 +86,10 @@ impl Worktrees {
     ///
     /// # Errors
     /// In the words of git, or of the system.
-    pub fn restore_committed(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
-        match self
-            .resolve(&commit_ref(task))
-            .or_else(|_| self.resolve(&base_ref(task)))
-        {
-            Ok(commit) => self.restore(plan, task, &commit),
-            // It has never worked.
-            Err(_) => Ok(()),
+    pub fn restore_committed(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<(), WorkError> {
+        match &known.commit {
+            Some(commit) => self.restore(plan, task, &commit.id),
+            None => Ok(()),
         }
     }
 
@@ -106,9 +98,22 @@ impl Worktrees {
     /// # Errors
     /// In the words of git, or of the system.
     pub fn check_out_accepted(&self, plan: &Plan, name: &str) -> Result<(), WorkError> {
-        self.check_out_anew(plan, name, &self.resolve(MAIN)?, "quorum")?;
-        // What checks have left there is no part of it. What git ignores stays: it was built there.
-        run(self.at(&self.root.join(name))?.args(["clean", "-q", "-f", "-d"])).map(drop)
+        self.check_out_anew(plan, name, &self.tip()?, "quorum")?;
+        self.clean(&self.root.join(name))
+    }
+
+    /// What was accepted so far.
+    fn tip(&self) -> Result<String, WorkError> {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*accepted {
+            Some(tip) => Ok(tip.to_string()),
+            None => self.resolve(START),
+        }
+    }
+
+    /// Removes what git does not follow in a folder, but for what it ignores, which was built there.
+    pub(super) fn clean(&self, folder: &Path) -> Result<(), WorkError> {
+        run(self.at(folder)?.args(["clean", "-q", "-f", "-f", "-d"])).map(drop)
     }
 
     /// The files of a commit in a folder that has its own repository, and what it needs beside them.
@@ -125,13 +130,13 @@ impl Worktrees {
         self.check_out(&folder, commit)?;
         if is_new {
             furnish(plan, &folder)?;
-            self.own_repository(plan, &folder, commit, agent)?;
+            self.own_repository(&folder, commit, agent)?;
         }
         Ok(())
     }
 
     /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
-    fn own_repository(&self, plan: &Plan, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
+    fn own_repository(&self, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
         // In one step, so that there is all of it or none.
         let half = self.root.join("new.git");
         let git = folder.join(".git");
@@ -145,8 +150,8 @@ impl Worktrees {
         let ours = self.repository().join("objects");
         let objects: Vec<PathBuf> = borrowed.lines().map(PathBuf::from).chain([ours]).collect();
         borrow(&half, &objects)?;
-        exclude(plan, &half)?;
-        self.share_bounds(&half)?;
+        self.share(BOUNDS, &half)?;
+        self.share(EXCLUDED, &half)?;
         let own = || Git::new().in_repository(&half).env("GIT_WORK_TREE", folder);
         run(own().args(["config", "core.bare", "false"]))?;
         run(own().args(["update-ref", "HEAD", tip]))?;
@@ -162,9 +167,10 @@ impl Worktrees {
         run(init(repository, &format)).map(drop)
     }
 
-    /// Of a repository whose history is cut, where it is cut.
-    fn share_bounds(&self, repository: &Path) -> Result<(), WorkError> {
-        let (ours, theirs) = (self.repository().join(BOUNDS), repository.join(BOUNDS));
+    /// A file of the run's repository, if it is there, for another one.
+    fn share(&self, name: &str, repository: &Path) -> Result<(), WorkError> {
+        let (ours, theirs) = (self.repository().join(name), repository.join(name));
+        make_parent(&theirs)?;
         match fs::copy(&ours, &theirs) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(WorkError::file("copy to", &theirs)(error))
@@ -285,7 +291,7 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
         "--exclude-from",
         INCLUDED,
     ];
-    let mut said = text(run(Git::new().at(workspace).args(list))?);
+    let mut said = text(run(Git::of_user().at(workspace).args(list))?);
     if said.len() > LONGEST_LIST {
         return Err(refused(format!("{INCLUDED} names too much: narrow its patterns")));
     }
@@ -298,16 +304,16 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
 }
 
 /// What is put into worktrees from outside is nobody's work: neither repository follows it.
-pub(super) fn exclude(plan: &Plan, repository: &Path) -> Result<(), WorkError> {
+pub(super) fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), WorkError> {
     let worktrees = &plan.rules.worktrees;
     let named = worktrees.copy.iter().chain(&worktrees.link);
     let mut lines: String = named.map(|path| format!("/{}\n", escaped(path))).collect();
     if let Ok(patterns) = fs::read_to_string(plan.rules.workspace.join(INCLUDED)) {
         lines.push_str(&patterns);
     }
-    let path = repository.join("info/exclude");
-    fs::create_dir_all(repository.join("info")).map_err(WorkError::file("make", &path))?;
-    fs::write(&path, lines).map_err(WorkError::file("write", &path))
+    let path = repository.join(EXCLUDED);
+    make_parent(&path)?;
+    fs::write(&path, format!("{of_user}\n{lines}")).map_err(WorkError::file("write", &path))
 }
 
 /// A path as a pattern that names nothing else.
@@ -372,6 +378,16 @@ fn make_parent(path: &Path) -> Result<(), WorkError> {
 /// Whether there is a folder, and no link to one.
 pub(super) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Lets us change what lies in a folder, however its folders were closed; what cannot be opened stays as it is.
+pub(super) fn open_folders(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o755));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        open_folders(&entry.path());
+    }
 }
 
 /// Removes whatever is there.

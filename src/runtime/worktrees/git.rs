@@ -10,30 +10,43 @@ use crate::executor::error::WorkError;
 pub(super) struct Git(Command);
 
 impl Git {
+    /// For a repository of ours: no setting of the user, or of anybody who can write in their home, has a word in it.
     pub(super) fn new() -> Self {
+        let git = Self::bare(&["PATH", "TMPDIR"]);
+        let git = git
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let git = git.env("GIT_ATTR_NOSYSTEM", "1");
+        git.args([
+            "-c",
+            "core.attributesFile=/dev/null",
+            "-c",
+            "core.excludesFile=/dev/null",
+        ])
+    }
+
+    /// For the repository of the user, by their settings. What these would run beside git itself is not run.
+    pub(super) fn of_user() -> Self {
+        Self::bare(&["PATH", "TMPDIR", "HOME", "XDG_CONFIG_HOME"])
+    }
+
+    fn bare(kept: &[&str]) -> Self {
         let mut command = Command::new("git");
         command.env_clear();
-        let kept = ["PATH", "HOME", "TMPDIR"];
         command.envs(
             kept.iter()
                 .filter_map(|name| Some((name, std::env::var_os(name)?))),
         );
         command.envs([
             ("LC_ALL", "C"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
         ]);
-        command.envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0")]);
-        command.args([
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "gc.auto=0",
-        ]);
-        command.args(["-c", "safe.directory=*", "-c", "advice.detachedHead=false"]);
-        Self(command)
+        let quiet = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0"];
+        let quiet = quiet
+            .iter()
+            .chain(&["safe.directory=*", "advice.detachedHead=false"]);
+        Self(command).args(quiet.flat_map(|setting| ["-c", setting]))
     }
 
     pub(super) fn at(mut self, folder: &Path) -> Self {

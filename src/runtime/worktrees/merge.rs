@@ -1,16 +1,17 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::PoisonError;
 
 use crate::domain::TaskId;
-use crate::engine::{Commit, Merged};
+use crate::engine::{Commit, Committed, Merged};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 
+use super::folders::open_folders;
 use super::git::{failed, output, run, text};
-use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
+use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]
@@ -64,43 +65,63 @@ impl Difference {
 }
 
 impl Worktrees {
-    /// Commits what lies in the folder of a task. Blocks.
+    /// Commits what lies in the folder of a task; `known` is what it has on record. Blocks.
     ///
     /// # Errors
     /// Why there is no commit.
-    pub fn commit(&self, plan: &Plan, task: TaskId) -> Result<Work, NotCommitted> {
+    pub fn commit(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<Work, NotCommitted> {
         let base = self.resolve(&base_ref(task))?;
-        let before = self.resolve(&commit_ref(task)).ok();
+        let before = known.goes_on().map(|commit| commit.id.to_string());
+        let before = before.or_else(|| self.resolve(&commit_ref(task)).ok().filter(|_| !known.merged));
         let last = before.as_deref().unwrap_or(&base);
         self.restore(plan, task, last)?;
-        self.add_all(task)?;
+        self.add_all(plan, task)?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
         let difference = self.difference(&base, &tree)?;
-        let work = |id: &str| Work {
-            commit: difference.commit(id, &base),
-            changed: Vec::new(),
+        if known.conflicts > 0 {
+            self.has_no_marks(last, &tree)?;
+        }
+        let id = match self.tree_of(last)? == tree {
+            true => last.to_owned(),
+            false => self.commit_tree(plan, task, &tree, &[last])?,
         };
-        let work = match self.tree_of(last)? == tree {
-            true => work(last),
-            false => {
-                // Behind a conflict its folder has what others did as well: that is where the work comes from, too.
-                let knows_base = self.comes_before(&base, last);
-                let parents = [last, base.as_str()];
-                let parents = if knows_base { &parents[..1] } else { &parents[..] };
-                let id = self.commit_tree(plan, task, &tree, parents)?;
-                self.set(&commit_ref(task), &id, before.as_deref())?;
-                work(&id)
-            }
-        };
+        self.set(&commit_ref(task), &id, None)?;
         Ok(Work {
+            commit: difference.commit(&id, &base),
             changed: difference.changed,
-            ..work
         })
     }
 
+    /// Whether what stood between marks was decided on, where the work goes on from a conflict.
+    fn has_no_marks(&self, last: &str, tree: &str) -> Result<(), NotCommitted> {
+        let sides = text(run(self.git().args(["rev-list", "--parents", "-n", "1", last]))?);
+        let sides: Vec<&str> = sides.split(' ').skip(1).collect();
+        let [mine, theirs] = sides.as_slice() else {
+            return Ok(());
+        };
+        let marks = format!("^(<<<<<<<|>>>>>>>) ({mine}|{theirs})");
+        let found = output(self.git().args(["grep", "-l", "-z", "-E", "-e", &marks, tree]))?;
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        match found.split('\0').next().and_then(|found| found.split_once(':')) {
+            Some((_, path)) => Err(NotCommitted::Work(format!(
+                "{path} has conflict marks still: keep what both sides were for, and remove the marks"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
-    fn add_all(&self, task: TaskId) -> Result<(), NotCommitted> {
-        let added = output(self.within(task)?.args(["add", "-A", "."]))?;
+    fn add_all(&self, plan: &Plan, task: TaskId) -> Result<(), NotCommitted> {
+        let worktrees = &plan.rules.worktrees;
+        let brought = worktrees
+            .copy
+            .iter()
+            .chain(&worktrees.link)
+            .map(ToString::to_string);
+        let state = self.state.strip_prefix(&plan.rules.workspace).ok();
+        let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
+        let left_out = brought.map(|path| format!(":(exclude,top,literal){path}"));
+        let added = output(self.within(task)?.args(["add", "-A", "--", "."]).args(left_out))?;
         if added.status.success() {
             return Ok(());
         }
@@ -110,10 +131,12 @@ impl Worktrees {
             let path = line.strip_prefix("error: '")?;
             path.strip_suffix("/' does not have a commit checked out")
         });
-        Err(nested.map_or_else(
-            || NotCommitted::Git(failed(&added)),
-            |path| NotCommitted::Work(own_repository(path)),
-        ))
+        if let Some(path) = nested {
+            return Err(NotCommitted::Work(own_repository(path)));
+        }
+        // Where git can write an object, it is not git that fails.
+        run(self.git().args(["hash-object", "-w", "--stdin"]))?;
+        Err(NotCommitted::Work(failed(&added).to_string()))
     }
 
     /// What differs between two trees, none of which is another repository or leads out of this one.
@@ -172,56 +195,48 @@ impl Worktrees {
         }
     }
 
-    /// Merges the work of a task into what was accepted so far, or what was accepted into its folder; `checked`: on what its
-    /// checks have passed. What they have left there is part of the work. Blocks.
+    /// Merges the work of a task, as it is on record, into what was accepted so far; or that into its folder, where the work does
+    /// not lie on it: it is to be checked there. Nobody else merges meanwhile. Blocks.
     ///
     /// # Errors
     /// In the words of git.
-    pub fn merge(&self, plan: &Plan, task: TaskId, checked: Option<&str>) -> Result<Merged, WorkError> {
-        self.undo_broken_off(task)?;
-        let work = match self.commit(plan, task) {
-            Ok(work) => work.commit,
-            Err(NotCommitted::Work(why)) => return Ok(Merged::Refused(why)),
-            Err(NotCommitted::Git(why)) => return Err(why),
+    pub fn merge(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<Merged, WorkError> {
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let tip = match &*accepted {
+            Some(tip) => tip.to_string(),
+            None => self.resolve(START)?,
         };
-        let (base, mine) = (&*work.onto, &*work.id);
-        let landed = |id: &str| {
-            Merged::Landed(Commit {
-                id: id.into(),
-                ..work.clone()
-            })
+        // It has never worked.
+        if self.resolve(&base_ref(task)).is_err() {
+            return Ok(Merged::Landed(Difference::default().commit(&tip, &tip)));
+        }
+        let Some(work) = &known.commit else {
+            return match self.commit(plan, task, known) {
+                Ok(work) => Ok(Merged::Candidate(work.commit)),
+                Err(NotCommitted::Work(why)) => Ok(Merged::Refused(why)),
+                Err(NotCommitted::Git(why)) => Err(why),
+            };
         };
-        let tree = self.tree_of(mine)?;
+        let tree = self.tree_of(&work.id)?;
         if let Some(path) = self.ignored_target(plan, task, &tree)? {
             return Ok(Merged::Refused(format!(
                 "{path} is ignored by git, so that it would be no part of what is merged"
             )));
         }
-        // It has done nothing that git follows.
-        if mine == base {
-            return Ok(landed(mine));
+        if *work.onto != *tip {
+            return self.rebase(plan, task, work, &tip);
         }
-        loop {
-            let tip = self.resolve(MAIN)?;
-            // It has landed before the session that did it was killed.
-            if self.comes_before(mine, &tip) {
-                return Ok(landed(mine));
-            }
-            // Only what comes from all that was accepted, and was checked with it, may take its place.
-            if checked != Some(&*tip) || !self.comes_before(&tip, mine) {
-                return self.rebase(plan, task, (base, mine), &tip);
-            }
-            if tree == self.tree_of(&tip)? {
-                return Ok(landed(&tip));
-            }
-            let id = self.commit_tree(plan, task, &tree, &[&tip])?;
-            self.set(&commit_ref(task), &id, None)?;
-            // Another merge of this run may have moved it meanwhile: then it is merged anew.
-            if self.set(MAIN, &id, Some(&tip)).is_ok() {
-                return Ok(landed(&id));
-            }
-            self.set(&commit_ref(task), mine, None)?;
+        if tree == self.tree_of(&tip)? {
+            return Ok(Merged::Landed(Difference::default().commit(&work.id, &tip)));
         }
+        let id = self.commit_tree(plan, task, &tree, &[&tip])?;
+        self.set(MAIN, &id, Some(&tip))?;
+        *accepted = Some(id.as_str().into());
+        self.set(&commit_ref(task), &id, None)?;
+        Ok(Merged::Landed(Commit {
+            id: id.into(),
+            ..work.clone()
+        }))
     }
 
     /// A file that the task was to make, that is there, and that git does not follow.
@@ -229,7 +244,7 @@ impl Worktrees {
         let (root, workspace) = (self.folder(task), plan.workspace_of(task));
         let inner = workspace.strip_prefix(&root).unwrap_or(Path::new(""));
         let targets = plan.task(task).target_files.iter();
-        let targets = targets.map(|target| inner.join(target.as_ref()));
+        let targets = targets.map(|target| plain(&inner.join(target.as_ref())));
         let there: Vec<PathBuf> = targets.filter(|path| root.join(path).is_file()).collect();
         if there.is_empty() {
             return Ok(None);
@@ -238,94 +253,59 @@ impl Worktrees {
         let followed = run(self.git().args(list).args(&there))?;
         let followed = String::from_utf8_lossy(&followed.stdout);
         let followed: BTreeSet<&Path> = followed.split('\0').map(Path::new).collect();
-        let lost = there
-            .iter()
-            .find(|path| !followed.contains(plain(path).as_path()));
+        let lost = there.iter().find(|path| !followed.contains(path.as_path()));
         Ok(lost.map(|path| path.display().to_string()))
     }
 
-    /// Whether a commit is another one or comes before it.
-    pub(super) fn comes_before(&self, commit: &str, other: &str) -> bool {
-        run(self.git().args(["merge-base", "--is-ancestor", commit, other])).is_ok()
-    }
-
     /// Others were accepted meanwhile: the work on top of theirs, in the task's folder, with marks where both changed the
-    /// same.
-    fn rebase(
-        &self,
-        plan: &Plan,
-        task: TaskId,
-        (base, mine): (&str, &str),
-        tip: &str,
-    ) -> Result<Merged, WorkError> {
+    /// same. All of it is made of what is on record, so that it can be done again at any point.
+    fn rebase(&self, plan: &Plan, task: TaskId, work: &Commit, tip: &str) -> Result<Merged, WorkError> {
+        let (base, mine) = (&*work.onto, &*work.id);
         let merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"];
-        let output = output(self.git().args(merge).args([tip, mine]))?;
+        let output = output(self.git().args(merge).args([mine, tip]))?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut parts = said
             .split('\0')
             .filter(|part| !part.is_empty())
             .map(str::to_owned);
         let tree = parts.next().unwrap_or_default();
-        match output.status.code() {
-            Some(0) => {
-                let id = self.commit_tree(plan, task, &tree, &[tip])?;
-                self.begin_merge(task)?;
-                self.set(&base_ref(task), tip, Some(base))?;
-                self.check_out(&self.folder(task), &tree)?;
-                self.set(&commit_ref(task), &id, Some(mine))?;
-                self.end_merge(task)?;
-                match self.difference(tip, &tree) {
-                    Ok(difference) => Ok(Merged::Candidate(difference.commit(&id, tip))),
-                    Err(NotCommitted::Work(why)) => Ok(Merged::Refused(why)),
-                    Err(NotCommitted::Git(why)) => Err(why),
-                }
-            }
-            Some(1) => {
-                let mut files: Vec<String> = parts.collect();
-                files.truncate(MOST_NAMED);
-                let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
-                let with = text(run(self.git().args(log).args(&files))?);
-                // Until its agent has worked on it again, what lies there is not its work.
-                self.begin_merge(task)?;
-                self.set(&base_ref(task), tip, Some(base))?;
-                self.check_out(&self.folder(task), &tree)?;
-                Ok(Merged::Conflict {
-                    files,
-                    with: with.lines().take(MOST_NAMED).map(str::to_owned).collect(),
-                })
-            }
-            _ => Err(failed(&output)),
+        let is_clean = match output.status.code() {
+            Some(0) => true,
+            Some(1) => false,
+            _ => return Err(failed(&output)),
+        };
+        let parents = if is_clean { &[tip][..] } else { &[mine, tip][..] };
+        let id = self.commit_tree(plan, task, &tree, parents)?;
+        self.set(&base_ref(task), tip, None)?;
+        self.set(&commit_ref(task), &id, None)?;
+        self.replace_files(task, &tree)?;
+        let difference = match self.difference(tip, &tree) {
+            Ok(difference) => difference,
+            Err(NotCommitted::Work(why)) => return Ok(Merged::Refused(why)),
+            Err(NotCommitted::Git(why)) => return Err(why),
+        };
+        let commit = difference.commit(&id, tip);
+        if is_clean {
+            return Ok(Merged::Candidate(commit));
         }
+        let mut files: Vec<String> = parts.collect();
+        files.truncate(MOST_NAMED);
+        let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
+        let with = text(run(self.git().args(log).args(&files))?);
+        let with = with.lines().take(MOST_NAMED).map(str::to_owned).collect();
+        Ok(Merged::Conflict { commit, files, with })
     }
 
-    /// A merge changes the folder of a task.
-    fn begin_merge(&self, task: TaskId) -> Result<(), WorkError> {
-        let mark = self.merge_mark(task);
-        std::fs::write(&mark, "").map_err(WorkError::file("write", &mark))
-    }
-
-    /// What lies in the folder of a task is its work.
-    pub(super) fn end_merge(&self, task: TaskId) -> Result<(), WorkError> {
-        let mark = self.merge_mark(task);
-        match std::fs::remove_file(&mark) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(WorkError::file("remove", &mark)(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A merge that was killed, or whose conflict nobody has recorded, is begun anew, with what the task had committed.
-    fn undo_broken_off(&self, task: TaskId) -> Result<(), WorkError> {
-        if self.merge_mark(task).exists() {
-            let mine = self.resolve(&commit_ref(task))?;
-            self.check_out(&self.folder(task), &mine)?;
-        }
-        self.end_merge(task)
-    }
-
-    fn merge_mark(&self, task: TaskId) -> PathBuf {
-        self.beside(task, "merging")
+    /// The files of a tree in the folder of a task, and nothing else but what git ignores.
+    fn replace_files(&self, task: TaskId, tree: &str) -> Result<(), WorkError> {
+        let folder = self.folder(task);
+        let replaced = self.check_out(&folder, tree).and_then(|()| self.clean(&folder));
+        replaced.or_else(|_| {
+            // Its agent may have closed folders.
+            open_folders(&folder);
+            self.check_out(&folder, tree)?;
+            self.clean(&folder)
+        })
     }
 
     fn commit_tree(
@@ -361,15 +341,18 @@ fn plain(path: &Path) -> PathBuf {
         .collect()
 }
 
-/// Whether a link at a path of the repository leads out of it, by its words.
+/// Whether a link at a path of the repository leads out of it, or could, where what it goes through is a link itself; or to what
+/// is git's.
 pub(super) fn leads_out(path: &str, target: &str) -> bool {
-    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-    let mut depth = 0u32;
-    for part in folder.join(target).components() {
+    let target = Path::new(target);
+    let mut depth = Path::new(path).components().count().saturating_sub(1);
+    let mut goes_down = false;
+    for part in target.components() {
         match part {
             Component::CurDir => {}
-            Component::Normal(_) => depth += 1,
-            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::Normal(name) if name.eq_ignore_ascii_case(".git") => return true,
+            Component::Normal(_) => goes_down = true,
+            Component::ParentDir if depth > 0 && !goes_down => depth -= 1,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
         }
     }
@@ -387,6 +370,8 @@ mod tests {
             ("a", ".."),
             ("a/b", "../../x"),
             ("a", "b/../../x"),
+            ("a/b", "link/../x"),
+            ("a/b", "../.git/config"),
         ] {
             assert!(leads_out(path, target), "{path} -> {target}");
         }

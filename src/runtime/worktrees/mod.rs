@@ -20,6 +20,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::{OutcomeClass, Status, TaskId};
@@ -53,6 +54,8 @@ const GITLINK: &str = "160000";
 const LINK: &str = "120000";
 /// Where a repository says at which commits its history is cut.
 const BOUNDS: &str = "shallow";
+/// Where a repository says what it does not follow, whatever the tree says.
+const EXCLUDED: &str = "info/exclude";
 /// How long git of a session that was killed may still work.
 const LONGEST_GIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -86,32 +89,35 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         return Ok(());
     }
     let has_worktrees = has_worktrees(plan);
-    std::sync::Arc::make_mut(&mut state.plan).rules.worktrees.root = Some(run.worktrees());
-    let worktrees = Worktrees::of(run);
+    Arc::make_mut(&mut state.plan).rules.worktrees.root = Some(run.worktrees());
+    let worktrees = Worktrees::of(run, state);
     worktrees.take()?;
     if !has_worktrees {
         return Ok(());
     }
+    if state.sessions == 0 && worktrees.resolve(MAIN).is_err() {
+        return worktrees.begin(&state.plan);
+    }
     // A run that was carried to another place finds its repository there.
-    if worktrees.repository().exists()
-        && let Ok(user) = User::open(&state.plan.rules.workspace)
-    {
+    if let Ok(user) = User::open(&state.plan.rules.workspace) {
         borrow(&worktrees.repository(), &[user.objects()?])?;
     }
-    match (worktrees.resolve(MAIN), state.sessions) {
-        (Ok(_), _) => Ok(()),
-        (Err(_), 0) => worktrees.begin(&state.plan),
-        (Err(why), _) => Err(refused(format!(
-            "the repository of the run's worktrees, {}, cannot be read: {why}",
-            worktrees.repository().display()
-        ))),
-    }
+    // What a session has merged and not recorded is merged once more.
+    let accepted = worktrees.recorded();
+    accepted
+        .and_then(|accepted| worktrees.set(MAIN, &accepted, None))
+        .map_err(|why| {
+            refused(format!(
+                "the repository of the run's worktrees, {}, cannot be read: {why}",
+                worktrees.repository().display()
+            ))
+        })
 }
 
 /// What becomes of the work of isolated tasks at the end of a session; `None` where there are none. Blocks.
 pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, WorkError>> {
     let plan = &state.plan;
-    let worktrees = Worktrees::of(run);
+    let worktrees = Worktrees::of(run, state);
     if state.phase == engine::RunPhase::Finished {
         worktrees.tidy(state);
     }
@@ -130,7 +136,7 @@ pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, 
 /// # Errors
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
-    let worktrees = Worktrees::of(run);
+    let worktrees = Worktrees::at_rest(run);
     match worktrees.repository().exists() {
         true => worktrees.forget(),
         false => Ok(None),
@@ -143,7 +149,7 @@ pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
 /// In the words of git, or of the system.
 pub fn restore_work(run: &RunFolder, state: &State, task: TaskId) -> Result<(), WorkError> {
     match state.plan.task(task).has_worktree() {
-        true => Worktrees::of(run).restore_committed(&state.plan, task),
+        true => Worktrees::of(run, state).restore_committed(&state.plan, task, &state.committed(task)),
         false => Ok(()),
     }
 }
@@ -157,7 +163,7 @@ pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>
     let Some(commit) = committed.and_then(|committed| committed.commit.as_ref()) else {
         return Ok(Vec::new());
     };
-    let git = Worktrees::of(run).git();
+    let git = Worktrees::at_rest(run).git();
     Ok(git::run(git.args(["diff", &commit.onto, &commit.id]))?.stdout)
 }
 
@@ -167,6 +173,9 @@ pub(super) struct Worktrees {
     root: PathBuf,
     state: PathBuf,
     run: String,
+    /// The commit of all that was accepted: what the journal says, and what this session has merged since. `None`: what the run
+    /// began with. Whoever merges holds it.
+    accepted: Arc<Mutex<Option<Box<str>>>>,
 }
 
 /// A reference of the run's repository.
@@ -180,9 +189,18 @@ fn base_ref(task: TaskId) -> String {
 }
 
 impl Worktrees {
-    /// Those of a run.
-    pub fn of(run: &RunFolder) -> Self {
+    /// Those of a run in this state.
+    pub fn of(run: &RunFolder, state: &State) -> Self {
         Self {
+            accepted: Arc::new(Mutex::new(state.landed.clone())),
+            ..Self::at_rest(run)
+        }
+    }
+
+    /// Those of a run, for whoever asks nothing of what was accepted.
+    pub fn at_rest(run: &RunFolder) -> Self {
+        Self {
+            accepted: Arc::default(),
             root: run.worktrees(),
             state: run.state_folder().path().to_owned(),
             run: run.id().to_string(),
@@ -197,13 +215,13 @@ impl Worktrees {
         self.root.join(task.0.to_string())
     }
 
-    fn state_folder(&self) -> &Path {
-        &self.state
+    /// The file that says which branch was checked out when the run began.
+    fn branch_file(&self) -> PathBuf {
+        self.root.join("branch")
     }
 
-    /// A file of ours about the folder of a task.
-    fn beside(&self, task: TaskId, kind: &str) -> PathBuf {
-        self.root.join(format!("{}.{kind}", task.0))
+    fn state_folder(&self) -> &Path {
+        &self.state
     }
 
     /// Waits until nothing works on the repository that an earlier session started, and clears what that may have left locked.
@@ -249,6 +267,16 @@ impl Worktrees {
     ///
     /// # Errors
     /// What the user's repository lacks, in words.
+    /// What was accepted by the record.
+    fn recorded(&self) -> Result<String, WorkError> {
+        let accepted = self
+            .accepted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        self.resolve(&format!("{}^{{commit}}", accepted.as_deref().unwrap_or(START)))
+    }
+
     fn begin(&self, plan: &Plan) -> Result<(), WorkError> {
         let user = User::open(&plan.rules.workspace)?;
         let head = user.clean_head()?;
@@ -260,7 +288,12 @@ impl Worktrees {
             let path = repository.join(BOUNDS);
             std::fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
         }
-        exclude(plan, &repository)?;
+        exclude(plan, &user.excludes(), &repository)?;
+        for (key, value) in user.line_ends() {
+            run(self.git().args(["config", &key, &value]))?;
+        }
+        std::fs::write(self.branch_file(), user.branch())
+            .map_err(WorkError::file("write", &self.branch_file()))?;
         self.set(START, &head, None)?;
         self.set(MAIN, &head, None)
     }

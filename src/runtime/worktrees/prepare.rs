@@ -2,6 +2,7 @@
 
 use crate::agents::command::check_argv;
 use crate::domain::TaskId;
+use crate::engine::Committed;
 use crate::executor::command::COMMAND_TIMEOUT;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
@@ -18,6 +19,8 @@ pub struct Preparation {
     pub task: TaskCommands,
     /// Where its setup command is handed in.
     pub commands: Commands,
+    /// All of them.
+    pub worktrees: Worktrees,
 }
 
 /// Whom a folder is for that has all accepted work.
@@ -57,9 +60,10 @@ impl Preparation {
     ///
     /// # Errors
     /// Why it cannot be worked in. The agent has no part in that.
-    pub async fn for_turn(&self, is_merged: bool) -> Result<bool, WorkError> {
-        let (worktrees, plan, task) = (self.worktrees(), self.task.plan.clone(), self.task.task);
-        let made = tokio::task::spawn_blocking(move || worktrees.create(&plan, task, is_merged)).await??;
+    pub async fn for_turn(&self, known: &Committed) -> Result<bool, WorkError> {
+        let known = known.clone();
+        let (worktrees, plan, task) = (self.worktrees.clone(), self.task.plan.clone(), self.task.task);
+        let made = tokio::task::spawn_blocking(move || worktrees.create(&plan, task, &known)).await??;
         if self.task.plan.task(task).has_worktree() {
             let place = (
                 task.0.to_string(),
@@ -76,18 +80,14 @@ impl Preparation {
     /// # Errors
     /// Why it cannot be looked at there.
     pub async fn of_accepted(&self, folder: Folder) -> Result<(), WorkError> {
-        let (worktrees, plan, name) = (self.worktrees(), self.task.plan.clone(), folder.name());
+        let (worktrees, plan, name) = (self.worktrees.clone(), self.task.plan.clone(), folder.name());
         tokio::task::spawn_blocking(move || worktrees.check_out_accepted(&plan, &name)).await??;
         self.set_up((folder.name(), folder.owner(), folder.output()))
             .await
     }
 
-    fn worktrees(&self) -> Worktrees {
-        Worktrees::of(&self.task.folder)
-    }
-
     async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
-        let worktrees = self.worktrees();
+        let worktrees = &self.worktrees;
         let setup = self.task.plan.rules.worktrees.setup.as_deref();
         let Some(setup) = setup.filter(|_| worktrees.lacks_setup(&self.task.plan, &name)) else {
             return Ok(());

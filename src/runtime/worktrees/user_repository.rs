@@ -1,13 +1,14 @@
 //! The repository of the user: read when a run begins, and written to once, at its end.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
 use crate::mission::model::MergeInto;
 
-use super::git::{Git, refused, run, text};
+use super::git::{Git, failed, output, refused, run, text};
 use super::merge::leads_out;
-use super::{BOUNDS, GITLINK, LINK, MAIN, START, Worktrees};
+use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
 /// What became of what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl User {
     }
 
     fn git(&self) -> Git {
-        Git::new().at(&self.top)
+        Git::of_user().at(&self.top)
     }
 
     fn head(&self) -> Result<String, WorkError> {
@@ -82,6 +83,16 @@ impl User {
         let files = run(self.git().args(["ls-files", "-s", "-z"]))?;
         for line in String::from_utf8_lossy(&files.stdout).split('\0') {
             self.check_file(line)?;
+        }
+        let filtered = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
+        let filtered = run(self.git().args(filtered))?;
+        if let Some(first) = String::from_utf8_lossy(&filtered.stdout)
+            .split('\0')
+            .find(|path| !path.is_empty())
+        {
+            return Err(refused(format!(
+                "isolation: worktree knows no filters of git (as of LFS), and {first} has one"
+            )));
         }
         let status = [
             "status",
@@ -114,16 +125,64 @@ impl User {
         if !line.starts_with(LINK) {
             return Ok(());
         }
-        let place = self.top.join(path);
-        let target = std::fs::read_link(&place).map_err(WorkError::file("read the link", &place))?;
-        match leads_out(path, &target.to_string_lossy()) {
+        let blob = line.split(' ').nth(1).unwrap_or_default();
+        let target = text(run(self.git().args(["cat-file", "blob", blob]))?);
+        match leads_out(path, &target) {
             true => Err(refused(format!(
-                "isolation: worktree needs links that stay in the repository, and {path} is a link to {}, which lies \
-                 outside of the repository",
-                target.display()
+                "isolation: worktree needs links that stay in the repository, and {path} is a link to {target}, which lies \
+                 outside of the repository"
             ))),
             false => Ok(()),
         }
+    }
+
+    fn resolve(&self, name: &str) -> Option<String> {
+        run(self.git().args(["rev-parse", "--verify", "-q", name]))
+            .map(text)
+            .ok()
+    }
+
+    /// Whether a commit is another one or comes before it.
+    fn comes_before(&self, commit: &str, other: &str) -> Result<bool, WorkError> {
+        let said = output(self.git().args(["merge-base", "--is-ancestor", commit, other]))?;
+        match said.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(failed(&said)),
+        }
+    }
+
+    /// The first file that would appear and is there already, or has a file for a folder above it.
+    fn in_the_way(&self, head: &str, main: &str) -> Result<Option<String>, WorkError> {
+        let new = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--diff-filter=A",
+        ];
+        let new = run(self.git().args(new).args([head, main]))?;
+        let new = String::from_utf8_lossy(&new.stdout).into_owned();
+        let followed = run(self
+            .git()
+            .args(["ls-tree", "-r", "-t", "-z", "--name-only", head]))?;
+        let followed = String::from_utf8_lossy(&followed.stdout).into_owned();
+        let followed: HashSet<&Path> = followed.split('\0').map(Path::new).collect();
+        let is_there = |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok();
+        let is_file =
+            |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
+        for path in new.split('\0').filter(|path| !path.is_empty()).map(Path::new) {
+            let above = path
+                .ancestors()
+                .skip(1)
+                .filter(|above| !above.as_os_str().is_empty());
+            let mut above = above.filter(|above| !followed.contains(above));
+            if is_there(path) && !followed.contains(path) || above.any(is_file) {
+                return Ok(Some(path.display().to_string()));
+            }
+        }
+        Ok(None)
     }
 
     /// Makes a branch, or moves one forward that is not checked out.
@@ -135,6 +194,38 @@ impl User {
         let forward = ["fetch", "-q", "--no-write-fetch-head", ".", &refspec];
         let moved = run(self.git().args(forward)).map(drop);
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
+    }
+
+    /// What git does not follow here, beside what the tree says.
+    pub(super) fn excludes(&self) -> String {
+        let setting = ["config", "--type=path", "core.excludesFile"];
+        let named = run(self.git().args(setting)).map(text).map(PathBuf::from);
+        let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let usual = usual.or_else(|| Some(std::env::home_dir()?.join(".config")));
+        let own = run(self.git().args(["rev-parse", "--git-path", EXCLUDED])).map(text);
+        let files = [
+            named.ok().or_else(|| Some(usual?.join("git/ignore"))),
+            own.ok().map(|path| self.top.join(path)),
+        ];
+        let texts = files
+            .iter()
+            .flatten()
+            .filter_map(|path| std::fs::read_to_string(path).ok());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Its settings of what a line ends with and of what a file is.
+    pub(super) fn line_ends(&self) -> Vec<(&'static str, String)> {
+        let keys = ["core.autocrlf", "core.eol", "core.fileMode", "core.symlinks"];
+        let value = |key| Some((key, text(run(self.git().args(["config", "--get", key])).ok()?)));
+        keys.into_iter().filter_map(value).collect()
+    }
+
+    /// The branch that is checked out; empty where none is.
+    pub(super) fn branch(&self) -> String {
+        run(self.git().args(["symbolic-ref", "-q", "HEAD"]))
+            .map(text)
+            .unwrap_or_default()
     }
 
     /// How its objects are named.
@@ -174,48 +265,86 @@ impl Worktrees {
     /// In the words of git.
     pub fn deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivered, WorkError> {
         let user = User::open(workspace)?;
-        let (start, main) = (self.resolve(START)?, self.resolve(MAIN)?);
+        let (start, main) = (self.resolve(START)?, self.recorded()?);
         if start == main {
             return Ok(Delivered::Nothing);
         }
         let name = format!("refs/quorum/{}/main", self.run);
-        let fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head"];
-        let all = format!("+{MAIN}:{name}");
+        let before = user.resolve(&name);
+        self.bring(&user)?;
+        let count = ["rev-list", "--count", &format!("{start}..{main}")];
+        let commits = text(run(user.git().args(count))?).parse().unwrap_or(0);
+        let moved = match merge {
+            MergeInto::Never => Err(None),
+            MergeInto::Branch(branch) => user.move_branch(branch, &main).map_err(Some),
+            MergeInto::FastForward => self
+                .move_head(&user, (&start, before.as_deref()), &main)
+                .map_err(Some),
+        };
+        Ok(match moved {
+            Ok(()) => Delivered::Moved { commits },
+            Err(why) => Delivered::Waits {
+                commits,
+                name,
+                why: why.map(|why| why.to_string()),
+            },
+        })
+    }
+
+    /// The commits of the run, under references that are no branches.
+    fn bring(&self, user: &User) -> Result<(), WorkError> {
+        self.set(MAIN, &self.recorded()?, None)?;
+        let fetch = [
+            "fetch",
+            "-q",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+        ];
+        let all = format!("+{MAIN}:refs/quorum/{}/main", self.run);
         let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
-        run(user
-            .git()
-            .args(fetch)
-            .arg(self.repository())
-            .args([all, of_tasks]))?;
-        let commits = text(run(user.git().args([
-            "rev-list",
-            "--count",
-            &format!("{start}..{main}"),
-        ]))?);
-        let commits = commits.parse().unwrap_or(0);
-        let head = user.head()?;
-        if head == main {
-            return Ok(Delivered::Moved { commits });
+        let git = user.git().args(fetch).arg(self.repository());
+        run(git.args([all, of_tasks])).map(drop)
+    }
+
+    /// Moves what is checked out from where it was, or where an earlier session of the run has left it.
+    fn move_head(
+        &self,
+        user: &User,
+        (start, before): (&str, Option<&str>),
+        main: &str,
+    ) -> Result<(), WorkError> {
+        let head = user.clean_head()?;
+        if user.comes_before(main, &head)? {
+            return Ok(());
         }
-        let moved = match (merge, user.clean_head()) {
-            (MergeInto::Never, _) => Err(None),
-            (MergeInto::Branch(branch), _) => user
-                .move_branch(branch, &main)
-                .map_err(|why| Some(why.to_string())),
-            (MergeInto::FastForward, Ok(_)) if head != start => {
-                Err(Some("your branch has moved since the run began".to_owned()))
-            }
-            (MergeInto::FastForward, Ok(_)) => {
-                let merged = run(user.git().args(["merge", "-q", "--ff-only", &name]));
-                merged.map(drop).map_err(|why| Some(why.to_string()))
-            }
-            (MergeInto::FastForward, Err(why)) => Err(Some(why.to_string())),
-        };
-        let why = match moved {
-            Ok(()) => return Ok(Delivered::Moved { commits }),
-            Err(why) => why,
-        };
-        Ok(Delivered::Waits { commits, name, why })
+        if head != start && before != Some(&*head) {
+            return Err(refused("your branch has moved since the run began"));
+        }
+        let branch = user.branch();
+        if std::fs::read_to_string(self.branch_file()).is_ok_and(|then| then != branch) {
+            return Err(refused("another branch is checked out than when the run began"));
+        }
+        if let Some(path) = user.in_the_way(&head, main)? {
+            return Err(refused(format!(
+                "{path} is there, and git does not follow it: it would be lost"
+            )));
+        }
+        let name = branch.strip_prefix("refs/heads/").unwrap_or("HEAD");
+        let plain = format!("branch.{name}.mergeOptions=");
+        let merge = [
+            "merge",
+            "-q",
+            "--ff-only",
+            "--no-overwrite-ignore",
+            "--no-squash",
+            main,
+        ];
+        run(user.git().args(["-c", &plain]).args(merge))?;
+        match user.head()? == main {
+            true => Ok(()),
+            false => Err(refused("git has not moved your branch")),
+        }
     }
 
     /// Removes the references of the run, but for what was accepted and is on no branch, which is named.
@@ -225,8 +354,20 @@ impl Worktrees {
         let Some(repository) = Path::new(objects.lines().next().unwrap_or_default()).parent() else {
             return Ok(None);
         };
-        let git = || Git::new().in_repository(repository);
+        let git = || Git::of_user().in_repository(repository);
         let main = format!("refs/quorum/{}/main", self.run);
+        // The session may have ended before it could bring that.
+        if self.resolve(START)? != self.resolve(MAIN)? {
+            let fetch = [
+                "fetch",
+                "-q",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--no-auto-maintenance",
+            ];
+            let all = format!("+{MAIN}:{main}");
+            run(git().args(fetch).arg(self.repository()).arg(all))?;
+        }
         let list = ["for-each-ref", "--format=%(refname)"];
         let own = text(run(git().args(list).arg(format!("refs/quorum/{}/", self.run)))?);
         let mut kept = None;

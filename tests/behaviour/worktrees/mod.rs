@@ -210,7 +210,7 @@ fn the_branch_moves_only_where_it_may() {
     let commit = "git -C TOP -c user.name=b -c user.email=b@c commit -q --allow-empty -m moved; echo x > x";
     let moved = merging("ff", commit);
     names_its_top(&moved);
-    let said = moved.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0).stderr;
+    let said = moved.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(9).stderr;
     assert!(said.contains("your branch has moved"), "{said}");
     assert_eq!(subjects(&moved, "main"), ["moved", "where it is"]);
     assert_eq!(git(&moved, &["status", "--porcelain"]), "");

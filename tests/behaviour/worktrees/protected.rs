@@ -158,6 +158,9 @@ fn what_cannot_be_committed_is_sent_back_with_the_reason() {
     let workspace = repository(mission, &[]);
     let document = workspace.run_json(0, &[]);
     let tried = &task(&document, "a")["attempts"];
-    assert_eq!((attempts(&document, "a").len(), &tried[0]["cause"], &tried[1]["kind"]), (2, &json!("merge"), &json!("fix")));
+    assert_eq!(
+        (attempts(&document, "a").len(), &tried[0]["cause"], &tried[1]["kind"]),
+        (2, &json!("merge"), &json!("fix"))
+    );
     assert_eq!(workspace.read("lib/x"), "x\n");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{git, names_its_top, repository, subjects};
-use crate::support::{Mission, Workspace, attempts, task};
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 fn one(script: &str) -> Mission {
     Mission::new().worker(script).setting("evaluate", false)
@@ -11,8 +11,10 @@ fn one(script: &str) -> Mission {
 
 #[test]
 fn a_history_that_is_cut_is_enough() {
-    let origin =
-        repository(one("echo x > $QUORUM_TASK; git log --format=%s > $QUORUM_TASK.log").tasks(["a", "b"]), &[("file", "1\n")]);
+    let origin = repository(
+        one("echo x > $QUORUM_TASK; git log --format=%s > $QUORUM_TASK.log").tasks(["a", "b"]),
+        &[("file", "1\n")],
+    );
     origin.write("file", "2\n");
     git(&origin, &["commit", "-qam", "second"]);
     let clone = Workspace::new();
@@ -101,14 +103,136 @@ fn work_that_was_merged_can_be_judged_once_more() {
 #[test]
 fn a_folder_that_its_agent_removed_or_replaced_changes_nothing_elsewhere() {
     for how in ["rm -rf \"$PWD\"; echo TOP", "here=$PWD; cd /; rm -rf \"$here\"; ln -s TOP \"$here\""] {
-        let mission = one(&format!("{how}; true"))
-            .task("a", |task| task.set("verify", json!({"requireFileChanges": true})));
+        let mission = one(&format!("{how}; true"));
+        let mission = mission
+            .task("a", |task| task.set("verify", json!({"requireFileChanges": true})).check("test -e new"));
         let workspace = repository(mission, &[("file", "as it was\n")]);
         names_its_top(&workspace);
-        let finished = workspace.quorum(&["run", "mission.yaml", "--json"]);
-        assert_ne!(finished.code(), Some(0), "nothing was done");
-        assert_eq!(task(&finished.json(), "a")["diff"]["merged"], false);
+        workspace.quorum(&["run", "mission.yaml"]).exits(3);
         assert_eq!(git(&workspace, &["status", "--porcelain"]), "", "{how}");
         assert_eq!(workspace.read("file"), "as it was\n");
     }
+}
+
+#[test]
+fn files_of_the_user_that_git_does_not_follow_are_never_overwritten() {
+    let named = |script: &str, name: &str| {
+        let workspace = repository(one(script).tasks(["a"]), &[]);
+        workspace.write(name, "of the user");
+        let finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
+        assert_eq!(workspace.read(name), "of the user");
+        assert_eq!(git(&workspace, &["status", "--porcelain", "--untracked-files=no"]), "");
+        finished.says(&["git does not follow it", "next: git merge"]);
+    };
+    named("echo x > notes", "notes");
+    named("echo .polpo > .gitignore; echo x > seen", "seen");
+    named("echo .polpo > .gitignore; echo x > home", "home/file");
+
+    // What only the user's repository ignores is ignored in the folders of tasks, too.
+    let workspace = repository(one("echo PORT=1 > .env; echo x > file").tasks(["a"]), &[]);
+    workspace.write(".git/info/exclude", ".env\n");
+    workspace.write(".env", "SECRET=1");
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!((workspace.read(".env"), workspace.read("file")), ("SECRET=1".to_owned(), "x\n".to_owned()));
+}
+
+#[test]
+fn the_state_folder_is_no_part_of_any_work() {
+    let workspace =
+        repository(one("echo > .gitignore; rm -rf .polpo; echo x > .polpo; echo y > file").tasks(["a"]), &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert!(workspace.path(".polpo").is_dir());
+    assert_eq!(git(&workspace, &["ls-files", ".polpo"]), "");
+}
+
+#[test]
+fn conflict_marks_are_never_merged() {
+    let mission = one("echo $QUORUM_TASK >> list").setting("concurrency", 2).tasks(["a", "b"]);
+    let workspace = repository(mission, &[("list", "first\n")]);
+    let document = workspace.run_json(3, &[]);
+    let done: Vec<&str> =
+        ["a", "b"].into_iter().filter(|title| standing(&document, title).0 == "done").collect();
+    assert_eq!(done.len(), 1, "{document:#}");
+    assert!(document.to_string().contains("list has conflict marks still"), "{document:#}");
+    let main = git(&workspace, &["for-each-ref", "--format=%(refname)", "refs/quorum/*/main"]);
+    assert!(!git(&workspace, &["show", &format!("{main}:list")]).contains("<<<"));
+}
+
+#[test]
+fn a_conflict_may_be_settled_by_keeping_ones_own() {
+    let mission = Mission::new()
+        .agent("a", "echo a > list; echo x > own")
+        .agent("b", "echo b > list")
+        .setting("evaluate", false)
+        .task("a", |task| task.by("a"))
+        .task("b", |task| task.by("b"));
+    let workspace = repository(mission, &[("list", "first\n")]);
+    let document = workspace.run_json(0, &[]);
+    let tried = attempts(&document, "a").len() + attempts(&document, "b").len();
+    assert_eq!((tried, workspace.read("own")), (3, "x\n".to_owned()), "{document:#}");
+}
+
+#[test]
+fn an_agent_that_throws_its_repository_away_throws_nobody_elses_work_away() {
+    let mission = Mission::new()
+        .agent("a", "sed -i s/first/a/ list; rm -rf .git; test ! -e other || echo a > list")
+        .agent("b", "sed -i s/first/b/ list; echo important > other")
+        .setting("evaluate", false)
+        .task("a", |task| task.by("a"))
+        .task("b", |task| task.by("b"));
+    let workspace = repository(mission, &[("list", "first\n")]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(workspace.read("other"), "important\n");
+}
+
+#[test]
+fn what_a_check_writes_behind_the_judges_is_not_merged() {
+    let check = "grep -q good code || exit 1; echo bad > code; echo x > backdoor";
+    let workspace = repository(one("echo good > code").task("a", |task| task.check(check)), &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!((workspace.read("code"), workspace.exists("backdoor")), ("good\n".to_owned(), false));
+}
+
+#[test]
+fn what_agents_write_to_the_settings_of_git_changes_no_merge() {
+    let settings = "mkdir -p $HOME/.config/git; echo '* merge=union' > $HOME/.config/git/attributes; \
+                    echo 'feature*' > $HOME/.config/git/ignore";
+    let writer = format!("{settings}; echo $QUORUM_TASK > list; echo x > feature.$QUORUM_TASK");
+    let workspace = repository(one(&writer).tasks(["a", "b"]), &[("list", "first\n")]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "a").len() + attempts(&document, "b").len(), 3, "{document:#}");
+    assert!(workspace.exists("feature.a") && workspace.exists("feature.b"));
+}
+
+#[test]
+fn work_that_git_cannot_take_is_no_trouble_of_the_machine() {
+    let mission = one("echo '* working-tree-encoding=foo' > .gitattributes; echo x > file");
+    let workspace = repository(mission.task("a", |task| task.attempts(1)), &[]);
+    let document = workspace.run_json(3, &[]);
+    assert!(task(&document, "a")["findings"].to_string().contains("cannot be committed"), "{document:#}");
+}
+
+#[test]
+fn a_branch_that_was_not_checked_out_when_the_run_began_stays_where_it_is() {
+    let mission = one("git -C TOP switch -q -c other; echo x > x").tasks(["a"]);
+    let workspace = repository(mission, &[]);
+    names_its_top(&workspace);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["another branch is checked out"]);
+    assert_eq!(subjects(&workspace, "other"), ["where it is"]);
+}
+
+#[test]
+fn a_session_that_was_killed_before_it_brought_its_work_loses_none() {
+    let workspace = repository(one("echo x > x").tasks(["a"]), &[]);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1", "--merge", "never"]).exits(0);
+    git(&workspace, &["update-ref", "-d", "refs/quorum/r1/main"]);
+    workspace.quorum(&["clean", "--all", "--yes"]).exits(0).says(&["refs/quorum/r1/main stays"]);
+    assert_eq!(git(&workspace, &["show", "refs/quorum/r1/main:x"]), "x");
+}
+
+#[test]
+fn filters_are_refused() {
+    let workspace =
+        repository(one("true").tasks(["a"]), &[(".gitattributes", "*.bin filter=lfs\n"), ("a.bin", "x")]);
+    super::refused(&workspace, &["no filters", "a.bin has one"]);
 }

@@ -815,6 +815,14 @@ pub(super) fn task_samples() -> Vec<Event> {
             WorkEvent::Ended {
                 job: Job::Merge(1),
                 end: JobEnd::Merged(Merged::Conflict {
+                    commit: Commit {
+                        id: "2f2e3d".into(),
+                        files: 1,
+                        insertions: 4,
+                        deletions: 0,
+                        paths: vec!["src/lib.rs".into()],
+                        onto: "0a1b2c".into(),
+                    },
                     files: vec!["src/lib.rs".to_owned()],
                     with: vec!["second".to_owned()],
                 }),
