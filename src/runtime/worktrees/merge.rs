@@ -112,18 +112,9 @@ impl Worktrees {
 
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
     fn add_all(&self, plan: &Plan, task: TaskId) -> Result<(), NotCommitted> {
-        let worktrees = &plan.rules.worktrees;
-        let brought = worktrees
-            .copy
-            .iter()
-            .chain(&worktrees.link)
-            .map(ToString::to_string);
-        let state = self.state.strip_prefix(&plan.rules.workspace).ok();
-        let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
-        let left_out = brought.map(|path| format!(":(exclude,top,literal){path}"));
-        let added = output(self.within(task)?.args(["add", "-A", "--", "."]).args(left_out))?;
+        let added = output(self.within(task)?.args(["add", "-A", "."]))?;
         if added.status.success() {
-            return Ok(());
+            return Ok(self.forget_brought(plan, task)?);
         }
         // `git init` in a subfolder, without a commit.
         let said = String::from_utf8_lossy(&added.stderr).into_owned();
@@ -137,6 +128,45 @@ impl Worktrees {
         // Where git can write an object, it is not git that fails.
         run(self.git().args(["hash-object", "-w", "--stdin"]))?;
         Err(NotCommitted::Work(failed(&added).to_string()))
+    }
+
+    /// What was brought into the folder from outside is no work, and neither is a state folder, whatever the tree says of what git
+    /// follows.
+    fn forget_brought(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
+        let worktrees = &plan.rules.worktrees;
+        let brought = worktrees
+            .copy
+            .iter()
+            .chain(&worktrees.link)
+            .map(ToString::to_string);
+        let state = self.state.strip_prefix(&plan.rules.workspace).ok();
+        let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
+        let brought: Vec<String> = brought.map(|path| format!(":(top,literal){path}")).collect();
+        let followed = run(self.within(task)?.args(["ls-files", "-z", "--"]).args(&brought))?;
+        if followed.stdout.is_empty() {
+            return Ok(());
+        }
+        let before = [
+            "ls-tree",
+            "-r",
+            "-z",
+            "--full-tree",
+            "--name-only",
+            &base_ref(task),
+        ];
+        let before = run(self.git().args(before))?;
+        let before: BTreeSet<&[u8]> = before.stdout.split(|byte| *byte == 0).collect();
+        let followed = followed
+            .stdout
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty());
+        let new = followed.filter(|path| !before.contains(path));
+        let new = new.map(|path| format!(":(top,literal){}", String::from_utf8_lossy(path)));
+        let new: Vec<String> = new.collect();
+        match new.is_empty() {
+            true => Ok(()),
+            false => run(self.within(task)?.args(["rm", "-q", "--cached", "--"]).args(new)).map(drop),
+        }
     }
 
     /// What differs between two trees, none of which is another repository or leads out of this one.

@@ -109,7 +109,7 @@ fn a_link_that_leads_out_of_the_repository_is_no_work() {
     let mission = |script: &str| {
         Mission::new().worker(script).setting("evaluate", false).task("a", |task| task.attempts(1))
     };
-    let workspace = repository(mission("ln -s /etc/passwd names"), &[]);
+    let workspace = repository(mission("ln -sf /etc/passwd names"), &[]);
     is_found(&workspace, "names is a link to /etc/passwd, which lies outside");
     let workspace = repository(mission("mkdir d; ln -s ../file d/name; echo x > file"), &[]);
     workspace.run_json(0, &[]);
