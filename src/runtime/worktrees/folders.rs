@@ -57,9 +57,8 @@ impl Worktrees {
         };
         let agent = &plan.agent(plan.task(task).agent).name;
         self.check_out_anew(plan, &name, &start, agent)?;
-        match base {
-            Some(base) => self.set(&base_ref(task), &base, None)?,
-            None => {}
+        if let Some(base) = base {
+            self.set(&base_ref(task), &base, None)?;
         }
         Ok(true)
     }

@@ -290,7 +290,7 @@ impl Worktrees {
         }
         exclude(plan, &user.excludes(), &repository)?;
         for (key, value) in user.line_ends() {
-            run(self.git().args(["config", &key, &value]))?;
+            run(self.git().args(["config", key, &value]))?;
         }
         std::fs::write(self.branch_file(), user.branch())
             .map_err(WorkError::file("write", &self.branch_file()))?;
