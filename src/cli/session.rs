@@ -137,14 +137,8 @@ pub fn try_confinement(
         return Ok(None);
     }
     let refused = can_be_confined(supervisor)?;
-    let is_required = plan.confinements().any(|how| how.sandbox() == Sandbox::Required);
-    match &refused {
-        Some(why) if is_required || options.strict => {
-            let by = if is_required {
-                "`sandbox: required`"
-            } else {
-                "`--strict`"
-            };
+    match (&refused, must_be_confined(plan, options)) {
+        (Some(why), Some(by)) => {
             let failure = Failure::environment(anyhow!("{by}, and agents cannot be confined here: {why}"));
             Err(failure.help(
                 "nothing was started; let the system make user namespaces (`quorum doctor` says more), or write `sandbox: off`",
@@ -152,6 +146,15 @@ pub fn try_confinement(
         }
         _ => Ok(refused),
     }
+}
+
+/// Who says that nothing may begin where processes cannot be confined, if somebody does.
+pub fn must_be_confined(plan: &Plan, options: &RunOptions) -> Option<&'static str> {
+    if plan.confinements().any(|how| how.sandbox() == Sandbox::Required) {
+        return Some("`sandbox: required`");
+    }
+    let is_wanted = !plan.confinements().all(Confinement::is_off);
+    (options.strict && is_wanted).then_some("`--strict`")
 }
 
 /// Makes the mission's workspace, if it is not there.

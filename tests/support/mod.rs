@@ -232,6 +232,19 @@ impl Workspace {
         Running::start(command)
     }
 
+    /// Runs the binary to its end where no user namespace can be made.
+    pub fn without_namespaces(&self, arguments: &[&str]) -> Finished {
+        self.start_without_namespaces(arguments).finish()
+    }
+
+    /// Starts the binary where no user namespace can be made: in one that allows none below it.
+    pub fn start_without_namespaces(&self, arguments: &[&str]) -> Running {
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        let mut command = self.other_command("unshare");
+        command.args(["-Ur", "sh", "-c", script, BINARY]).args(arguments);
+        Running::start(command)
+    }
+
     /// Runs the binary to its end with more variables.
     pub fn quorum_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Finished {
         let mut command = self.command(arguments);

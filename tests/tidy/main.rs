@@ -21,7 +21,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_388),
-    ("code lines: cli", 8_922),
+    ("code lines: cli", 8_962),
     ("code lines: domain", 1_855),
     ("code lines: engine", 13_432),
     ("code lines: judging", 4_733),
@@ -36,7 +36,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_205),
     ("code lines: the core", 34_641),
-    ("code lines: all", 80_117),
+    ("code lines: all", 80_157),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
