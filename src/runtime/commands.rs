@@ -47,11 +47,13 @@ impl Executor {
         }
     }
 
-    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
-    pub(super) fn confine(&mut self, state: &State) -> Option<String> {
+    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so, and what they
+    /// are not kept from. Blocks.
+    pub(super) fn confine(&mut self, state: &State) -> impl Iterator<Item = Fact> + use<> {
         let folder = self.folder.state_folder();
-        self.confiner.look(&state.plan, &folder, &self.protection);
-        self.confiner.refused.clone()
+        let not_held = self.confiner.look(&state.plan, &folder, &self.protection);
+        let refused = self.confiner.refused.clone().map(Fact::Unconfined);
+        refused.into_iter().chain(not_held.into_iter().map(Fact::Warn))
     }
 
     /// Starts a command. What a turn does after its end nobody would see.

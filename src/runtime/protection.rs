@@ -2,6 +2,12 @@
 //! that judging commands name, and what the mission protects (semantics, section 22, protected by default).
 //!
 //! Each group of files is looked at before and after whatever could change them. Only what shows a change is read again.
+//!
+//! | file | what |
+//! |---|---|
+//! | `read_only` | what of it mounts can hold, and what only the comparison does |
+
+mod read_only;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -16,6 +22,8 @@ use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
+
+pub(super) use read_only::ReadOnly;
 
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
@@ -345,36 +353,6 @@ impl Protection {
             !own.contains(path)
                 && (files.contains(path) || folders.iter().any(|folder| path.starts_with(folder)))
         }
-    }
-
-    /// What no process of the run may change, without links, at most so many: folders of which everything is protected, and
-    /// files. What a task of the run is to make itself is left out. Blocks.
-    pub fn read_only(&self, plan: &Plan, most: usize) -> BTreeSet<PathBuf> {
-        let free = targets(plan, plan.selected_ids());
-        let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-        for scope in self.groups.iter().flat_map(|group| &group.scopes) {
-            let folders = scope.patterns.iter().map(|pattern| match pattern.as_str() {
-                "**" => scope.root.clone(),
-                pattern => scope.root.join(pattern.strip_suffix("/**").unwrap_or(pattern)),
-            });
-            let folders = folders.filter_map(|folder| fs::canonicalize(folder).ok());
-            let is_all_protected = |folder: &PathBuf| !free.iter().any(|path| path.starts_with(folder));
-            found.extend(folders.filter(|folder| folder.is_dir()).filter(is_all_protected));
-        }
-        for group in &self.groups {
-            let held = group.held();
-            let files = held.baseline.iter().flat_map(|marks| marks.keys());
-            let files = files.map(Path::new).filter(|path| !free.contains(*path));
-            let files: Vec<PathBuf> = files.filter_map(|path| fs::canonicalize(path).ok()).collect();
-            found.extend(files);
-        }
-        let mut outermost: Vec<PathBuf> = Vec::new();
-        for path in found {
-            if !outermost.last().is_some_and(|above| path.starts_with(above)) && outermost.len() < most {
-                outermost.push(path);
-            }
-        }
-        outermost.into_iter().collect()
     }
 
     /// Folders below protected ones in which checks may leave something. Blocks.
