@@ -2,6 +2,7 @@
 //! those that went through before there was confinement, and touch nothing but their own folder and run. Each is tried as
 //! root, where that is who tests, and as a user who owns nothing.
 
+mod files;
 mod not_held;
 
 use std::fs;
