@@ -16,6 +16,7 @@ use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
+use super::other_mounts::Mounts;
 use super::protection::{Protection, ReadOnly};
 
 /// The variables whose files and folders in the state folder a process may write.
@@ -74,6 +75,13 @@ impl Confiner {
             .chain(masked.map(|path| (path, Access::Masked)))
             .chain(paths.into_iter().map(|path| (path, Access::Read)))
             .collect();
+        let mounts = Mounts::of_this_process();
+        let again = |(path, access): &(PathBuf, Access)| {
+            let others = mounts.other_paths(path).into_iter();
+            others.map(|other| (other, *access)).collect::<Vec<_>>()
+        };
+        let again: Vec<_> = self.common.iter().flat_map(again).collect();
+        self.common.extend(again);
         let is_confined = self.refused.is_none() && !plan.confinements().all(Confinement::is_off);
         if is_confined { not_held } else { Vec::new() }
     }

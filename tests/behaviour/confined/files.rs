@@ -124,3 +124,41 @@ fn a_second_name_that_was_there_before_is_found_by_comparing() {
         assert_eq!(task(&document, "work")["failure"]["mode"], "protected", "{document:#}");
     });
 }
+
+#[test]
+fn what_is_mounted_a_second_time_is_protected_there_too() {
+    by_everybody(|who| {
+        if matches!(who, Who::Nobody) && rustix::process::geteuid().is_root() {
+            // Whoever tests makes the second mount, in a namespace of its own.
+            return;
+        }
+        let tries = tries(&[
+            "echo evil > ../again/w/tests/check.sh",
+            "echo evil > ../again/w/tests/new.sh",
+            "mv ../again/w/tests ../again/w/other",
+            "mv ../again/w ../again/v",
+            "echo evil > ../again/mission.yaml",
+            "ls ../again/.polpo/runs/r1/journal.jsonl",
+            "echo evil > ../unit/check.sh",
+            "umount ../again",
+        ]);
+        let workspace = Mission::new()
+            .key("workspace", "w")
+            .worker(format!("{tries}echo free > ../again/free"))
+            .setting("protect", ["tests/**"])
+            .task("work", |t| t.attempts(1).unreviewed())
+            .workspace()
+            .confined();
+        workspace.write("w/tests/check.sh", "true");
+        for folder in ["again", "unit"] {
+            fs::create_dir(workspace.path(folder)).expect("it can be made");
+        }
+        let script = "mount --bind . again && mount --bind w/tests unit && exec \"$0\" \"$@\"";
+        let mut command = workspace.other_command("unshare");
+        command.args(["-Urm", "sh", "-c", script, BINARY]).args(RUN_AS_R1);
+        ended(&Running::start(command).finish(), 0);
+        assert!(workspace.exists("w/tried"), "nothing was tried");
+        assert_eq!(workspace.lines("w/went"), Vec::<String>::new());
+        assert_eq!((workspace.read("w/tests/check.sh").as_str(), workspace.exists("free")), ("true", true));
+    });
+}
