@@ -2,8 +2,10 @@
 //! those that went through before there was confinement, and touch nothing but their own folder and run. Each is tried as
 //! root, where that is who tests, and as a user who owns nothing.
 
+mod endings;
 mod files;
 mod not_held;
+mod programs;
 
 use std::fs;
 use std::process::Command;
