@@ -237,9 +237,10 @@ impl Workspace {
         self.start_without_namespaces(arguments).finish()
     }
 
-    /// Starts the binary where no user namespace can be made: in one that allows none below it.
+    /// Starts the binary where no user namespace can be made: in one that allows none below it, without any rights there.
     pub fn start_without_namespaces(&self, arguments: &[&str]) -> Running {
-        let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces &&
+            exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"";
         let mut command = self.other_command("unshare");
         command.args(["-Ur", "sh", "-c", script, BINARY]).args(arguments);
         Running::start(command)
