@@ -16,7 +16,7 @@ use crate::runtime::{
     settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
-use crate::supervisor;
+use crate::supervisor::{self, Tier};
 
 use super::event_loop::block_on;
 use super::failure::Failure;
@@ -118,8 +118,8 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
     .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
-/// Why no process can be confined here; `None` where each can be.
-pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Option<String>, Failure> {
+/// Whether processes can be confined here, and by what.
+pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Tier, Failure> {
     let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
     tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))
 }
@@ -136,7 +136,7 @@ pub fn try_confinement(
     if plan.confinements().all(Confinement::is_off) {
         return Ok(None);
     }
-    let refused = can_be_confined(supervisor)?;
+    let refused = can_be_confined(supervisor)?.refused();
     match (&refused, must_be_confined(plan, options)) {
         (Some(why), Some(by)) => {
             let failure = Failure::environment(anyhow!("{by}, and agents cannot be confined here: {why}"));

@@ -137,7 +137,7 @@ impl Executor {
                 None
             }
             // Of its good-bye the end of the connection tells, which is next.
-            Event::Alive | Event::Confinement { .. } | Event::Farewell => None,
+            Event::Alive | Event::Confinement(_) | Event::Farewell => None,
         };
         if let Some(ended) = ended {
             self.ended(ended, inputs);

@@ -6,6 +6,7 @@ mod endings;
 mod files;
 mod not_held;
 mod programs;
+mod ways;
 
 use std::fs;
 use std::process::Command;
@@ -15,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Model, says};
 use crate::support::{
-    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, makes_namespaces, standing,
-    supervisor_of, task, wait_for,
+    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, has_bubblewrap, is_alive, journal,
+    makes_namespaces, standing, supervisor_of, task, wait_for,
 };
 
 /// Who attacks.
@@ -24,6 +25,8 @@ use crate::support::{
 enum Who {
     Tester,
     Nobody,
+    /// The same where bubblewrap confines.
+    Bubblewrapped,
 }
 
 impl Who {
@@ -34,6 +37,7 @@ impl Who {
     fn start_with(self, workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         match self {
             Self::Nobody => workspace.start_unprivileged_with(variables, arguments),
+            Self::Bubblewrapped => workspace.start_on_an_old_kernel(variables, arguments),
             Self::Tester => {
                 let mut command = workspace.command(arguments);
                 command.envs(variables.iter().copied());
@@ -55,6 +59,11 @@ fn by_everybody(attack: impl Fn(Who)) {
         return;
     }
     attack(Who::Nobody);
+    if has_bubblewrap() {
+        attack(Who::Bubblewrapped);
+    } else {
+        println!("skipped by bubblewrap: it is not installed, or makes no namespaces");
+    }
     if rustix::process::geteuid().is_root() {
         attack(Who::Tester);
     }

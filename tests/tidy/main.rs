@@ -21,11 +21,11 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_388),
-    ("code lines: cli", 8_962),
+    ("code lines: cli", 8_967),
     ("code lines: domain", 1_855),
     ("code lines: engine", 13_432),
     ("code lines: judging", 4_733),
-    ("code lines: supervisor", 4_086),
+    ("code lines: supervisor", 4_440),
     ("code lines: lib", 23),
     ("code lines: main", 4),
     ("code lines: mission", 11_476),
@@ -36,7 +36,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_205),
     ("code lines: the core", 34_836),
-    ("code lines: all", 80_366),
+    ("code lines: all", 80_720),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

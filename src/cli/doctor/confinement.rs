@@ -4,24 +4,30 @@ use crate::report::doctor::{Check, Verdict};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
+use crate::supervisor::Tier;
 
-/// Confines a process of ours, which does nothing: why that cannot be done, where it cannot.
-pub fn refused() -> Result<Option<String>, Failure> {
+/// Confines a process of ours, which does nothing: whether that can be done, and by what.
+pub fn tier() -> Result<Tier, Failure> {
     let mut supervisor = fork_supervisor()?;
-    let refused = can_be_confined(&mut supervisor)?;
+    let tier = can_be_confined(&mut supervisor)?;
     supervisor.dismiss();
-    Ok(refused)
+    Ok(tier)
 }
 
 /// What that means, where somebody says that processes must be confined (`required`) and where nobody does.
-pub fn check(refused: Option<String>, required: Option<&'static str>) -> Check {
+pub fn check(tier: Tier, required: Option<&'static str>) -> Check {
+    let (way, by) = match &tier {
+        Tier::Native => (Some("native"), "by namespaces of the kernel (native)"),
+        Tier::Bubblewrap => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
+        Tier::None(_) => (None, ""),
+    };
+    let refused = tier.refused();
     let (verdict, message) = match (&refused, required) {
         (None, _) if rustix::process::geteuid().is_root() => {
-            let message = "whole, by namespaces of the kernel; but you are root: what is not protected, an agent can change \
-                for the whole machine";
-            (Verdict::Warn, message.to_owned())
+            let root = "but you are root: what is not protected, an agent can change for the whole machine";
+            (Verdict::Warn, format!("whole, {by}; {root}"))
         }
-        (None, _) => (Verdict::Ok, "whole, by namespaces of the kernel".to_owned()),
+        (None, _) => (Verdict::Ok, format!("whole, {by}")),
         (Some(why), Some(by)) => {
             let message = format!("none: {why}; with {by} nothing begins here");
             (Verdict::Fail, message)
@@ -32,10 +38,7 @@ pub fn check(refused: Option<String>, required: Option<&'static str>) -> Check {
             (Verdict::Warn, message)
         }
     };
-    let (tier, way) = match refused {
-        None => ("whole", Some("native")),
-        Some(_) => ("none", None),
-    };
+    let tier = if refused.is_none() { "whole" } else { "none" };
     let check = Check::new("confinement", verdict, message).with("tier", tier);
     check.with("way", way).with("reason", refused)
 }

@@ -56,13 +56,13 @@ pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
         return state::state(arguments, screen);
     }
     // First of all, while there is one thread.
-    let refused = confinement::refused()?;
+    let tier = confinement::tier()?;
     let folder = unchecked_state_folder(screen.output())?;
     let mut checks = machine::checks(&folder, screen);
     let mission = mission_file(arguments.mission.as_deref());
     let mission = agents::load(mission.as_deref(), &arguments.demands)?;
     let required = mission.as_ref().ok().and_then(agents::Loaded::must_be_confined);
-    checks.push(confinement::check(refused, required));
+    checks.push(confinement::check(tier, required));
     match mission {
         Ok(mission) => checks.extend(agents::checks(&mission)),
         Err(check) => checks.push(check),
