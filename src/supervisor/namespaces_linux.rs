@@ -214,21 +214,24 @@ fn live_as_first(
         let mut told = vec![kind];
         told.extend(number.to_ne_bytes());
         told.extend(words.bytes());
-        // Where the supervisor has gone, this process is about to be killed.
-        let _ = report.write_all(&told);
+        report.write_all(&told)
     };
+    // Whether it is heard matters only where the program has begun.
     if let Err(Refused { what, errno }) = confine() {
-        tell(NOT_CONFINED, errno.raw_os_error(), &what);
+        let _ = tell(NOT_CONFINED, errno.raw_os_error(), &what);
         posix::exit_now(1);
     }
     let program = match program() {
         Ok(program) => program,
         Err(error) => {
-            tell(PROGRAM_REFUSED, error.raw_os_error().unwrap_or(libc::EIO), "");
+            let _ = tell(PROGRAM_REFUSED, error.raw_os_error().unwrap_or(libc::EIO), "");
             posix::exit_now(1);
         }
     };
-    tell(STARTED, 0, "");
+    if tell(STARTED, 0, "").is_err() {
+        // The supervisor had gone before this process could be told to follow it; everything in here ends with this.
+        posix::exit_now(1);
+    }
     let Some(program) = program else {
         posix::exit_now(0);
     };
@@ -237,7 +240,7 @@ fn live_as_first(
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == program => {
-                tell(ENDED, status.as_raw(), "");
+                let _ = tell(ENDED, status.as_raw(), "");
                 posix::exit_now(status.exit_status().unwrap_or(1));
             }
             Ok(_) | Err(Errno::INTR) => {}
