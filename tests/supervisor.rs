@@ -9,6 +9,8 @@ mod supervisor_scenarios;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
+    // Where bubblewrap confines, this program is what it starts.
+    quorum::supervisor::live_as_first_of_a_namespace(&std::env::args_os().collect::<Vec<_>>());
     supervisor_scenarios::main()
 }
 

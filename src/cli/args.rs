@@ -213,6 +213,22 @@ pub struct ReviewFlags {
     pub eval_threshold: Option<Points>,
 }
 
+/// What a session demands beyond its mission.
+#[derive(Debug, Clone, Args)]
+pub struct Demands {
+    /// Unreviewed work is indeterminate (exit 6)
+    #[arg(long, env = "QUORUM_STRICT")]
+    pub strict: bool,
+    /// Keep agents and commands from what judges them by the system: where it can be done, by all means, or not at all
+    #[arg(
+        long,
+        value_name = "MODE",
+        env = "QUORUM_SANDBOX",
+        value_parser = PossibleValuesParser::new(["auto", "required", "off"]).map(sandbox)
+    )]
+    pub sandbox: Option<Sandbox>,
+}
+
 /// What can be said of one session: a run's first or a later one.
 #[derive(Debug, Clone, Args)]
 pub struct SessionFlags {
@@ -245,17 +261,8 @@ pub struct SessionFlags {
         value_delimiter = ','
     )]
     pub allow: Vec<OutcomeClass>,
-    /// Unreviewed work is indeterminate (exit 6)
-    #[arg(long, env = "QUORUM_STRICT")]
-    pub strict: bool,
-    /// Keep agents and commands from what judges them by the system: where it can be done, by all means, or not at all
-    #[arg(
-        long,
-        value_name = "MODE",
-        env = "QUORUM_SANDBOX",
-        value_parser = PossibleValuesParser::new(["auto", "required", "off"]).map(sandbox)
-    )]
-    pub sandbox: Option<Sandbox>,
+    #[command(flatten)]
+    pub demands: Demands,
     /// What becomes of work that was accepted in worktrees, at the end: ff, never, or "branch NAME"
     #[arg(long, value_name = "HOW")]
     pub merge: Option<MergeInto>,

@@ -8,13 +8,14 @@ use super::args::switch;
 use super::{EXITS, GROUPS, command_line};
 
 /// The flags that hold for a session, with their variables.
-const VARIABLES: [(&str, &str); 8] = [
+const VARIABLES: [(&str, &str); 9] = [
     ("color", "QUORUM_COLOR"),
     ("jobs", "QUORUM_JOBS"),
     ("no-input", "QUORUM_NO_INPUT"),
     ("offline", "QUORUM_OFFLINE"),
     ("progress", "QUORUM_PROGRESS"),
     ("record", "QUORUM_RECORD"),
+    ("sandbox", "QUORUM_SANDBOX"),
     ("state-dir", "QUORUM_STATE_DIR"),
     ("strict", "QUORUM_STRICT"),
 ];
@@ -44,6 +45,8 @@ fn the_flags_of_a_session_have_a_variable_and_no_others_show_one() {
     let mut shown = std::collections::BTreeSet::new();
     for (name, command) in &commands() {
         let help = command.clone().render_help().to_string();
+        // Wherever its lines are broken.
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
             let (Some(flag), Some(variable)) = (argument.get_long(), argument.get_env()) else {
                 continue;

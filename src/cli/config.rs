@@ -249,7 +249,7 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
             "wait_approvals",
             json!(flags.wait_approvals.map(|span| span.to_string())),
         ),
-        ("strict", "strict", json!(flags.strict)),
+        ("strict", "strict", json!(flags.demands.strict)),
         ("failFast", "fail_fast", json!(flags.fail_fast)),
         ("offline", "offline", json!(flags.offline)),
         ("record", "record", json!(flags.record)),

@@ -463,6 +463,8 @@ pub fn reference_page() -> String {
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
+    #[cfg(target_os = "linux")]
+    crate::supervisor::live_as_first_of_a_namespace(&words);
     if complete::answers_shell(&words, command_line) {
         return ExitCode::SUCCESS;
     }

@@ -8,7 +8,7 @@ use crate::domain::{Bar, BarOrigin, Points};
 use crate::mission::RunOptions;
 use crate::report::sanitize;
 
-use super::args::{ReviewFlags, SessionFlags};
+use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::failure::Failure;
 use super::project::settings_texts;
 
@@ -39,8 +39,7 @@ pub fn apply_flags(
     options.max_tokens = flags.max_tokens.or(options.max_tokens);
     options.timeout = flags.timeout.or(options.timeout);
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
-    options.strict |= flags.strict;
-    options.sandbox = flags.sandbox.or(options.sandbox);
+    apply_demands(options, &flags.demands);
     options.merge = flags.merge.clone().or_else(|| options.merge.take());
     options.fail_fast |= flags.fail_fast;
     options.offline |= flags.offline;
@@ -58,6 +57,12 @@ pub fn apply_flags(
         }
     }
     Ok(())
+}
+
+/// Applies to options what a session demands.
+pub fn apply_demands(options: &mut RunOptions, demands: &Demands) {
+    options.strict |= demands.strict;
+    options.sandbox = demands.sandbox.or(options.sandbox);
 }
 
 /// Applies to options what flags and environment say of reviews alone.

@@ -16,7 +16,7 @@ use crate::runtime::{
     begin_worktrees, settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
-use crate::supervisor;
+use crate::supervisor::{self, Tier};
 
 use super::event_loop::block_on;
 use super::failure::Failure;
@@ -118,8 +118,8 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
     .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
-/// Why no process can be confined here; `None` where each can be.
-pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Option<String>, Failure> {
+/// Whether processes can be confined here, and by what.
+pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Tier, Failure> {
     let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
     tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))
 }
@@ -136,15 +136,9 @@ pub fn try_confinement(
     if plan.confinements().all(Confinement::is_off) {
         return Ok(None);
     }
-    let refused = can_be_confined(supervisor)?;
-    let is_required = plan.confinements().any(|how| how.sandbox() == Sandbox::Required);
-    match &refused {
-        Some(why) if is_required || options.strict => {
-            let by = if is_required {
-                "`sandbox: required`"
-            } else {
-                "`--strict`"
-            };
+    let refused = can_be_confined(supervisor)?.refused();
+    match (&refused, must_be_confined(plan, options)) {
+        (Some(why), Some(by)) => {
             let failure = Failure::environment(anyhow!("{by}, and agents cannot be confined here: {why}"));
             Err(failure.help(
                 "nothing was started; let the system make user namespaces (`quorum doctor` says more), or write `sandbox: off`",
@@ -152,6 +146,15 @@ pub fn try_confinement(
         }
         _ => Ok(refused),
     }
+}
+
+/// Who says that nothing may begin where processes cannot be confined, if somebody does.
+pub fn must_be_confined(plan: &Plan, options: &RunOptions) -> Option<&'static str> {
+    if plan.confinements().any(|how| how.sandbox() == Sandbox::Required) {
+        return Some("`sandbox: required`");
+    }
+    let is_wanted = !plan.confinements().all(Confinement::is_off);
+    (options.strict && is_wanted).then_some("`--strict`")
 }
 
 /// Makes the mission's workspace, if it is not there.

@@ -341,7 +341,7 @@ pub async fn with_commands<T>(
                     Event::Spawned { .. }
                     | Event::Warning { .. }
                     | Event::Alive
-                    | Event::Confinement { .. }
+                    | Event::Confinement(_)
                     | Event::Farewell => None,
                 },
             };

@@ -48,11 +48,13 @@ impl Executor {
         }
     }
 
-    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so. Blocks.
-    pub(super) fn confine(&mut self, state: &State) -> Option<String> {
+    /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so, and what they
+    /// are not kept from. Blocks.
+    pub(super) fn confine(&mut self, state: &State) -> impl Iterator<Item = Fact> + use<> {
         let folder = self.folder.state_folder();
-        self.confiner.look(&state.plan, &folder, &self.protection);
-        self.confiner.refused.clone()
+        let not_held = self.confiner.look(&state.plan, &folder, &self.protection);
+        let refused = self.confiner.refused.clone().map(Fact::Unconfined);
+        refused.into_iter().chain(not_held.into_iter().map(Fact::Warn))
     }
 
     /// Starts a command. What a turn does after its end nobody would see.
@@ -136,7 +138,7 @@ impl Executor {
                 None
             }
             // Of its good-bye the end of the connection tells, which is next.
-            Event::Alive | Event::Confinement { .. } | Event::Farewell => None,
+            Event::Alive | Event::Confinement(_) | Event::Farewell => None,
         };
         if let Some(ended) = ended {
             self.ended(ended, inputs);

@@ -16,7 +16,8 @@ use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
-use super::protection::Protection;
+use super::other_mounts::Mounts;
+use super::protection::{Protection, ReadOnly};
 
 /// The variables whose files and folders in the state folder a process may write.
 const WRITTEN: [&str; 2] = ["QUORUM_TASK_DIR", "QUORUM_RESULT_FILE"];
@@ -53,8 +54,9 @@ pub(super) struct Confiner {
 }
 
 impl Confiner {
-    /// Looks at what all processes of a session are kept from. Blocks.
-    pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) {
+    /// Looks at what all processes of a session are kept from. What is protected but not held by mounts, one sentence a
+    /// reason, where any process is confined. Blocks.
+    pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) -> Vec<String> {
         self.state = real(state.path()).unwrap_or_else(|| state.path().to_owned());
         self.home = std::env::home_dir().and_then(|home| real(&home));
         let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
@@ -65,14 +67,23 @@ impl Confiner {
             .chain(key_agents())
             .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
-        let protected = protection.read_only(plan, MOST_MOUNTS).into_iter();
+        let ReadOnly { paths, not_held } = protection.read_only(plan, MOST_MOUNTS);
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.common = hidden
             .map(|path| (path, Access::Hidden))
             .chain(system)
             .chain(masked.map(|path| (path, Access::Masked)))
-            .chain(protected.map(|path| (path, Access::Read)))
+            .chain(paths.into_iter().map(|path| (path, Access::Read)))
             .collect();
+        let mounts = Mounts::of_this_process();
+        let again = |(path, access): &(PathBuf, Access)| {
+            let others = mounts.other_paths(path).into_iter();
+            others.map(|other| (other, *access)).collect::<Vec<_>>()
+        };
+        let again: Vec<_> = self.common.iter().flat_map(again).collect();
+        self.common.extend(again);
+        let is_confined = self.refused.is_none() && !plan.confinements().all(Confinement::is_off);
+        if is_confined { not_held } else { Vec::new() }
     }
 
     /// A command, confined as the mission says.

@@ -37,6 +37,7 @@
 //! | `observer` | who watches a session |
 //! | `operator` | commands of people to a run without a session, journaled for the next session |
 //! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
+//! | `other_mounts` | where else the files of a path are mounted |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
 //! | `outside` | agents that are asked outside of any session: triage, calibration |
 //! | `permission` | a person's word about a tool call (5) |
@@ -93,6 +94,7 @@ mod notices;
 mod observer;
 mod operator;
 mod origin;
+mod other_mounts;
 mod other_runs;
 mod outside;
 mod permission;

@@ -2,6 +2,12 @@
 //! that judging commands name, and what the mission protects (semantics, section 22, protected by default).
 //!
 //! Each group of files is looked at before and after whatever could change them. Only what shows a change is read again.
+//!
+//! | file | what |
+//! |---|---|
+//! | `read_only` | what of it mounts can hold, and what only the comparison does |
+
+mod read_only;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -16,6 +22,8 @@ use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
+
+pub(super) use read_only::ReadOnly;
 
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
@@ -403,23 +411,6 @@ impl Protection {
         move |path| !own.contains(path) && (files.contains(path) || folders.holds(path))
     }
 
-    /// What no process of the run may change, without links, at most so many: folders of which everything is protected, and
-    /// files. What a task of the run is to make itself is left out. What is in folders of isolated tasks is not among it. Blocks.
-    pub fn read_only(&self, plan: &Plan, most: usize) -> BTreeSet<PathBuf> {
-        let of_folders: BTreeSet<usize> = self.by_folder.values().copied().collect();
-        let of_all = self.groups.iter().enumerate();
-        let of_all = of_all.filter(|(index, _)| !of_folders.contains(index));
-        let free = targets(plan, plan.selected_ids());
-        read_only_of(&of_all.map(|(_, group)| group).collect::<Vec<_>>(), &free, most)
-    }
-
-    /// The same in the folder of an isolated task. Blocks.
-    pub fn read_only_in_folder(&self, plan: &Plan, task: TaskId, most: usize) -> BTreeSet<PathBuf> {
-        let own = self.by_folder.get(&task).map(|&index| &self.groups[index]);
-        let own: Vec<&Group> = own.into_iter().collect();
-        read_only_of(&own, &targets(plan, [task]), most)
-    }
-
     /// Folders below protected ones in which checks may leave something. Blocks.
     pub fn left_by_checks(&self, plan: &Plan, task: TaskId) -> BTreeSet<PathBuf> {
         let may_be_written = self.may_be_written(plan, task);
@@ -450,33 +441,6 @@ impl Group {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn read_only_of(groups: &[&Group], free: &BTreeSet<PathBuf>, most: usize) -> BTreeSet<PathBuf> {
-    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-    for scope in groups.iter().flat_map(|group| &group.scopes) {
-        let folders = scope.patterns.iter().map(|pattern| match pattern.as_str() {
-            "**" => scope.root.clone(),
-            pattern => scope.root.join(pattern.strip_suffix("/**").unwrap_or(pattern)),
-        });
-        let folders = folders.filter_map(|folder| fs::canonicalize(folder).ok());
-        let is_all_protected = |folder: &PathBuf| !free.iter().any(|path| path.starts_with(folder));
-        found.extend(folders.filter(|folder| folder.is_dir()).filter(is_all_protected));
-    }
-    for group in groups {
-        let held = group.held();
-        let files = held.baseline.iter().flat_map(|marks| marks.keys());
-        let files = files.map(Path::new).filter(|path| !free.contains(*path));
-        let files: Vec<PathBuf> = files.filter_map(|path| fs::canonicalize(path).ok()).collect();
-        found.extend(files);
-    }
-    let mut outermost: Vec<PathBuf> = Vec::new();
-    for path in found {
-        if !outermost.last().is_some_and(|above| path.starts_with(above)) && outermost.len() < most {
-            outermost.push(path);
-        }
-    }
-    outermost.into_iter().collect()
 }
 
 /// Takes what is there for what must be there.

@@ -283,11 +283,11 @@ impl Session {
         }
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.executor.protect(&self.state, &first, &self.read);
-        let unconfined = self.executor.confine(&self.state);
+        let confined = self.executor.confine(&self.state);
         let goes_on = matches!(first, Fact::Resume { .. });
         let mut beginning = vec![first];
         beginning.extend(protected);
-        beginning.extend(unconfined.map(Fact::Unconfined));
+        beginning.extend(confined);
         if goes_on {
             beginning.push(Fact::Audit);
         }

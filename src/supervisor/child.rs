@@ -13,13 +13,12 @@ use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::adoption::HeldChild;
 use super::asked::{Answer, Request};
-use super::confine::{self, NotStarted, Report};
+use super::confine::{Launcher, NotStarted, Report};
 use super::identity::number;
 use super::outputs::{Checked, Output, Outputs, open_regular};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
-use super::starter::Starter;
 use crate::domain::Digest;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
@@ -59,7 +58,7 @@ pub(super) struct Ended {
     exit: Exit,
 }
 
-/// What a [`Starter`] needs to know.
+/// What a [`Launcher`] needs to know.
 pub(super) struct Start<'a> {
     /// The program, by absolute path, and its arguments.
     pub(super) arguments: &'a [String],
@@ -144,7 +143,7 @@ impl Child {
         spawn: Spawn,
         marker: &str,
         outputs: &mut Outputs,
-        starter: &mut Starter,
+        launcher: &mut Launcher,
     ) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
         let mut streams = Streams {
@@ -154,7 +153,7 @@ impl Child {
         let mut request = Request::open(&spawn.told, spawn.stdin.as_deref())
             .map_err(|error| SpawnError::refused(error.to_string()))?;
         let input = request.input.take();
-        let (pid, report) = match start(&spawn, marker, input, &mut streams, outputs, starter) {
+        let (pid, report) = match start(&spawn, marker, input, &mut streams, outputs, launcher) {
             Ok(started) => started,
             Err(error) => {
                 streams.settle(outputs);
@@ -425,7 +424,7 @@ fn start(
     input: Option<File>,
     streams: &mut Streams,
     outputs: &mut Outputs,
-    starter: &mut Starter,
+    launcher: &mut Launcher,
 ) -> Result<(Pid, Option<Report>), SpawnError> {
     let Some(program) = spawn.argv.first() else {
         return Err(SpawnError::refused("no program is given"));
@@ -448,14 +447,12 @@ fn start(
         standard: [input, stdout, stderr],
     };
     let refused = |error: io::Error| refusal(program, &spawn.cwd, &error);
-    match &spawn.confinement {
-        None => starter.start(&start).map(|pid| (pid, None)).map_err(refused),
-        Some(plan) => match confine::start(starter, &start, plan) {
-            Ok((pid, report)) => Ok((pid, Some(report))),
-            Err(NotStarted::Program(error)) => Err(refused(error)),
-            Err(NotStarted::Confinement(why)) => Err(SpawnError::unconfined(&why)),
-        },
-    }
+    launcher
+        .start(&start, spawn.confinement.as_ref())
+        .map_err(|not_started| match not_started {
+            NotStarted::Program(error) => refused(error),
+            NotStarted::Confinement(why) => SpawnError::unconfined(&why),
+        })
 }
 
 /// The system does not say whether it was the program or the directory that it could not find.

@@ -16,7 +16,7 @@ use super::farewell::Secret;
 use super::identity::{ProcessIdentity, pid_of};
 use super::platform;
 use super::posix::{self, Forked};
-use super::protocol::{Command, Event, Frames, Outgoing, encode};
+use super::protocol::{Command, Event, Frames, Outgoing, Tier, encode};
 
 const READ_SIZE: usize = 64 << 10;
 /// How long the end of a supervisor may take: longer than it waits itself for what will not die.
@@ -161,13 +161,12 @@ impl Handle {
         Ok(())
     }
 
-    /// Asks whether children can be confined here. Blocks; what else happens meanwhile is not lost. Why they cannot, else
-    /// `None`.
+    /// Asks whether children can be confined here, and by what. Blocks; what else happens meanwhile is not lost.
     ///
     /// # Errors
     ///
     /// `TimedOut` if there is no answer by then, and what else breaks the connection.
-    pub fn try_confinement(&mut self, within: Duration) -> io::Result<Option<String>> {
+    pub fn try_confinement(&mut self, within: Duration) -> io::Result<Tier> {
         let deadline = Instant::now() + within;
         self.socket.set_nonblocking(false)?;
         let mut bytes = Vec::new();
@@ -175,7 +174,7 @@ impl Handle {
         self.socket.write_all(&bytes)?;
         loop {
             match receive(&mut self.socket, &mut self.incoming, deadline)? {
-                Event::Confinement { refused } => return Ok(refused),
+                Event::Confinement(tier) => return Ok(tier),
                 event => self.received.push_back(event),
             }
         }

@@ -26,7 +26,7 @@ use super::asked::Answer;
 use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
-use super::confine;
+use super::confine::Launcher;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
@@ -36,7 +36,6 @@ use super::platform;
 use super::platform::Signals;
 use super::posix;
 use super::protocol::{Command, Event, Frames, Outgoing, Spawn, TURN_KEY_VARIABLE, encode};
-use super::starter::Starter;
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
@@ -117,7 +116,7 @@ struct Supervisor {
     ended: Vec<Ended>,
     orphans: Orphans,
     outputs: Outputs,
-    starter: Starter,
+    launcher: Launcher,
     /// There are no processes below the supervisor at all.
     alone: bool,
     /// When to look for orphans.
@@ -171,7 +170,7 @@ impl Supervisor {
             ended: Vec::new(),
             orphans: Orphans::new(marker),
             outputs: Outputs::new(),
-            starter: Starter::new(),
+            launcher: Launcher::new(),
             alone: true,
             hunt: None,
             stop: None,
@@ -373,8 +372,8 @@ impl Supervisor {
             Command::Shutdown => self.stop(),
             Command::Ping => self.send(&Event::Alive),
             Command::TryConfinement => {
-                let refused = confine::probe();
-                self.send(&Event::Confinement { refused });
+                let tier = self.launcher.try_confinement();
+                self.send(&Event::Confinement(tier));
             }
         }
     }
@@ -393,7 +392,7 @@ impl Supervisor {
             ))
         } else {
             let marker = self.orphans.marker_for(key);
-            Child::spawn(spawn, &marker, &mut self.outputs, &mut self.starter)
+            Child::spawn(spawn, &marker, &mut self.outputs, &mut self.launcher)
         };
         match spawned {
             Ok(child) => {

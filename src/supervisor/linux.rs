@@ -251,14 +251,10 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 /// Linux).
 pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_nonzero();
-    // A confined child is the first process of its namespace, which has closed its own: the program is its child.
-    let program = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let program = program.split_ascii_whitespace().next().map(str::to_owned);
+    let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_pid();
     // Never through a pipe or terminal: that would take away what another process shall read.
     let is_file = |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file());
-    let of = [Some(pid.to_string()), program].into_iter().flatten();
-    let path = of
+    let path = itself_and_first_below(pid)
         .map(|pid| format!("/proc/{pid}/fd/{descriptor}"))
         .find(is_file)?;
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -269,6 +265,16 @@ pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File
         .ok()?;
     // Its number may have been given to another process in the meantime.
     (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
+}
+
+/// A process and where its program may be if it is confined: the first process of a namespace has closed its own files and
+/// waits for its child, and bubblewrap waits for that one.
+fn itself_and_first_below(pid: i32) -> impl Iterator<Item = i32> {
+    std::iter::successors(Some(pid), |pid| {
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        children.split_ascii_whitespace().next()?.parse().ok()
+    })
+    .take(3)
 }
 
 /// Makes sure that the supervisor of a crashed run and everything below it are gone. Blocks.

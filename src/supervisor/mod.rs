@@ -22,10 +22,11 @@
 //! | `adoption` | how the next session finds a supervisor that outlived its own |
 //! | `asked` | requests and replies of judges, sealed against change by others |
 //! | `belonging` | to whom a process belongs, told by what it cannot shed |
+//! | `bubblewrap_linux` | confining a child by bubblewrap, where only that may |
 //! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |
 //! | `client` | the session's end: forking the supervisor, talking to it without waiting |
 //! | `concealment` | what other processes of the same user may see of this one |
-//! | `confine_linux` | confining a child on Linux: namespaces of its own, and a mount plan carried out in them |
+//! | `confine_linux` | how a child is started on Linux: as it is, or confined by the first way that works |
 //! | `confine_other` | the same where nothing can be confined |
 //! | `descriptors` | what the standard descriptors were before the program began |
 //! | `event_loop` | the supervisor's loop: waits for the session, children and the next deadline |
@@ -36,6 +37,7 @@
 //! | `identity` | how a process is recognised again after a crash: number, boot, start time |
 //! | `linux` | Linux only: adopting orphans, finding and killing all that descends from a child |
 //! | `mount_plan` | what a confined child may see and change of the file system, as a pure list |
+//! | `namespaces_linux` | confining a child by the supervisor itself: namespaces of its own, and a mount plan carried out in them |
 //! | `orphans` | processes that left their turn's group (`setsid`, a double fork) are hunted down |
 //! | `other` | the fallback for other Unixes: process groups alone |
 //! | `outputs` | files that children's output goes to |
@@ -66,6 +68,13 @@ mod resolve;
 mod socket;
 
 #[cfg(target_os = "linux")]
+#[path = "bubblewrap_linux.rs"]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+#[path = "namespaces_linux.rs"]
+mod namespaces;
+
+#[cfg(target_os = "linux")]
 #[path = "confine_linux.rs"]
 mod confine;
 #[cfg(not(target_os = "linux"))]
@@ -94,6 +103,8 @@ mod starter;
 mod starter;
 
 pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
+#[cfg(target_os = "linux")]
+pub use bubblewrap::live_as_first_of_a_namespace;
 pub use client::{Client, Handle, fork};
 pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
@@ -101,6 +112,6 @@ pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run,
 pub use mount_plan::{Access, MountPlan};
 pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
-pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Told};
+pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Tier, Told};
 pub use resolve::resolve;
 pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};

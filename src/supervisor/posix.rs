@@ -82,6 +82,21 @@ pub(super) fn close_others(kept: impl IntoIterator<Item = RawFd>) {
     }
 }
 
+/// Whether there is such a descriptor beside the standard ones.
+#[cfg(target_os = "linux")]
+pub(super) fn is_handed_over(descriptor: RawFd) -> bool {
+    // SAFETY: asks for flags, and changes nothing.
+    descriptor > libc::STDERR_FILENO && unsafe { libc::fcntl(descriptor, libc::F_GETFD) } != -1
+}
+
+/// Points standard error to `/dev/null`.
+#[cfg(target_os = "linux")]
+pub(super) fn silence_errors() -> io::Result<()> {
+    let null = File::options().write(true).open("/dev/null")?;
+    // SAFETY: both are descriptors, and standard error has no owner whose descriptor could be pulled from under it.
+    checked(unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) }.min(0))
+}
+
 /// Starts the loopback of a network namespace that was just made.
 #[cfg(target_os = "linux")]
 pub(super) fn raise_loopback() -> io::Result<()> {

@@ -140,12 +140,31 @@ pub enum Event {
     /// The answer to [`Command::Ping`].
     Alive,
     /// The answer to [`Command::TryConfinement`].
-    Confinement {
-        /// Why no child can be confined here; `None` where each can.
-        refused: Option<String>,
-    },
+    Confinement(Tier),
     /// The last event of a supervisor that ends in order: nothing that it started is left.
     Farewell,
+}
+
+/// Whether children can be confined here, and by what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tier {
+    /// By the supervisor itself.
+    Native,
+    /// By bubblewrap, for the supervisor may not.
+    Bubblewrap,
+    /// By nothing, for this reason.
+    None(String),
+}
+
+impl Tier {
+    /// Why no child can be confined.
+    #[must_use]
+    pub fn refused(self) -> Option<String> {
+        match self {
+            Self::Native | Self::Bubblewrap => None,
+            Self::None(why) => Some(why),
+        }
+    }
 }
 
 /// How a child ended.

@@ -43,6 +43,8 @@ struct Task {
     folder: *const c_char,
     /// Whether it begins a process group of its own.
     leads: bool,
+    /// Whether it ignores SIGTERM.
+    deaf: bool,
     /// What becomes its standard input, output and error; -1 for what stays as it is.
     standard: [c_int; 3],
     no_signals: libc::sigset_t,
@@ -65,7 +67,16 @@ impl Starter {
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
     pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin_in(start, true)
+        self.begin_in(start, true, false)
+    }
+
+    /// The same, with SIGTERM ignored by the program.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub(super) fn start_deaf(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+        self.begin_in(start, true, true)
     }
 
     /// The same in the process group of this process.
@@ -74,10 +85,10 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub(super) fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin_in(start, false)
+        self.begin_in(start, false, false)
     }
 
-    fn begin_in(&mut self, start: &Start<'_>, leads: bool) -> io::Result<Pid> {
+    fn begin_in(&mut self, start: &Start<'_>, leads: bool, deaf: bool) -> io::Result<Pid> {
         let folder = CString::new(start.folder.as_os_str().as_bytes())?;
         self.lay_out(start)?;
         let environment = start.arguments.len() + 1;
@@ -89,6 +100,7 @@ impl Starter {
             environment: self.pointers[environment..].as_ptr(),
             folder: folder.as_ptr(),
             leads,
+            deaf,
             standard: start.standard.each_ref().map(descriptor),
             // SAFETY: `sigemptyset` initialises the set and fails for no set.
             no_signals: unsafe {
@@ -172,6 +184,7 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
                 .zip(task.standard)
                 .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)
             && libc::chdir(task.folder) == 0
+            && (!task.deaf || libc::signal(libc::SIGTERM, libc::SIG_IGN) != libc::SIG_ERR)
             && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0;
         if prepared {
             libc::execve(task.program, task.arguments, task.environment);

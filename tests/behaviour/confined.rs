@@ -2,17 +2,22 @@
 //! those that went through before there was confinement, and touch nothing but their own folder and run. Each is tried as
 //! root, where that is who tests, and as a user who owns nothing.
 
+mod endings;
+mod files;
+mod not_held;
+mod programs;
+mod ways;
+
 use std::fs;
 use std::process::Command;
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use crate::support::events::named;
 use crate::support::model::{Model, says};
 use crate::support::{
-    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, is_alive, journal, makes_namespaces, standing,
-    supervisor_of, task, wait_for,
+    BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, has_bubblewrap, is_alive, journal,
+    makes_namespaces, standing, supervisor_of, task, wait_for,
 };
 
 /// Who attacks.
@@ -20,6 +25,8 @@ use crate::support::{
 enum Who {
     Tester,
     Nobody,
+    /// The same where bubblewrap confines.
+    Bubblewrapped,
 }
 
 impl Who {
@@ -30,6 +37,7 @@ impl Who {
     fn start_with(self, workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         match self {
             Self::Nobody => workspace.start_unprivileged_with(variables, arguments),
+            Self::Bubblewrapped => workspace.start_on_an_old_kernel(variables, arguments),
             Self::Tester => {
                 let mut command = workspace.command(arguments);
                 command.envs(variables.iter().copied());
@@ -51,6 +59,11 @@ fn by_everybody(attack: impl Fn(Who)) {
         return;
     }
     attack(Who::Nobody);
+    if has_bubblewrap() {
+        attack(Who::Bubblewrapped);
+    } else {
+        println!("skipped by bubblewrap: it is not installed, or makes no namespaces");
+    }
     if rustix::process::geteuid().is_root() {
         attack(Who::Tester);
     }
@@ -543,42 +556,5 @@ fn with_files_workspace_nothing_else_is_changed() {
             ("mine\n", "as it was")
         );
         assert!(!workspace.exists("outside/new") && !workspace.exists("home/.bashrc"));
-    });
-}
-
-/// Starts the binary where no user namespace can be made.
-fn without_namespaces(workspace: &Workspace, arguments: &[&str]) -> Finished {
-    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
-    let mut command = workspace.other_command("unshare");
-    command.args(["-Ur", "sh", "-c", script, BINARY]).args(arguments);
-    Running::start(command).finish()
-}
-
-#[test]
-fn where_nothing_can_be_confined_that_is_told_or_nothing_begins() {
-    by_everybody(|who| {
-        if matches!(who, Who::Nobody) {
-            return;
-        }
-        let mission = || Mission::new().worker("echo ran > ran").task("work", |t| t.check("test -e ran"));
-        let workspace = mission().workspace().confined();
-        let why = "user namespaces are switched off";
-        for strict in [&["--sandbox", "required"][..], &["--strict"]] {
-            let refused = without_namespaces(&workspace, &[&["run", "mission.yaml"], strict].concat());
-            refused.exits(9).says(&[why, strict[0].trim_start_matches('-')]);
-            assert!(!workspace.exists("ran"));
-        }
-        let document = without_namespaces(&workspace, &["run", "mission.yaml", "--json"]).exits(0).json();
-        assert!(document["unconfined"].as_str().is_some_and(|told| told.contains(why)), "{document:#}");
-        workspace.quorum(&["status"]).exits(0).shows(&["unconfined: ", why]);
-        let events = workspace.events();
-        let told = named(&events, "run:unconfined")[0];
-        assert!(told["reason"].as_str().is_some_and(|told| told.contains(why)));
-        // Whoever wrote that it need not be has what was written, and that is told; a session says it for itself alone.
-        let written = mission().setting("sandbox", "off").workspace().confined().run_json(0, &["--strict"]);
-        let session = mission().workspace().confined().run_json(0, &["--sandbox", "off"]);
-        for document in [written, session] {
-            assert_eq!(document["unconfined"], "`sandbox: off` is written");
-        }
     });
 }

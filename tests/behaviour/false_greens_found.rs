@@ -63,17 +63,22 @@ const REWRITE: &str = r#"
     for p in /proc/[0-9]*; do case "$(readlink $p/fd/0 2>/dev/null)" in *request*) echo generous > $p/fd/0;; esac; done
     echo yes > tried"#;
 
+/// Its judge's request is rewritten by a task beside it.
+pub fn rewritten_request() -> Workspace {
+    beside_a_judge("echo work", "\"$QUORUM_PROMPT_FILE\"", REWRITE)
+}
+
 #[test]
 fn false_green_30_a_request_that_is_rewritten_is_no_request() {
-    let workspace = beside_a_judge("echo work", "\"$QUORUM_PROMPT_FILE\"", REWRITE);
+    let workspace = rewritten_request();
     assert_not_forged(&workspace, [6, 5]);
     // What is read from standard input cannot be rewritten at all, and is not judged by all the same.
     let workspace = beside_a_judge("echo work", "-", REWRITE);
     assert_not_forged(&workspace, [6, 5]);
 }
 
-#[test]
-fn false_green_30_what_the_author_leaves_behind_does_not_reach_its_judge() {
+/// The author leaves behind what would rewrite the request of its judge, and then says so in `tried`.
+pub fn left_behind() -> Workspace {
     let late = format!(
         "echo work; cat > late.sh <<'END'\n{}\nEND\n\
         for n in 1 2 3 4 5; do setsid env -i PATH=$PATH sh late.sh >/dev/null 2>&1 & done\n\
@@ -87,6 +92,12 @@ fn false_green_30_what_the_author_leaves_behind_does_not_reach_its_judge() {
     let workspace = beside_a_judge(&late, "-", other);
     let text = workspace.read("mission.yaml").replace("n=0; until", "touch asked; n=0; until");
     workspace.write("mission.yaml", text);
+    workspace
+}
+
+#[test]
+fn false_green_30_what_the_author_leaves_behind_does_not_reach_its_judge() {
+    let workspace = left_behind();
     assert_not_forged(&workspace, [5, 5]);
     assert!(!workspace.exists("tried"), "something of the turn lived on");
 }
@@ -231,14 +242,19 @@ fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
     assert!(message.contains(words), "'{message}' does not say {words}");
 }
 
+/// What a check runs is the worker's: the build script is not among what is protected by name here.
+fn free(workspace: Workspace) -> Workspace {
+    workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
+}
+
+/// The author's code rewrites the tests while they run.
+pub fn rewritten_tests() -> Workspace {
+    free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", "sh build.sh; sh tests/check.sh"))
+}
+
 #[test]
 fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
-    let check = "sh build.sh; sh tests/check.sh";
-    // What a check runs is the worker's: the build script is not among what is protected by name here.
-    let free = |workspace: Workspace| {
-        workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
-    };
-    let workspace = free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", check));
+    let workspace = rewritten_tests();
     assert_protected(&workspace, "work", "tests/check.sh was changed");
     // Put back again, with the time that it had and as the very file that it was.
     for put_back in [
@@ -251,8 +267,8 @@ fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
     }
 }
 
-#[test]
-fn false_green_31_tests_that_another_turn_swaps_and_restores() {
+/// A turn beside a check swaps its tests and puts them back.
+pub fn swapped_tests() -> Workspace {
     let workspace = Mission::new()
         .worker("true")
         .agent(
@@ -275,6 +291,12 @@ fn false_green_31_tests_that_another_turn_swaps_and_restores() {
         .task("beside", |t| t.by("vandal").unreviewed().attempts(1))
         .workspace();
     workspace.write("tests/check.sh", "test -e right");
+    workspace
+}
+
+#[test]
+fn false_green_31_tests_that_another_turn_swaps_and_restores() {
+    let workspace = swapped_tests();
     let finished =
         workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish().exits(3);
     // What it said while they were others is no verdict; it is asked again, and says what they say.

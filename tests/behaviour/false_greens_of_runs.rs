@@ -111,13 +111,20 @@ fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
     assert!(shown["warnings"].to_string().contains("wrong code"), "{shown}");
 }
 
+/// The worker puts a green run, called `zzz`, among those of the state folder.
+pub fn planting() -> Workspace {
+    let forged = green_run("zzz");
+    let workspace = Workspace::with(
+        &GATED.replace("run: echo work", "run: 'cp -a forged/zzz .polpo/runs/zzz; echo work'"),
+    );
+    plant(&forged, "zzz", &workspace.path("forged"));
+    workspace.write("score", "SCORE: 90");
+    workspace
+}
+
 #[test]
 fn false_green_33_a_run_that_appears_under_the_lock_ends_the_session() {
-    let forged = green_run("zzz");
-    let plants =
-        format!("mkdir -p .polpo/runs && cp -a {}/.polpo/runs/zzz .polpo/runs/zzz", forged.root().display());
-    let workspace = Workspace::with(&GATED.replace("run: echo work", &format!("run: '{plants}; echo work'")));
-    workspace.write("score", "SCORE: 90");
+    let workspace = planting();
     let document = workspace.run_json(1, &["--run-id", "r1"]);
     assert_eq!(document["outcome"], "internal");
     assert!(document["warnings"].to_string().contains("zzz"), "{document}");

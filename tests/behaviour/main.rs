@@ -129,6 +129,8 @@ mod texts_of_others;
 mod thresholds;
 mod tool_workers;
 mod torture;
+#[cfg(target_os = "linux")]
+mod unconfined;
 mod usage_windows;
 mod verification;
 mod verification_edges;

@@ -55,9 +55,14 @@ setsid env -i K=$K R=$R HOME=$HOME PATH=$PATH sh late.sh > /dev/null 2>&1 &
 while ! test -s late.pid; do sleep 0.02; done
 ";
 
+/// The worker kills supervisor and session, and leaves behind somebody who then tries to approve.
+pub fn with_an_orphan() -> Workspace {
+    burgled(&format!("{ORPHAN}\nkill -9 $R $K; sleep 60"))
+}
+
 /// The orphan of a supervisor that was killed with its session tried in vain, and waits for `go`.
 pub fn orphaned() -> Workspace {
-    let workspace = burgled(&format!("{ORPHAN}\nkill -9 $R $K; sleep 60"));
+    let workspace = with_an_orphan();
     workspace.start_unprivileged(RUN_AS_R1).finish();
     wait_for_file(&workspace.path("tried"));
     workspace

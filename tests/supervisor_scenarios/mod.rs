@@ -16,6 +16,8 @@ mod endings;
 mod files;
 mod measure;
 mod messages;
+#[path = "../support/old_kernel.rs"]
+mod old_kernel;
 mod outputs;
 mod scene;
 mod trees;

@@ -8,6 +8,8 @@ pub mod journal;
 pub mod junit;
 mod mission;
 pub mod model;
+#[cfg(target_os = "linux")]
+mod old_kernel;
 mod run;
 mod says;
 mod terminal;
@@ -215,10 +217,14 @@ impl Workspace {
 
     /// The same with more variables.
     pub fn start_unprivileged_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+        Running::start(self.unprivileged_command(variables, arguments))
+    }
+
+    fn unprivileged_command(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
         if !rustix::process::geteuid().is_root() {
             let mut command = self.command(arguments);
             command.envs(variables.iter().copied());
-            return Running::start(command);
+            return command;
         }
         let mut owner = Command::new("chown");
         owner.args(["-R", NOBODY]).arg(self.root());
@@ -229,6 +235,31 @@ impl Workspace {
         command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
         command.arg(BINARY).args(arguments);
         command.envs(variables.iter().copied());
+        command
+    }
+
+    /// Runs the binary to its end where no user namespace can be made.
+    pub fn without_namespaces(&self, arguments: &[&str]) -> Finished {
+        self.start_without_namespaces(arguments).finish()
+    }
+
+    /// Starts the binary where no user namespace can be made: in one that allows none below it, without any rights there.
+    pub fn start_without_namespaces(&self, arguments: &[&str]) -> Running {
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces &&
+            exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"";
+        let mut command = self.other_command("unshare");
+        command.args(["-Ur", "sh", "-c", script, BINARY]).args(arguments);
+        Running::start(command)
+    }
+
+    /// The same on a kernel that seems to be too old for what the supervisor needs to confine anything itself.
+    #[cfg(target_os = "linux")]
+    pub fn start_on_an_old_kernel(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+        use std::os::unix::process::CommandExt;
+        let mut command = self.unprivileged_command(variables, arguments);
+        let mut filter = old_kernel::filter();
+        // SAFETY: system calls only, and nothing is allocated.
+        unsafe { command.pre_exec(move || old_kernel::install(&mut filter)) };
         Running::start(command)
     }
 
@@ -319,6 +350,13 @@ impl Drop for Workspace {
 pub fn makes_namespaces() -> bool {
     let mut way = Command::new("unshare");
     way.args(["-Urpim", "--fork", "true"]);
+    way.output().is_ok_and(|output| output.status.success())
+}
+
+/// Whether bubblewrap can be asked to make namespaces.
+pub fn has_bubblewrap() -> bool {
+    let mut way = Command::new("bwrap");
+    way.args(["--unshare-user", "--unshare-pid", "--dev-bind", "/", "/", "--proc", "/proc", "true"]);
     way.output().is_ok_and(|output| output.status.success())
 }
 

@@ -9,39 +9,63 @@ use crate::engine::{State, agents_needed};
 use crate::mission::eligibility::reviewers;
 use crate::mission::independence::ModelIdentity;
 use crate::mission::model::{Adapter, CommandLine, Review};
-use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
+use crate::mission::{self, AgentPlan, Plan, Reviewers, RunOptions, Source};
 use crate::runtime::{check_repository, layers_of, locate};
 
+use super::super::args::Demands;
 use super::super::failure::Failure;
 use super::super::load::mission_folder;
-use super::super::options::options_with_config;
+use super::super::options::{apply_demands, options_with_config};
+use super::super::session::must_be_confined;
 use crate::report::doctor::{Check, Verdict};
 
-/// The checks of a mission; a mission that does not load is one failed check.
-pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {
+/// A mission that loads, and where it lies.
+pub struct Loaded<'p> {
+    path: &'p Path,
+    options: RunOptions,
+    state: State,
+}
+
+impl Loaded<'_> {
+    /// Who says that nothing of it may begin where processes cannot be confined, if somebody does.
+    pub fn must_be_confined(&self) -> Option<&'static str> {
+        must_be_confined(&self.state.plan, &self.options)
+    }
+}
+
+/// Loads a mission. One that does not load, or none, is one check.
+pub fn load<'p>(mission: Option<&'p Path>, demands: &Demands) -> Result<Result<Loaded<'p>, Check>, Failure> {
     let Some(path) = mission else {
         let message = "there is no mission.yaml here; name one with --mission FILE";
-        return Ok(vec![Check::new("mission", Verdict::Skipped, message)]);
+        return Ok(Err(Check::new("mission", Verdict::Skipped, message)));
     };
     let mut options = options_with_config()?;
     options.mission_folder = mission_folder(path)?;
+    apply_demands(&mut options, demands);
     let loaded = layers_of(&options)
         .and_then(|layers| Source::read(path).and_then(|source| mission::load(&source, &layers)));
-    let loaded = match loaded {
-        Ok(loaded) => loaded,
+    Ok(match loaded {
+        Ok(loaded) => {
+            let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+            Ok(Loaded { path, options, state })
+        }
         Err(report) => {
             let count = report.diagnostics.len() + report.more;
             let message = format!(
                 "{count} error(s); `quorum validate {}` shows them",
                 path.display()
             );
-            return Ok(vec![Check::new("mission", Verdict::Fail, message)]);
+            Err(Check::new("mission", Verdict::Fail, message))
         }
-    };
+    })
+}
+
+/// The checks of a mission.
+pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
+    let Loaded { path, options, state } = mission;
     let mut checks = vec![Check::new("mission", Verdict::Ok, path.display().to_string())];
-    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let plan = &*state.plan;
-    let needed = agents_needed(&state);
+    let needed = agents_needed(state);
     for (index, agent) in plan.agents.iter().enumerate() {
         let found = [Some(program(agent, &options.mission_folder)), variables(agent)];
         let found = found.into_iter().flatten();
@@ -54,7 +78,7 @@ pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {
     checks.extend(endpoints(plan));
     checks.extend(repository(plan));
     checks.push(judges(plan));
-    Ok(checks)
+    checks
 }
 
 /// Whether isolated tasks can begin with the workspace, where there are any.

@@ -4,30 +4,41 @@ use crate::report::doctor::{Check, Verdict};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
+use crate::supervisor::Tier;
 
-/// Confines a process of ours, which does nothing.
-pub fn check() -> Result<Check, Failure> {
+/// Confines a process of ours, which does nothing: whether that can be done, and by what.
+pub fn tier() -> Result<Tier, Failure> {
     let mut supervisor = fork_supervisor()?;
-    let refused = can_be_confined(&mut supervisor)?;
+    let tier = can_be_confined(&mut supervisor)?;
     supervisor.dismiss();
-    let check = |verdict, message: String, (tier, way): (&str, Option<&str>)| {
-        let check = Check::new("confinement", verdict, message).with("tier", tier);
-        check.with("way", way).with("reason", refused.clone())
+    Ok(tier)
+}
+
+/// What that means, where somebody says that processes must be confined (`required`) and where nobody does.
+pub fn check(tier: Tier, required: Option<&'static str>) -> Check {
+    let (way, by) = match &tier {
+        Tier::Native => (Some("native"), "by namespaces of the kernel (native)"),
+        Tier::Bubblewrap => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
+        Tier::None(_) => (None, ""),
     };
-    Ok(match &refused {
-        None if rustix::process::geteuid().is_root() => {
-            let message = "whole, by namespaces of the kernel; but you are root: what is not protected, an agent can change \
-                for the whole machine";
-            check(Verdict::Warn, message.to_owned(), ("whole", Some("native")))
+    let refused = tier.refused();
+    let (verdict, message) = match (&refused, required) {
+        (None, _) if rustix::process::geteuid().is_root() => {
+            let root = "but you are root: what is not protected, an agent can change for the whole machine";
+            (Verdict::Warn, format!("whole, {by}; {root}"))
         }
-        None => {
-            let message = "whole, by namespaces of the kernel".to_owned();
-            check(Verdict::Ok, message, ("whole", Some("native")))
+        (None, _) => (Verdict::Ok, format!("whole, {by}")),
+        (Some(why), Some(by)) => {
+            let message = format!("none: {why}; with {by} nothing begins here");
+            (Verdict::Fail, message)
         }
-        Some(why) => {
+        (Some(why), None) => {
             let message =
                 format!("none: {why}; runs are marked as unconfined, with `sandbox: required` none begins");
-            check(Verdict::Warn, message, ("none", None))
+            (Verdict::Warn, message)
         }
-    })
+    };
+    let tier = if refused.is_none() { "whole" } else { "none" };
+    let check = Check::new("confinement", verdict, message).with("tier", tier);
+    check.with("way", way).with("reason", refused)
 }

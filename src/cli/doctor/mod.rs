@@ -22,6 +22,7 @@ use clap::{Args, Subcommand};
 use crate::domain::OutcomeClass;
 use crate::report::doctor::{Check, Verdict, document, human};
 
+use super::args::Demands;
 use super::failure::Failure;
 use super::load::mission_file;
 use super::project::unchecked_state_folder;
@@ -39,6 +40,8 @@ pub struct Doctor {
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
     #[arg(long, value_name = "FILE")]
     pub mission: Option<PathBuf>,
+    #[command(flatten)]
+    pub demands: Demands,
 }
 
 /// What is looked at instead.
@@ -53,13 +56,17 @@ pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
         return state::state(arguments, screen);
     }
     // First of all, while there is one thread.
-    let confinement = confinement::check()?;
+    let tier = confinement::tier()?;
     let folder = unchecked_state_folder(screen.output())?;
     let mut checks = machine::checks(&folder, screen);
-    checks.push(confinement);
-    checks.extend(agents::checks(
-        mission_file(arguments.mission.as_deref()).as_deref(),
-    )?);
+    let mission = mission_file(arguments.mission.as_deref());
+    let mission = agents::load(mission.as_deref(), &arguments.demands)?;
+    let required = mission.as_ref().ok().and_then(agents::Loaded::must_be_confined);
+    checks.push(confinement::check(tier, required));
+    match mission {
+        Ok(mission) => checks.extend(agents::checks(&mission)),
+        Err(check) => checks.push(check),
+    }
     Ok(show(&checks, screen, OutcomeClass::Environment))
 }
 

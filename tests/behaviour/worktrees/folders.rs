@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{committed, git, repository, subjects};
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Mission, standing, task};
 
 fn one(script: &str) -> Mission {
     Mission::new().worker(script).setting("evaluate", false)

@@ -67,10 +67,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         let line = format!("failed: {}", failure.words());
         let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
     }
-    for warning in document.warnings {
-        let line = format!("warning about the run: {}", sanitize(warning));
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
-    }
+    of_the_run(&mut text, document, screen);
     for attempt in &document.attempts {
         attempt_lines(&mut text, attempt, screen);
     }
@@ -90,6 +87,18 @@ fn isolated(text: &mut String, task: &TaskRow<'_>) {
     }
     if let Some(folder) = &task.folder {
         let _ = writeln!(text, "works in {}", sanitize(folder));
+    }
+}
+
+/// What else must be known of the run, whatever became of the task.
+fn of_the_run(text: &mut String, document: &TaskDocument<'_>, screen: &Screen) {
+    let unconfined = document
+        .unconfined
+        .map(|why| format!("unconfined: {}", sanitize(why)));
+    let warnings = document.warnings.iter();
+    let warnings = warnings.map(|warning| format!("warning about the run: {}", sanitize(warning)));
+    for line in unconfined.into_iter().chain(warnings) {
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
     }
 }
 

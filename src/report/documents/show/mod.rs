@@ -68,6 +68,8 @@ pub struct TaskDocument<'a> {
     agent_at_work: bool,
     /// The attempts that were asked for, the oldest first.
     attempts: Vec<FullAttempt<'a>>,
+    /// Why agents of the run worked without confinement, where they did.
+    unconfined: Option<&'a str>,
     /// Of the whole run.
     warnings: &'a [String],
 }
@@ -293,6 +295,7 @@ impl<'a> TaskDocument<'a> {
             target_files: &plan.target_files,
             checks: plan.checks().iter().map(check_words).collect(),
             criteria: plan.panel().and_then(|panel| panel.criteria.as_deref()),
+            unconfined: state.unconfined.as_deref(),
             warnings: &view.warnings,
             accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),

@@ -1,0 +1,179 @@
+//! What of the protected files mounts can hold, and what only the comparison of what they hold does: nobody may believe of
+//! that one that a process cannot write it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{Group, Protection, real, targets};
+use crate::domain::TaskId;
+use crate::mission::Plan;
+use crate::review::snapshot::{Mark, Scope};
+
+/// How many paths a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// What makes a pattern of a path.
+const GLOB: &[char] = &['*', '?', '[', '{'];
+
+/// What no process of a run may change, as far as mounts can hold it.
+#[derive(Debug, Default)]
+pub struct ReadOnly {
+    /// Folders of which everything is protected, and files; without links.
+    pub paths: BTreeSet<PathBuf>,
+    /// What is protected, but not by a mount: one sentence a reason.
+    pub not_held: Vec<String>,
+}
+
+/// Protected paths that mounts do not hold, by reason.
+#[derive(Default)]
+struct NotHeld {
+    too_many: Vec<PathBuf>,
+    links: Vec<PathBuf>,
+    missing: Vec<PathBuf>,
+    linked: Vec<PathBuf>,
+    unknown: Vec<PathBuf>,
+}
+
+impl Protection {
+    /// What no process of a run may change, at most so many paths. What a task of the run is to make itself is left out, and so
+    /// is what is in folders of isolated tasks. Blocks.
+    pub fn read_only(&self, plan: &Plan, most: usize) -> ReadOnly {
+        let of_folders: BTreeSet<usize> = self.by_folder.values().copied().collect();
+        let of_all = self.groups.iter().enumerate();
+        let of_all = of_all.filter(|(index, _)| !of_folders.contains(index));
+        let of_all: Vec<&Group> = of_all.map(|(_, group)| group).collect();
+        self.held_in(&of_all, &targets(plan, plan.selected_ids()), most)
+    }
+
+    /// The same in the folder of an isolated task. Blocks.
+    pub fn read_only_in_folder(&self, plan: &Plan, task: TaskId, most: usize) -> BTreeSet<PathBuf> {
+        let own = self.by_folder.get(&task).map(|&index| &self.groups[index]);
+        let own: Vec<&Group> = own.into_iter().collect();
+        self.held_in(&own, &targets(plan, [task]), most).paths
+    }
+
+    fn held_in(&self, groups: &[&Group], free: &BTreeSet<PathBuf>, most: usize) -> ReadOnly {
+        let mut not_held = NotHeld::default();
+        let mut found = whole_folders(groups, free, &mut not_held);
+        for group in groups {
+            match &group.held().baseline {
+                Ok(marks) => {
+                    let files = marks.iter().map(|(path, mark)| (Path::new(path), mark));
+                    for (path, mark) in files.filter(|(path, _)| !free.contains(*path)) {
+                        match fs::canonicalize(path) {
+                            Ok(target) => drop(found.insert(target)),
+                            Err(_) => not_held.missing.push(path.to_owned()),
+                        }
+                        not_held.look_at(path, mark);
+                    }
+                }
+                Err(_) => not_held
+                    .unknown
+                    .extend(group.scopes.iter().map(|scope| scope.root.clone())),
+            }
+        }
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in found {
+            if paths.last().is_some_and(|above| path.starts_with(above)) {
+                continue;
+            }
+            match paths.len() < most {
+                true => paths.push(path),
+                false => not_held.too_many.push(path),
+            }
+        }
+        let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
+        not_held.links.retain(|link| {
+            let link = real(link);
+            !link.ancestors().skip(1).any(|above| paths.contains(above))
+        });
+        let not_held = not_held.told(&self.root, most);
+        ReadOnly { paths, not_held }
+    }
+}
+
+/// Folders of which everything is protected, without links.
+fn whole_folders(groups: &[&Group], free: &BTreeSet<PathBuf>, not_held: &mut NotHeld) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for scope in groups.iter().flat_map(|group| &group.scopes) {
+        for (path, is_literal) in scope.patterns.iter().map(|pattern| named_by(scope, pattern)) {
+            match fs::canonicalize(&path) {
+                Ok(folder) => {
+                    let is_free = free.iter().any(|path| path.starts_with(&folder));
+                    if folder.is_dir() && !is_free {
+                        found.insert(folder);
+                    }
+                }
+                Err(_) if is_literal && !free.contains(&real(&path)) => not_held.missing.push(path),
+                Err(_) => {}
+            }
+        }
+    }
+    found
+}
+
+/// The path that a pattern means, if it means one and what lies in it, and whether it does.
+fn named_by(scope: &Scope, pattern: &str) -> (PathBuf, bool) {
+    let path = match pattern {
+        "**" => return (scope.root.clone(), true),
+        pattern => pattern.strip_suffix("/**").unwrap_or(pattern),
+    };
+    (scope.root.join(path), !path.contains(GLOB))
+}
+
+impl NotHeld {
+    /// Notes what of a protected file no mount can hold: the name of a link, and further names of a file.
+    fn look_at(&mut self, path: &Path, mark: &Mark) {
+        match mark {
+            Mark::Link(_) => self.links.push(path.to_owned()),
+            Mark::File { .. } if fs::symlink_metadata(path).is_ok_and(|found| found.nlink() > 1) => {
+                self.linked.push(path.to_owned());
+            }
+            Mark::File { .. } | Mark::Other => {}
+        }
+    }
+
+    fn told(mut self, root: &Path, most: usize) -> Vec<String> {
+        self.links.retain(|link| !self.missing.contains(link));
+        let reasons = [
+            (
+                self.too_many,
+                format!("no more than {most} paths are mounted; protect whole folders (`tests/**`)"),
+            ),
+            (
+                self.links,
+                "a link can be replaced; only what it leads to is mounted".to_owned(),
+            ),
+            (
+                self.missing,
+                "nothing is found there that could be mounted".to_owned(),
+            ),
+            (
+                self.linked,
+                "the file has further names (hard links), by which it can be written".to_owned(),
+            ),
+            (self.unknown, "it cannot be looked at".to_owned()),
+        ];
+        let told = reasons.into_iter().filter(|(paths, _)| !paths.is_empty());
+        told.map(|(paths, why)| sentence(paths, root, &why)).collect()
+    }
+}
+
+fn sentence(paths: Vec<PathBuf>, root: &Path, why: &str) -> String {
+    let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
+    let name = |path: &PathBuf| format!("`{}`", path.strip_prefix(root).unwrap_or(path).display());
+    let mut names: Vec<String> = paths.iter().take(MOST_NAMED).map(name).collect();
+    if paths.len() > MOST_NAMED {
+        names.push(format!("{} more", paths.len() - MOST_NAMED));
+    }
+    let (last, others) = names
+        .split_last()
+        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    let names = match others {
+        [] => last.to_owned(),
+        others => format!("{} and {last}", others.join(", ")),
+    };
+    format!("protected, but not by the sandbox, only by comparing before and after: {names}: {why}")
+}

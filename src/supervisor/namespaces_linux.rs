@@ -1,0 +1,501 @@
+//! Confining a child on Linux: namespaces of its own for users, mounts, processes and System V IPC, with a mount plan carried
+//! out before its program begins (semantics, section 23).
+//!
+//! The child of the supervisor is process 1 of the new namespace: it carries out the plan, gives up all rights, starts the
+//! program and waits for it. Everything in the namespace dies with it, however it hid. It cannot be traced or read, for it is a
+//! copy of the supervisor, and it ignores SIGTERM, so that the program has its grace while its process group is asked to end.
+//!
+//! What it must do is what only root of a user namespace may do, in this order: map the user, detach the mounts, open every
+//! path that the plan names, mount, and only then enter the working folder by its path. A descriptor or a folder that was
+//! entered before would lead around the mounts.
+
+use std::ffi::c_long;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree,
+};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, getgid, getuid, set_dumpable_behavior,
+    set_parent_process_death_signal, setpgid, wait,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+
+use super::child::Start;
+use super::confine::NotStarted;
+use super::mount_plan::{Access, MountPlan};
+use super::posix;
+use super::starter::Starter;
+
+/// What the first process of a namespace tells the supervisor, over a pipe that closes with it: one of these bytes, then four
+/// of an error number or a status; behind [`NOT_CONFINED`] words up to the end.
+const STARTED: u8 = 0;
+const PROGRAM_REFUSED: u8 = 1;
+const NOT_CONFINED: u8 = 2;
+/// How the program ended, as `wait` gives it: the last thing that is told.
+const ENDED: u8 = 3;
+
+/// The numbers of a user and of its group.
+type Ids = (u32, u32);
+
+/// Where the supervisor reads how the program of a confined child ended.
+pub(super) struct Report(io::PipeReader);
+
+impl Report {
+    /// How the program ended, once the first process of its namespace has. `None` where that was killed: then its own end is
+    /// the program's.
+    pub(super) fn status(mut self) -> Option<ExitStatus> {
+        let (kind, number) = told(read_word(&mut self.0)?);
+        (kind == ENDED).then(|| ExitStatus::from_raw(number))
+    }
+
+    /// The report of a process that was just made, which begins with whether the program began. On error it has ended.
+    pub(super) fn of(pid: Pid, mut reader: io::PipeReader) -> Result<(Pid, Self), NotStarted> {
+        let system = |what: &str, error: io::Error| NotStarted::Confinement(format!("{what}: {error}"));
+        let word = read_word(&mut reader);
+        if word.is_some_and(|word| word[0] == STARTED) {
+            return Ok((pid, Self(reader)));
+        }
+        let mut rest = Vec::new();
+        // Without words there is still the error.
+        let _ = reader.read_to_end(&mut rest);
+        let words = String::from_utf8_lossy(&rest);
+        let failed = match word.map(|word| (word, told(word))) {
+            None => NotStarted::Confinement("it ended before its program began".to_owned()),
+            Some((_, (PROGRAM_REFUSED, number))) => NotStarted::Program(io::Error::from_raw_os_error(number)),
+            Some((_, (NOT_CONFINED, number))) => system(&words, io::Error::from_raw_os_error(number)),
+            // What is said by others, as people read it.
+            Some((begin, _)) => {
+                let said = format!("{}{words}", String::from_utf8_lossy(&begin));
+                NotStarted::Confinement(said.trim().replace('\n', "; "))
+            }
+        };
+        posix::wait_for(pid).map_err(|error| system("cannot wait", error))?;
+        Err(failed)
+    }
+}
+
+/// Starts a program in namespaces of its own.
+///
+/// # Errors
+/// See [`NotStarted`]; then there is no process.
+pub(super) fn start(
+    starter: &mut Starter,
+    start: &Start<'_>,
+    plan: &MountPlan,
+) -> Result<(Pid, Report), NotStarted> {
+    // The supervisor's sockets and files are not the child's: who waits for their end would wait for it.
+    let kept = start.standard.iter().flatten().map(AsRawFd::as_raw_fd);
+    begin(plan, kept.collect(), || starter.start_in_group(start).map(Some))
+}
+
+/// Makes namespaces and carries out a plan in them, for nothing: why that cannot be done here.
+pub(super) fn probe() -> Option<String> {
+    let plan = MountPlan::new([(PathBuf::from("/tmp"), Access::Hidden)]);
+    match begin(&plan, Vec::new(), || Ok(None)) {
+        Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
+        Err(NotStarted::Confinement(why)) => Some(why),
+        Err(NotStarted::Program(error)) => Some(error.to_string()),
+    }
+}
+
+fn begin(
+    plan: &MountPlan,
+    kept: Vec<RawFd>,
+    program: impl FnOnce() -> io::Result<Option<Pid>>,
+) -> Result<(Pid, Report), NotStarted> {
+    let system = |what: &str, error: io::Error| NotStarted::Confinement(format!("{what}: {error}"));
+    let (reader, writer) = io::pipe().map_err(|error| system("cannot make a pipe", error))?;
+    let mut namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    if plan.without_network {
+        namespaces |= libc::CLONE_NEWNET;
+    }
+    // In the namespace nobody has a number before it is mapped.
+    let ids = (getuid().as_raw(), getgid().as_raw());
+    let flags = c_long::from(namespaces | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM this is a fork: the child has a copy of everything, and the supervisor has one thread.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+        -1 => Err(NotStarted::Confinement(
+            no_namespaces(&io::Error::last_os_error()),
+        )),
+        0 => live_as_first(|| confine(plan, ids), kept, writer, program),
+        pid => {
+            drop(writer);
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            Report::of(
+                pid.ok_or_else(|| system("cannot start", io::ErrorKind::Other.into()))?,
+                reader,
+            )
+        }
+    }
+}
+
+/// One word of the first process of a namespace; `None` where it has gone without one.
+fn read_word(pipe: &mut io::PipeReader) -> Option<[u8; 5]> {
+    let mut word = [0; 5];
+    pipe.read_exact(&mut word).ok()?;
+    Some(word)
+}
+
+/// What a word says.
+fn told([kind, number @ ..]: [u8; 5]) -> (u8, i32) {
+    (kind, i32::from_ne_bytes(number))
+}
+
+/// Why the system gives no namespaces, in words that say what to change.
+fn no_namespaces(error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::ENOSPC) => "user namespaces are switched off (`user.max_user_namespaces`)",
+        Some(libc::EPERM) => "user namespaces are forbidden here (in a container: its seccomp profile)",
+        Some(libc::EINVAL | libc::ENOSYS) => "this kernel has no user namespaces",
+        _ => return format!("cannot make namespaces: {error}"),
+    };
+    why.to_owned()
+}
+
+/// What went wrong while the plan was carried out, and the system's word for it.
+struct Refused {
+    what: String,
+    errno: Errno,
+}
+
+trait OrRefused<T> {
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused>;
+}
+
+impl<T> OrRefused<T> for rustix::io::Result<T> {
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused> {
+        self.map_err(|errno| Refused { what: what(), errno })
+    }
+}
+
+impl<T> OrRefused<T> for io::Result<T> {
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused> {
+        let errno = |error: &io::Error| Errno::from_io_error(error).unwrap_or(Errno::IO);
+        self.map_err(|error| Refused {
+            what: what(),
+            errno: errno(&error),
+        })
+    }
+}
+
+/// The life of the first process of a namespace that somebody else has made and mounted. `program` starts what it waits for;
+/// nothing, where it was only a try.
+pub(super) fn live_in_anothers(
+    kept: Vec<RawFd>,
+    report: OwnedFd,
+    program: impl FnOnce() -> io::Result<Option<Pid>>,
+) -> ! {
+    live_as_first(withdraw, kept, report.into(), program)
+}
+
+/// The life of the first process of a namespace, which begins with its confinement.
+fn live_as_first(
+    confine: impl FnOnce() -> Result<(), Refused>,
+    mut kept: Vec<RawFd>,
+    mut report: io::PipeWriter,
+    program: impl FnOnce() -> io::Result<Option<Pid>>,
+) -> ! {
+    let pipe = report.as_raw_fd();
+    kept.extend([0, 1, 2, pipe]);
+    posix::close_others(kept);
+    let mut tell = |kind: u8, number: i32, words: &str| {
+        let mut told = vec![kind];
+        told.extend(number.to_ne_bytes());
+        told.extend(words.bytes());
+        report.write_all(&told)
+    };
+    // Whether it is heard matters only where the program has begun.
+    if let Err(Refused { what, errno }) = confine() {
+        let _ = tell(NOT_CONFINED, errno.raw_os_error(), &what);
+        posix::exit_now(1);
+    }
+    let program = match program() {
+        Ok(program) => program,
+        Err(error) => {
+            let _ = tell(PROGRAM_REFUSED, error.raw_os_error().unwrap_or(libc::EIO), "");
+            posix::exit_now(1);
+        }
+    };
+    if tell(STARTED, 0, "").is_err() {
+        // The supervisor had gone before this process could be told to follow it; everything in here ends with this.
+        posix::exit_now(1);
+    }
+    let Some(program) = program else {
+        posix::exit_now(0);
+    };
+    // What it prints ends with the program and what that started, not with this process.
+    posix::close_others([pipe]);
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == program => {
+                let _ = tell(ENDED, status.as_raw(), "");
+                posix::exit_now(status.exit_status().unwrap_or(1));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => posix::exit_now(1),
+        }
+    }
+}
+
+fn confine(plan: &MountPlan, ids: Ids) -> Result<(), Refused> {
+    setpgid(None, None).or_refused(|| "cannot begin a process group".into())?;
+    map_user(ids)?;
+    mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )
+    .or_refused(|| "cannot detach the mounts".into())?;
+    carry_out(plan)?;
+    mount_processes()?;
+    if plan.without_network {
+        posix::raise_loopback().or_refused(|| "cannot start the loopback network".into())?;
+    }
+    withdraw()
+}
+
+/// Gives up all rights, and becomes a process that nobody in the namespace can read, and that ends with the one outside.
+fn withdraw() -> Result<(), Refused> {
+    give_up_rights()?;
+    // Whoever reads this process would read the supervisor's memory.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).or_refused(|| "cannot hide".into())?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .or_refused(|| "cannot follow the supervisor".into())?;
+    Ok(())
+}
+
+/// Maps the user and its group to themselves: everything else belongs to nobody in here.
+fn map_user((user, group): Ids) -> Result<(), Refused> {
+    // A process that is hidden may not write its own map.
+    set_dumpable_behavior(DumpableBehavior::Dumpable).or_refused(|| "cannot map the user".into())?;
+    let write = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text).or_refused(|| format!("cannot write {file}"))
+    };
+    write("setgroups", "deny".to_owned())?;
+    write("uid_map", format!("{user} {user} 1"))?;
+    write("gid_map", format!("{group} {group} 1"))
+}
+
+/// A path that was opened before anything was mounted, as a mount that is nowhere yet.
+struct Detached<'p> {
+    path: &'p Path,
+    access: Access,
+    /// `None` for a folder that is made anew.
+    tree: Option<OwnedFd>,
+    is_folder: bool,
+}
+
+fn carry_out(plan: &MountPlan) -> Result<(), Refused> {
+    let mut detached = Vec::new();
+    for (path, access) in plan.entries() {
+        detached.extend(detach(path, access)?);
+    }
+    if plan.read_only_elsewhere {
+        let root = open_place(Path::new("/")).or_refused(|| "cannot open /".into())?;
+        make_read_only(root.as_fd(), libc::AT_RECURSIVE).or_refused(|| "cannot make / read-only".into())?;
+    }
+    let mut made_anew: Vec<&Path> = Vec::new();
+    for entry in &detached {
+        if made_anew.iter().any(|above| entry.path.starts_with(above)) {
+            make_place(entry)?;
+        }
+        attach(entry)?;
+        if entry.tree.is_none() {
+            made_anew.push(entry.path);
+        }
+    }
+    // What is hidden was writable so far, for the places of what is mounted below it.
+    let hidden = detached.iter().filter(|entry| entry.access == Access::Hidden);
+    for path in hidden.map(|entry| entry.path) {
+        let place = open_place(path).or_refused(|| format!("cannot open {}", path.display()))?;
+        make_read_only(place.as_fd(), 0).or_refused(|| format!("cannot close {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Opens a path that leads nowhere but to itself.
+pub(super) fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::NOSYS) => openat(CWD, path, flags, Mode::empty()),
+        opened => opened,
+    }
+}
+
+/// What is mounted for a rule. Nothing for a protected path that has gone since the plan was made: whoever looks at protected
+/// files says so.
+fn detach(path: &Path, access: Access) -> Result<Option<Detached<'_>>, Refused> {
+    let what = || format!("cannot open {}", path.display());
+    let place = match open_place(path) {
+        // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
+        Err(Errno::NOENT) if access == Access::Scratch => {
+            return Ok(Some(Detached {
+                path,
+                access,
+                tree: None,
+                is_folder: true,
+            }));
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) if access != Access::Write => return Ok(None),
+        opened => opened.or_refused(what)?,
+    };
+    let kind = fstat(&place).map(|found| FileType::from_raw_mode(found.st_mode));
+    let is_folder = kind.or_refused(what)? == FileType::Directory;
+    let tree = match access {
+        Access::Hidden | Access::Scratch => None,
+        Access::Masked if is_folder => None,
+        Access::Masked => Some(clone_of(
+            open_place(Path::new("/dev/null")).or_refused(what)?.as_fd(),
+        )),
+        Access::Write | Access::Read => Some(clone_of(place.as_fd())),
+    };
+    let tree = tree.transpose().or_refused(what)?;
+    if let (Access::Read, Some(tree)) = (access, &tree) {
+        make_read_only(tree.as_fd(), libc::AT_RECURSIVE)
+            .or_refused(|| format!("cannot make {} read-only", path.display()))?;
+    }
+    Ok(Some(Detached {
+        path,
+        access,
+        tree,
+        is_folder,
+    }))
+}
+
+fn clone_of(place: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(place, "", flags)
+}
+
+/// Makes an empty place for what lies below a hidden folder.
+fn make_place(entry: &Detached<'_>) -> Result<(), Refused> {
+    let what = || format!("cannot make {}", entry.path.display());
+    let folder = if entry.is_folder {
+        Some(entry.path)
+    } else {
+        entry.path.parent()
+    };
+    fs::create_dir_all(folder.unwrap_or(entry.path)).or_refused(what)?;
+    if !entry.is_folder {
+        // In a folder that is mounted below the hidden one it is there, and is not to be emptied.
+        let made = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(entry.path);
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error).or_refused(what)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn attach(entry: &Detached<'_>) -> Result<(), Refused> {
+    let what = || format!("cannot mount {}", entry.path.display());
+    let empty = match &entry.tree {
+        Some(_) => None,
+        None => Some(empty_folder().or_refused(what)?),
+    };
+    let Some(tree) = entry.tree.as_ref().or(empty.as_ref()) else {
+        return Ok(());
+    };
+    let place = open_place(entry.path).or_refused(what)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, "", &place, "", flags).or_refused(what)
+}
+
+fn empty_folder() -> rustix::io::Result<OwnedFd> {
+    let system = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    // What is hidden is made read-only; in a folder for temporary files everybody may write.
+    fsconfig_set_string(system.as_fd(), "mode", "1777")?;
+    fsconfig_create(system.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    fsmount(system.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Makes a mount read-only, with `AT_RECURSIVE` all below it too.
+fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> rustix::io::Result<()> {
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    let attributes = Attributes {
+        set: libc::MOUNT_ATTR_RDONLY,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    // SAFETY: the path is an empty string, and the attributes live through the call and are as long as is said.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | recursive,
+            &raw const attributes,
+            size_of::<Attributes>(),
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
+/// A `/proc` that shows the processes of this namespace only. Root keeps its hands off the system's settings.
+fn mount_processes() -> Result<(), Refused> {
+    let what = || "cannot mount /proc (in a container: parts of it are masked)".to_owned();
+    let settings = clone_of(open_place(Path::new("/proc/sys")).or_refused(what)?.as_fd());
+    let system = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC).or_refused(what)?;
+    fsconfig_create(system.as_fd()).or_refused(what)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let mounted = fsmount(system.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).or_refused(what)?;
+    let put = |tree: &OwnedFd, path: &str| {
+        let place = open_place(Path::new(path)).or_refused(what)?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(tree, "", &place, "", flags).or_refused(what)
+    };
+    put(&mounted, "/proc")?;
+    if getuid().is_root() {
+        let settings = settings.or_refused(what)?;
+        make_read_only(settings.as_fd(), libc::AT_RECURSIVE).or_refused(what)?;
+        put(&settings, "/proc/sys")?;
+    }
+    Ok(())
+}
+
+/// Gives up every right that the namespace gave, for good: no program gets one back.
+fn give_up_rights() -> Result<(), Refused> {
+    let what = || "cannot give up the rights of the namespace".to_owned();
+    set_no_new_privs(true).or_refused(what)?;
+    for capability in CapabilitySet::all().iter() {
+        // One that this kernel does not know needs not be given up.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    clear_ambient_capability_set().or_refused(what)?;
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none).or_refused(what)
+}
