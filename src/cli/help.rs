@@ -104,6 +104,7 @@ topics! {
     "review-a-diff": "guides/review-a-diff.md",
     "strict-judging": "guides/strict-judging.md",
     "your-agent": "guides/your-agent.md",
+    "worktrees": "guides/worktrees.md",
 }
 
 /// The names of all topics.

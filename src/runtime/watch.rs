@@ -375,7 +375,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
             };
         }
     };
-    let root = canonical(&plan.workspace_of(task));
+    let root = canonical(&plan.root_of(task));
     let protected = match look(&scopes, folder.state_folder().path()) {
         Ok(after) => changes(&record.protected, &after, &root),
         Err(unknown) => unknown,
