@@ -7,6 +7,7 @@ mod repositories;
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -325,4 +326,67 @@ fn killed_at_any_record_it_ends_the_same() {
     for (first, step) in [(2, 3), (3, 5), (5, 2), (7, 4), (9, 7), (12, 3), (15, 6), (20, 2)] {
         killed_from(first, step);
     }
+}
+
+/// One life of the six tasks under SIGKILL at moments that follow from a seed. How many kills have struck.
+fn life(seed: u64) -> u32 {
+    let workspace = six();
+    let base = git(&workspace, &["rev-parse", "HEAD"]);
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut kills = 0;
+    for _ in 0..6 {
+        let arguments: &[&str] = match workspace.run_folders().is_empty() {
+            true => &["run", "mission.yaml"],
+            false => &["resume"],
+        };
+        let mut running = workspace.start(arguments);
+        let until = Instant::now() + Duration::from_micros(random(900_000));
+        let mut ended = false;
+        poll(DEADLINE, || {
+            ended = running.has_ended();
+            ended || Instant::now() >= until
+        });
+        if ended {
+            // Killed before its first record, a run has never begun.
+            match running.finish().code() {
+                Some(2) => {
+                    fs::remove_dir_all(workspace.path(".polpo")).expect("it was there");
+                    continue;
+                }
+                code => assert_eq!(code, Some(0), "seed {seed}"),
+            }
+            break;
+        }
+        running.kill();
+        kills += 1;
+        let is_over = git(&workspace, &["rev-parse", "HEAD"]) != base;
+        let status = git(&workspace, &["status", "--porcelain"]);
+        assert!(
+            is_over || status.is_empty(),
+            "seed {seed}: the checkout is touched before the end: {status}"
+        );
+    }
+    if workspace.run_folders().is_empty() {
+        workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    }
+    workspace.quorum(&["resume"]).exits(0);
+    is_merged(&workspace);
+    kills
+}
+
+#[test]
+#[ignore = "it takes minutes"]
+fn a_hundred_kills_of_six_tasks() {
+    let (mut seed, mut kills) = (0, 0);
+    while kills < 100 {
+        seed += 1;
+        kills += life(seed);
+    }
+    println!("{kills} kills in {seed} lives");
 }

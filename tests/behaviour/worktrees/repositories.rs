@@ -176,7 +176,7 @@ fn a_conflict_may_be_settled_by_keeping_ones_own() {
 fn an_agent_that_throws_its_repository_away_throws_nobody_elses_work_away() {
     let mission = Mission::new()
         .agent("a", "sed -i s/first/a/ list; rm -rf .git; test ! -e other || echo a > list")
-        .agent("b", "sed -i s/first/b/ list; echo important > other")
+        .agent("b", "grep -q '<<<<' list && echo b > list || sed -i s/first/b/ list; echo important > other")
         .setting("evaluate", false)
         .task("a", |task| task.by("a"))
         .task("b", |task| task.by("b"));
