@@ -32,6 +32,8 @@ pub enum Job {
     Stage(StageKey, u32),
     /// The work is merged with what was accepted meanwhile: which try of this judging it is, from 1.
     Merge(u32),
+    /// A check of another task, by position, on merged work: both have changed the same file.
+    PeerCheck(TaskId, u32),
     /// A command is asked whether the task may start.
     Approver {
         /// Which approval, by its number within the task.
@@ -51,6 +53,7 @@ impl Job {
             Self::Grade(_) => "its verification",
             Self::Stage(..) => "a stage",
             Self::Merge(_) => "its merge",
+            Self::PeerCheck(..) => "a check of another task",
             Self::Approver { .. } => "an approver",
             Self::Scan { .. } | Self::Artifacts(_) => "a look at its files",
         }

@@ -28,8 +28,8 @@ pub struct TaskCommands {
     pub task: TaskId,
     /// The number of its attempt.
     pub attempt: u32,
-    /// Whether they look at its work where all accepted work lies together.
-    pub once_accepted: bool,
+    /// Where they work, if that is not where the task does.
+    pub elsewhere: Option<PathBuf>,
 }
 
 impl TaskCommands {
@@ -49,10 +49,8 @@ impl TaskCommands {
 
     /// Where they work.
     pub fn workspace(&self) -> PathBuf {
-        match self.once_accepted {
-            true => self.plan.audited_workspace_of(self.task),
-            false => workspace(&self.plan, self.task),
-        }
+        let elsewhere = self.elsewhere.clone();
+        elsewhere.unwrap_or_else(|| workspace(&self.plan, self.task))
     }
 
     /// A file of the run.

@@ -129,6 +129,8 @@ codes! {
     OwnReviewer = "Q0410": "An agent never judges its own work. Name another reviewer, or leave `reviewers` out and quorum finds one.",
     /// A deployment that might be repeated.
     DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
+    /// What it depends on is not where it works.
+    LeftApart = "Q0412": "A task does not find the files of one that it depends on. What a task in a worktree does is in the workspace only once the run has ended and was merged; a worktree has what is committed, not what lies in the workspace; of a task with `isolation: copy` or `temp` nothing is brought back. Give both the same `isolation`, or let the second one need nothing but the output of the first.",
     /// Tool calls that nobody can see.
     NoLedger = "Q0420": "`requiresToolCalls: true` needs an agent whose adapter sees its tool calls. A plain command or a plain HTTP model shows none, and what it claims in its result file is no evidence, so the rule could never be met nor broken. Ask for what quorum can see for itself: `targetFiles`, or `verify` with `requireFileChanges` or a command.",
     /// A way out of a verification beside its edges.

@@ -111,7 +111,7 @@ impl Executor {
             let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
             let output = SpoolName::Audit(number, number_of_run);
             let of_task = TaskCommands {
-                once_accepted: true,
+                elsewhere: Some(plan.audited_workspace_of(*task)),
                 ..self.task_commands(plan, *task, state.task(*task).attempt.number)
             };
             let Some(mut job) = check::job(&of_task, *check, &output) else {

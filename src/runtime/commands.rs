@@ -44,7 +44,7 @@ impl Executor {
             secrets: self.programs.secrets(),
             task,
             attempt,
-            once_accepted: false,
+            elsewhere: None,
         }
     }
 
@@ -165,6 +165,7 @@ impl Executor {
             Job::Check(check) => return self.run_check(state, turn, check),
             Job::Grade(round) => return self.grade(state, turn, round),
             Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
+            Job::PeerCheck(peer, check) => return self.run_peer_check(state, turn, (peer, check)),
             Job::Merge(_) => {
                 let (plan, task) = (state.plan.clone(), turn.task);
                 let known = state.committed(task);
@@ -198,6 +199,30 @@ impl Executor {
         match check::job(&commands, check, &SpoolName::Check(task, turn.attempt, check)) {
             Some(command) => self.start_for(commands, command, turn, Job::Check(check), move |end| {
                 JobEnd::Checked(check::result(&plan, task, check, end))
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a check of another task in the folder of this one, where both lie together.
+    fn run_peer_check(
+        &mut self,
+        state: &State,
+        turn: TurnId,
+        (peer, check): (TaskId, u32),
+    ) -> Result<(), RunError> {
+        let (task, plan) = (turn.task, state.plan.clone());
+        let commands = TaskCommands {
+            elsewhere: Some(plan.workspace_seen_by(task, peer)),
+            ..self.task_commands(&plan, peer, turn.attempt)
+        };
+        let (job, output) = (
+            Job::PeerCheck(peer, check),
+            SpoolName::PeerCheck(task, turn.attempt, peer, check),
+        );
+        match check::job(&commands, check, &output) {
+            Some(command) => self.start_for(commands, command, turn, job, move |end| {
+                JobEnd::Checked(check::result(&plan, peer, check, end))
             }),
             None => Ok(()),
         }

@@ -440,6 +440,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a check of another task printed on merged work.
+    PeerCheck(crate::domain::TaskId, u32, crate::domain::TaskId, u32),
     /// What a command of an audit printed, by the number of the audit and its position.
     Audit(u32, u32),
     /// What a command that was asked for an approval printed, by number and position of the approver.
@@ -511,6 +513,9 @@ impl fmt::Display for SpoolName {
                 write!(f, "{}.{}.{}.run.{n}", turn.task.0, turn.attempt, turn.turn)
             }
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::PeerCheck(task, attempt, peer, check) => {
+                write!(f, "{}.{attempt}.merge.{}.{check}.out", task.0, peer.0)
+            }
             Self::Audit(number, n) => write!(f, "run.audit.{number}.{n}.out"),
             Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Finish(turn, n) => {

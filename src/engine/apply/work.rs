@@ -420,6 +420,11 @@ impl Judging {
             Job::Merge(number) => {
                 let merge = self.merge.get_or_insert_default();
                 (merge.number, merge.open) = (number, true);
+                merge.peers.clear();
+            }
+            Job::PeerCheck(peer, check) => {
+                let merge = self.merge.get_or_insert_default();
+                merge.peers.insert((peer, check), None);
             }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
             Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Approver { .. } => {}
@@ -444,6 +449,10 @@ impl Judging {
                     self.passed.clear();
                     self.stale = true;
                 }
+            }
+            (Job::PeerCheck(peer, check), JobEnd::Checked(result)) => {
+                let merge = self.merge.get_or_insert_default();
+                merge.peers.insert((peer, check), Some(result.clone()));
             }
             (Job::Stage(..), JobEnd::Seen { files, .. }) => {
                 self.files

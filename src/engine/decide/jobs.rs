@@ -22,6 +22,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             dependencies::scanned(&mut draft, dependency, files);
         }
         (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
+        (Job::PeerCheck(..), JobEnd::Checked(_)) => merge::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) if merge::is_checked(&draft) => merge::checked(&mut draft),
         (Job::Approver { number, approver }, JobEnd::Approver(said)) => {
             approvals::said(&mut draft, number, approver, said, now);

@@ -1,15 +1,18 @@
 //! Work of an isolated task that is good enough is merged before it is accepted (semantics, section 22).
 //!
 //! Where others were accepted meanwhile, their work comes into the task's folder first and the task's checks are run there
-//! once more. Where both changed the same, or a check fails on both together, the work is sent back with one fix beside its
+//! once more, with those of tasks that changed the same files. Where both changed the same, or a check fails on both together, the work is sent back with one fix beside its
 //! allowances. Nobody waits for a lock: who lands first, lands, and the other tries once more.
 
-use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Verdict};
+use std::collections::BTreeSet;
+
+use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
-use crate::engine::payload::Merged;
+use crate::engine::payload::{Commit, Merged};
 use crate::engine::state::Merging;
+use crate::mission::model::Check;
 
 use super::transaction::Transaction;
 use super::{conclude, pipeline, request};
@@ -37,14 +40,18 @@ pub(super) fn mark(draft: &Transaction<'_>) -> Option<Mark> {
 pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
     match merged {
         Merged::Landed(_) => accept(draft),
-        Merged::Candidate(_) => {
-            let checks = draft.task_plan().checks().len();
-            if checks == 0 {
+        Merged::Candidate(commit) => {
+            let own = draft.task_plan().checks().len();
+            let peers = peers(draft, commit);
+            if own == 0 && peers.is_empty() {
                 return pipeline::accept(draft);
             }
             (0..)
-                .take(checks)
+                .take(own)
                 .for_each(|check| request::run(draft, Job::Check(check)));
+            for (peer, check) in peers {
+                request::run(draft, Job::PeerCheck(peer, check));
+            }
         }
         Merged::Conflict { files, with, .. } => {
             let others = match with.is_empty() {
@@ -67,6 +74,47 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
     }
 }
 
+/// The commands by which other accepted tasks are checked that have changed a file of this commit, each once, but for those by
+/// which this task is checked itself.
+fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
+    let plan = draft.plan();
+    let command = |check: &Check| match check {
+        Check::Command { command, cwd, .. } => Some((command.clone(), cwd.clone())),
+        Check::Metric { command, .. } => Some((command.clone(), None)),
+        Check::FileExists { .. } => None,
+    };
+    let own = draft.task_plan();
+    let in_own = |check| command(check).map(|command| (own.workspace.clone(), command));
+    let mut known: BTreeSet<_> = own.checks().iter().filter_map(in_own).collect();
+    let shares = |other: &Commit| {
+        // Of a large commit only the first files are on record.
+        let is_known = |commit: &Commit| commit.files as usize <= commit.paths.len();
+        let is_common = |path: &Box<str>| commit.paths.contains(path);
+        !is_known(commit) || !is_known(other) || other.paths.iter().any(is_common)
+    };
+    let mut found = Vec::new();
+    for id in plan.selected_ids().filter(|id| *id != draft.id) {
+        let other = draft.state.task(id);
+        let committed = other.course.committed.as_deref();
+        let merged = committed.filter(|committed| committed.merged && other.status() == Status::Done);
+        if !merged
+            .and_then(|merged| merged.commit.as_ref())
+            .is_some_and(shares)
+        {
+            continue;
+        }
+        let task = plan.task(id);
+        for (number, check) in (0..).zip(task.checks()) {
+            if let Some(command) = command(check)
+                && known.insert((task.workspace.clone(), command))
+            {
+                found.push((id, number));
+            }
+        }
+    }
+    found
+}
+
 /// Whether a check is run on merged work.
 pub(super) fn is_checked(draft: &Transaction<'_>) -> bool {
     merging(draft).is_some()
@@ -77,12 +125,9 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
-    let Some(results) = judging
-        .checks
-        .iter()
-        .map(Option::as_ref)
-        .collect::<Option<Vec<_>>>()
-    else {
+    let peers = judging.merge.iter().flat_map(|merge| merge.peers.values());
+    let all = judging.checks.iter().chain(peers);
+    let Some(results) = all.map(Option::as_ref).collect::<Option<Vec<_>>>() else {
         return;
     };
     let failed = results.iter().filter(|result| !result.passed);

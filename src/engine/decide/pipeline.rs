@@ -312,7 +312,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
         Job::Check(_) => CHECKS,
         Job::Grade(_) => VERIFICATION,
         Job::Stage(key, _) => key,
-        Job::Artifacts(_) | Job::Approver { .. } | Job::Merge(_) => return,
+        Job::Artifacts(_) | Job::Approver { .. } | Job::Merge(_) | Job::PeerCheck(..) => return,
     };
     let nobody = Actor::default();
     let stage = match job {

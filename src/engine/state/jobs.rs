@@ -23,10 +23,14 @@ impl Judging {
                 }))
         });
         let finish = self.finish_open().map(Job::Finish);
-        let merge = self.merge.as_ref().filter(|merge| merge.open);
-        let merge = merge.map(|merge| Job::Merge(merge.number));
+        let open = self.merge.as_ref().filter(|merge| merge.open);
+        let open = open.map(|merge| Job::Merge(merge.number));
+        let peers = self.merge.iter().flat_map(|merge| &merge.peers);
+        let peers = peers.filter(|(_, result)| result.is_none());
+        let peers = peers.map(|((peer, check), _)| Job::PeerCheck(*peer, *check));
         scan.into_iter()
-            .chain(merge)
+            .chain(open)
+            .chain(peers)
             .chain(finish)
             .chain(others.into_iter().flatten())
     }

@@ -1,5 +1,7 @@
 //! The state of one task.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{
     AgentId, Answer, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
     Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
@@ -237,6 +239,8 @@ pub struct Merging {
     pub mark: Option<Mark>,
     /// Whether the work is part of what was accepted.
     pub landed: bool,
+    /// Checks of tasks that have changed the same files, with what each says of merged work.
+    pub peers: BTreeMap<(TaskId, u32), Option<CheckResult>>,
 }
 
 /// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.

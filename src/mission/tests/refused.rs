@@ -175,6 +175,10 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("  - {title: t, assignTo: a, priority: 0}\n", vec!["Q0204"]),
         ("  - {title: t, assignTo: a, type: deploy}\n", vec!["Q0411"]),
         (
+            "  - {title: t, assignTo: a, isolation: worktree}\n  - {title: u, assignTo: a, dependsOn: [t]}\n",
+            vec!["Q0412"],
+        ),
+        (
             "  - {title: t, assignTo: a, targetFiles: [x]}\n  - {title: u, assignTo: a, targetFiles: [./x]}\n",
             vec!["Q0430"],
         ),

@@ -7,8 +7,8 @@ use crate::domain::{look_alike, skeleton_of};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
-    Adapter, Check, Decomposer, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task,
-    TaskType,
+    Adapter, Check, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview, Mission, Reviewers,
+    Task, TaskType,
 };
 use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
@@ -278,6 +278,42 @@ impl Checker<'_, '_> {
                 .check_task(title, self.mission, || path(item), self.problems);
         }
         repeated(&self.task.depends_on, "dependsOn", path, self.problems);
+        let apart = self.task.depends_on.iter().enumerate();
+        let apart: Vec<usize> = apart
+            .filter(|(_, title)| self.is_left_apart(title))
+            .map(|(item, _)| item)
+            .collect();
+        for item in apart {
+            let message = format!(
+                "the task {} does not find the files of {}, which works apart from it",
+                quoted(&self.task.title),
+                quoted(&self.task.depends_on[item])
+            );
+            self.problems.push(
+                Violation::error(Code::LeftApart, path(item), message)
+                    .severity(Severity::Warning)
+                    .help("give both the same `isolation`"),
+            );
+        }
+    }
+
+    /// Whether what a task makes is not where this one works.
+    fn is_left_apart(&self, title: &str) -> bool {
+        let Some(other) = self
+            .names
+            .tasks
+            .get(title)
+            .map(|index| &self.mission.tasks[*index])
+        else {
+            return false;
+        };
+        let of = |task: &Task| task.isolation.unwrap_or_else(|| self.mission.isolation());
+        match (of(other), of(self.task)) {
+            _ if other.kind == TaskType::Verification => false,
+            (_, Isolation::Temp) | (Isolation::Shared, Isolation::Shared | Isolation::Copy) => false,
+            (Isolation::Worktree, Isolation::Worktree) => false,
+            _ => true,
+        }
     }
 
     fn deployment(&mut self) {

@@ -55,6 +55,12 @@ impl EventExpander {
                     .with("round", round)
             }
             Job::Merge(number) => self.task(task).with("number", number),
+            Job::PeerCheck(peer, check) => {
+                let title = &*self.plan.task(peer).title;
+                self.check(peer, check)
+                    .with("task", &*self.plan.task(task).title)
+                    .with("of", title)
+            }
             Job::Approver { number, approver } => self.approval_of(task, number).with("approver", approver),
         }
     }

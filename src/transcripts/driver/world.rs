@@ -62,6 +62,10 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("merge {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },
+            job: Job::PeerCheck(peer, check),
+        } => format!("check {}.{check} on {}", title(peer), title(task)),
+        Effect::Job {
+            turn: TurnId { task, .. },
             job: Job::Approver { approver, .. },
         } => format!("approver {} {}", title(task), approver + 1),
         Effect::Ask { id, purpose, .. } => {

@@ -234,7 +234,7 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
         Effect::RunTurn { .. } => vec![Row::Turn],
         Effect::Ask { purpose, .. } => rows_of_purpose(*purpose),
         Effect::Job { job, .. } => match job {
-            Job::Check(_) => vec![Row::Check],
+            Job::Check(_) | Job::PeerCheck(..) => vec![Row::Check],
             Job::Finish(_) => vec![Row::Finish],
             Job::Grade(_) => vec![Row::Probe],
             Job::Stage(step, _) => match step.stage() {

@@ -164,3 +164,34 @@ fn what_cannot_be_committed_is_sent_back_with_the_reason() {
     );
     assert_eq!(workspace.read("lib/x"), "x\n");
 }
+
+#[test]
+fn checks_of_tasks_that_changed_the_same_file_run_on_what_is_merged() {
+    // Both change `conf`, each another line of it; only the first one is checked.
+    let mission = Mission::new()
+        .agent(
+            "user",
+            "n=$(sed -n 's/limit //p' conf); test $n -gt 5 && n=5; sed -i \"s/used .*/used $n/\" conf",
+        )
+        .agent(
+            "limiter",
+            "until test -e TOP/seen; do sleep 0.02; done; n=$(sed -n 's/used //p' conf); \
+                           test $n -lt 3 && n=3; sed -i \"s/limit .*/limit $n/\" conf",
+        )
+        .setting("evaluate", false)
+        .task("use", |task| task.by("user").check("sh check.sh"))
+        .task("last", |task| task.by("toucher").needs("use"))
+        .task("limit", |task| task.by("limiter"))
+        .agent("toucher", "touch TOP/seen");
+    let check = "test $(sed -n 's/used //p' conf) -le $(sed -n 's/limit //p' conf)\n";
+    let conf = "used 1\n\n\n\n\nlimit 10\n";
+    let workspace = repository(mission, &[("conf", conf), ("check.sh", check)]);
+    super::names_its_top(&workspace);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(
+        (attempts(&document, "use").len(), attempts(&document, "limit").len()),
+        (1, 2),
+        "{document:#}"
+    );
+    assert_eq!(workspace.read("conf"), "used 5\n\n\n\n\nlimit 5\n");
+}

@@ -412,7 +412,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
             paths: vec!["src/lib.rs".into()],
             onto: "0a1b2c".into(),
         })),
-        Job::Finish(_) | Job::Check(_) => JobEnd::Checked(CheckResult {
+        Job::Finish(_) | Job::Check(_) | Job::PeerCheck(..) => JobEnd::Checked(CheckResult {
             passed: !is_bad,
             message: String::new(),
             duration: Millis(1),

@@ -70,6 +70,7 @@ impl EventExpander {
             Job::Stage(step @ StageKey::Of(Stage::Vision), _) => ("scan", step.as_str()),
             Job::Stage(step, _) => ("command", step.as_str()),
             Job::Merge(_) => ("command", "merge"),
+            Job::PeerCheck(..) => ("command", "check"),
             Job::Approver { .. } => ("command", "approver"),
         };
         let (stage, round) = match job {
@@ -77,6 +78,7 @@ impl EventExpander {
             Job::Finish(_) => (Some(Stage::Finish), None),
             Job::Check(_) => (Some(Stage::Checks), None),
             Job::Merge(number) => (Some(Stage::Merge), Some(number)),
+            Job::PeerCheck(..) => (Some(Stage::Merge), None),
             Job::Grade(round) => (Some(Stage::Verification), Some(round)),
             Job::Stage(StageKey::Of(Stage::Vision), _) => (Some(Stage::Vision), None),
             Job::Stage(step, round) => (Some(step.stage()), Some(round)),
