@@ -89,8 +89,7 @@ fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
     let shares = |other: &Commit| {
         // Of a large commit only the first files are on record.
         let is_known = |commit: &Commit| commit.files as usize <= commit.paths.len();
-        let is_common = |path: &Box<str>| commit.paths.contains(path);
-        !is_known(commit) || !is_known(other) || other.paths.iter().any(is_common)
+        !is_known(commit) || !is_known(other) || other.paths.iter().any(|path| commit.paths.contains(path))
     };
     let mut found = Vec::new();
     for id in plan.selected_ids().filter(|id| *id != draft.id) {
