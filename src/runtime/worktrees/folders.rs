@@ -190,8 +190,11 @@ impl Worktrees {
         match (isolation, to_mend.filter(|failed| is_folder(failed))) {
             (_, Some(failed)) => copy(&failed, &folder, &|_| false)?,
             (Isolation::Copy, None) => {
-                let state = self.state_folder();
-                copy(&plan.rules.workspace, &folder, &|path| path == state)?;
+                let state = fs::canonicalize(self.state_folder()).ok();
+                let is_state = |path: &Path| fs::canonicalize(path).ok() == state;
+                copy(&plan.rules.workspace, &folder, &|path| {
+                    path.is_dir() && is_state(path)
+                })?;
             }
             _ => fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?,
         }

@@ -1,6 +1,7 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -130,6 +131,16 @@ impl Worktrees {
         Err(NotCommitted::Work(failed(&added).to_string()))
     }
 
+    /// The state folder as it is named from the workspace, if it lies there.
+    fn inner_state_folder(&self, workspace: &Path) -> Option<PathBuf> {
+        let (workspace, state) = (
+            fs::canonicalize(workspace).ok()?,
+            fs::canonicalize(&self.state).ok()?,
+        );
+        let inner = state.strip_prefix(workspace).ok()?;
+        (!inner.as_os_str().is_empty()).then(|| inner.to_owned())
+    }
+
     /// What was brought into the folder from outside is no work, and neither is a state folder, whatever the tree says of what git
     /// follows.
     fn forget_brought(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
@@ -139,9 +150,13 @@ impl Worktrees {
             .iter()
             .chain(&worktrees.link)
             .map(ToString::to_string);
-        let state = self.state.strip_prefix(&plan.rules.workspace).ok();
+        let state = self.inner_state_folder(&plan.rules.workspace);
         let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
         let brought: Vec<String> = brought.map(|path| format!(":(top,literal){path}")).collect();
+        // Without a path git would list everything.
+        if brought.is_empty() {
+            return Ok(());
+        }
         let followed = run(self.within(task)?.args(["ls-files", "-z", "--"]).args(&brought))?;
         if followed.stdout.is_empty() {
             return Ok(());

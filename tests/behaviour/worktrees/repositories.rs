@@ -236,3 +236,12 @@ fn filters_are_refused() {
         repository(one("true").tasks(["a"]), &[(".gitattributes", "*.bin filter=lfs\n"), ("a.bin", "x")]);
     super::refused(&workspace, &["no filters", "a.bin has one"]);
 }
+
+#[test]
+fn new_files_are_merged_however_the_workspace_is_written() {
+    let mission = one("echo x > new; echo y > .polpo").key("workspace", "inner/..").tasks(["a"]);
+    let workspace = repository(mission, &[("inner/file", "")]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(workspace.read("new"), "x\n");
+    assert!(workspace.path(".polpo").is_dir());
+}
