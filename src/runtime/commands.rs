@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, Merged, ProcessRef, State};
+use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -171,12 +171,9 @@ impl Executor {
                 let known = state.committed(task);
                 let worktrees = self.worktrees.clone();
                 let protection = self.protection.clone();
-                self.aside(move || match worktrees.merge(&plan, task, &known) {
+                self.aside(move || match worktrees.merge(&plan, &protection, task, &known) {
                     Err(why) => Message::Broken(why),
                     Ok(merged) => {
-                        if !matches!(merged, Merged::Landed(_)) {
-                            protection.take_folder(task);
-                        }
                         let end = JobEnd::Merged(merged);
                         Message::Fact(Fact::JobEnded { turn, job, end })
                     }

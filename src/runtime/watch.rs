@@ -25,7 +25,7 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
 use super::protection::{Protection, ReadBefore, Seen, canonical, protected_scopes};
-use super::worktrees::{NotCommitted, Preparation, Work, Worktrees};
+use super::worktrees::{NotCommitted, Preparation, Worktrees};
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -315,19 +315,12 @@ fn commit(
     files: &mut TurnFiles,
 ) {
     match worktrees.commit(plan, task, committed) {
-        Ok(Work { commit, changed }) => {
-            (files.changed, files.written) = (Some(commit.files), Some(commit.files));
-            files.commit = Some(Box::new(commit));
-            // However often it is asked to: of what it began with, nothing that is protected may differ.
-            let root = plan.root_of(task);
-            let is_protected = protection.guards(plan, task);
-            let held = changed
-                .iter()
-                .filter(|changed| is_protected(&root.join(&changed.path)));
-            let held = held.map(|changed| format!("{} {}", changed.path, changed.what));
-            files.protected.extend(held);
+        Ok(work) => {
+            files.protected.extend(work.protected(plan, protection, task));
             files.protected.sort();
             files.protected.dedup();
+            (files.changed, files.written) = (Some(work.commit.files), Some(work.commit.files));
+            files.commit = Some(Box::new(work.commit));
         }
         // Nobody can tell what it did. Its merge says why, if it comes to that.
         Err(NotCommitted::Work(_) | NotCommitted::Git(_)) => (files.changed, files.written) = (None, None),

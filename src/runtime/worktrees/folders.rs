@@ -10,6 +10,7 @@ use crate::engine::Committed;
 use crate::executor::error::WorkError;
 use crate::mission::model::Isolation;
 use crate::mission::{Origin, Plan};
+use crate::store;
 
 use super::git::{Git, refused, run, text};
 use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
@@ -213,7 +214,7 @@ impl Worktrees {
     /// When that cannot be noted.
     pub fn is_ready(&self, name: &str) -> Result<(), WorkError> {
         let mark = self.ready_mark(name);
-        fs::write(&mark, "").map_err(WorkError::file("write", &mark))
+        replace(&mark, "")
     }
 
     fn ready_mark(&self, name: &str) -> PathBuf {
@@ -310,12 +311,27 @@ pub(super) fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(
     let worktrees = &plan.rules.worktrees;
     let named = worktrees.copy.iter().chain(&worktrees.link);
     let mut lines: String = named.map(|path| format!("/{}\n", escaped(path))).collect();
-    if let Ok(patterns) = fs::read_to_string(plan.rules.workspace.join(INCLUDED)) {
-        lines.push_str(&patterns);
-    }
+    lines.push_str(&patterns(&plan.rules.workspace.join(INCLUDED))?);
     let path = repository.join(EXCLUDED);
     make_parent(&path)?;
-    fs::write(&path, format!("{of_user}\n{lines}")).map_err(WorkError::file("write", &path))
+    replace(&path, &format!("{of_user}\n{lines}"))
+}
+
+/// What a file of patterns says; nothing where it is not there.
+pub(super) fn patterns(path: &Path) -> Result<String, WorkError> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    // People keep such files behind links.
+    let read = fs::canonicalize(path).and_then(|path| store::read_regular(&path, LONGEST_LIST as u64));
+    match read {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(String::new()),
+        Err(error) => Err(WorkError::file("read", path)(error)),
+    }
+}
+
+/// Writes a file of ours whole, or not at all.
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), WorkError> {
+    store::replace_file(path, text.as_bytes()).map_err(WorkError::file("write", path))
 }
 
 /// A path as a pattern that names nothing else.
@@ -337,7 +353,7 @@ pub(super) fn borrow(repository: &Path, objects: &[PathBuf]) -> Result<(), WorkE
         .iter()
         .map(|path| format!("{}\n", path.display()))
         .collect();
-    fs::write(&path, lines).map_err(WorkError::file("write", &path))
+    replace(&path, &lines)
 }
 
 /// Copies a file or a folder, and shares what it holds where the file system can. Links stay links; what is neither file,

@@ -10,6 +10,7 @@ use crate::engine::{Commit, Committed, Merged};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 
+use super::super::protection::Protection;
 use super::folders::open_folders;
 use super::git::{failed, output, run, text};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
@@ -41,6 +42,21 @@ pub struct Changed {
     pub path: String,
     /// What became of it, as a verb with a subject before it.
     pub what: &'static str,
+}
+
+impl Work {
+    /// What of it is protected, one sentence a path: however often the work is tried, nothing of that may differ from what the task
+    /// began with.
+    pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {
+        let root = plan.root_of(task);
+        let is_protected = protection.guards(plan, task);
+        let held = self
+            .changed
+            .iter()
+            .filter(|changed| is_protected(&root.join(&changed.path)));
+        held.map(|changed| format!("{} {}", changed.path, changed.what))
+            .collect()
+    }
 }
 
 /// What differs between two trees.
@@ -245,7 +261,13 @@ impl Worktrees {
     ///
     /// # Errors
     /// In the words of git.
-    pub fn merge(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<Merged, WorkError> {
+    pub fn merge(
+        &self,
+        plan: &Plan,
+        protection: &Protection,
+        task: TaskId,
+        known: &Committed,
+    ) -> Result<Merged, WorkError> {
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         let tip = match &*accepted {
             Some(tip) => tip.to_string(),
@@ -257,7 +279,10 @@ impl Worktrees {
         }
         let Some(work) = &known.commit else {
             return match self.commit(plan, task, known) {
-                Ok(work) => Ok(Merged::Candidate(work.commit)),
+                Ok(work) => match work.protected(plan, protection, task).as_slice() {
+                    [] => Ok(Merged::Candidate(work.commit)),
+                    changed => Ok(Merged::Refused(format!("protected: {}", changed.join("; ")))),
+                },
                 Err(NotCommitted::Work(why)) => Ok(Merged::Refused(why)),
                 Err(NotCommitted::Git(why)) => Err(why),
             };
@@ -269,7 +294,10 @@ impl Worktrees {
             )));
         }
         if *work.onto != *tip {
-            return self.rebase(plan, task, work, &tip);
+            let merged = self.rebase(plan, task, work, &tip);
+            // What lies there now is right.
+            protection.take_folder(task);
+            return merged;
         }
         if tree == self.tree_of(&tip)? {
             return Ok(Merged::Landed(Difference::default().commit(&work.id, &tip)));

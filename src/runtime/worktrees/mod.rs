@@ -30,7 +30,7 @@ use crate::mission::Plan;
 use crate::mission::model::MergeInto;
 use crate::store::RunFolder;
 
-use folders::{borrow, exclude, init, is_folder, missing};
+use folders::{borrow, exclude, init, is_folder, missing, replace};
 use git::{Git, refused, run, text};
 use user_repository::User;
 
@@ -40,7 +40,7 @@ mod merge;
 mod prepare;
 mod user_repository;
 
-pub(super) use merge::{NotCommitted, Work};
+pub(super) use merge::NotCommitted;
 pub(super) use prepare::{Folder, Preparation};
 pub use user_repository::Delivered;
 
@@ -263,10 +263,6 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Makes the run's repository, if it is not there yet. Blocks.
-    ///
-    /// # Errors
-    /// What the user's repository lacks, in words.
     /// What was accepted by the record.
     fn recorded(&self) -> Result<String, WorkError> {
         let accepted = self
@@ -277,6 +273,10 @@ impl Worktrees {
         self.resolve(&format!("{}^{{commit}}", accepted.as_deref().unwrap_or(START)))
     }
 
+    /// Makes the run's repository. What was made of it by a session that was killed is made again: `MAIN` comes last. Blocks.
+    ///
+    /// # Errors
+    /// What the user's repository lacks, in words.
     fn begin(&self, plan: &Plan) -> Result<(), WorkError> {
         let user = User::open(&plan.rules.workspace)?;
         let head = user.clean_head()?;
@@ -288,12 +288,11 @@ impl Worktrees {
             let path = repository.join(BOUNDS);
             std::fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
         }
-        exclude(plan, &user.excludes(), &repository)?;
+        exclude(plan, &user.excludes()?, &repository)?;
         for (key, value) in user.line_ends() {
             run(self.git().args(["config", key, &value]))?;
         }
-        std::fs::write(self.branch_file(), user.branch())
-            .map_err(WorkError::file("write", &self.branch_file()))?;
+        replace(&self.branch_file(), &user.branch())?;
         self.set(START, &head, None)?;
         self.set(MAIN, &head, None)
     }

@@ -92,10 +92,9 @@ impl Preparation {
         let Some(setup) = setup.filter(|_| worktrees.lacks_setup(&self.task.plan, &name)) else {
             return Ok(());
         };
-        let told = vec![("QUORUM_WORKTREE".to_owned(), name.clone())];
         let mut job = self
             .task
-            .plain("setup", check_argv(setup), told, &output, COMMAND_TIMEOUT);
+            .plain("setup", check_argv(setup), Vec::new(), &output, COMMAND_TIMEOUT);
         job.cwd = worktrees.root.join(&name);
         let end = self.commands.run(owner, job).await;
         let what = format!("the command that prepares worktrees, `{setup}`,");

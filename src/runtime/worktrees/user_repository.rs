@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::executor::error::WorkError;
 use crate::mission::model::MergeInto;
 
+use super::folders::patterns;
 use super::git::{Git, failed, output, refused, run, text};
 use super::merge::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
@@ -197,7 +198,10 @@ impl User {
     }
 
     /// What git does not follow here, beside what the tree says.
-    pub(super) fn excludes(&self) -> String {
+    ///
+    /// # Errors
+    /// When such a file is there and cannot be read.
+    pub(super) fn excludes(&self) -> Result<String, WorkError> {
         let setting = ["config", "--type=path", "core.excludesFile"];
         let named = run(self.git().args(setting)).map(text).map(PathBuf::from);
         let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -207,11 +211,8 @@ impl User {
             named.ok().or_else(|| Some(usual?.join("git/ignore"))),
             own.ok().map(|path| self.top.join(path)),
         ];
-        let texts = files
-            .iter()
-            .flatten()
-            .filter_map(|path| std::fs::read_to_string(path).ok());
-        texts.collect::<Vec<_>>().join("\n")
+        let texts = files.iter().flatten().map(|path| patterns(path));
+        Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
     /// Its settings of what a line ends with and of what a file is.
@@ -294,6 +295,13 @@ impl Worktrees {
     /// The commits of the run, under references that are no branches.
     fn bring(&self, user: &User) -> Result<(), WorkError> {
         self.set(MAIN, &self.recorded()?, None)?;
+        let all = format!("+{MAIN}:refs/quorum/{}/main", self.run);
+        let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
+        self.fetch_into(user.git(), &[all, of_tasks])
+    }
+
+    /// Brings references of ours into the user's repository.
+    fn fetch_into(&self, user: Git, names: &[String]) -> Result<(), WorkError> {
         let fetch = [
             "fetch",
             "-q",
@@ -301,10 +309,7 @@ impl Worktrees {
             "--no-write-fetch-head",
             "--no-auto-maintenance",
         ];
-        let all = format!("+{MAIN}:refs/quorum/{}/main", self.run);
-        let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
-        let git = user.git().args(fetch).arg(self.repository());
-        run(git.args([all, of_tasks])).map(drop)
+        run(user.args(fetch).arg(self.repository()).args(names)).map(drop)
     }
 
     /// Moves what is checked out from where it was, or where an earlier session of the run has left it.
@@ -322,7 +327,9 @@ impl Worktrees {
             return Err(refused("your branch has moved since the run began"));
         }
         let branch = user.branch();
-        if std::fs::read_to_string(self.branch_file()).is_ok_and(|then| then != branch) {
+        let file = self.branch_file();
+        let then = std::fs::read_to_string(&file).map_err(WorkError::file("read", &file))?;
+        if then != branch {
             return Err(refused("another branch is checked out than when the run began"));
         }
         if let Some(path) = user.in_the_way(&head, main)? {
@@ -358,15 +365,7 @@ impl Worktrees {
         let main = format!("refs/quorum/{}/main", self.run);
         // The session may have ended before it could bring that.
         if self.resolve(START)? != self.resolve(MAIN)? {
-            let fetch = [
-                "fetch",
-                "-q",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-            ];
-            let all = format!("+{MAIN}:{main}");
-            run(git().args(fetch).arg(self.repository()).arg(all))?;
+            self.fetch_into(git(), &[format!("+{MAIN}:{main}")])?;
         }
         let list = ["for-each-ref", "--format=%(refname)"];
         let own = text(run(git().args(list).arg(format!("refs/quorum/{}/", self.run)))?);

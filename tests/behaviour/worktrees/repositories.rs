@@ -245,3 +245,18 @@ fn new_files_are_merged_however_the_workspace_is_written() {
     assert_eq!(workspace.read("new"), "x\n");
     assert!(workspace.path(".polpo").is_dir());
 }
+
+#[test]
+fn what_is_protected_stays_so_where_a_turn_could_not_be_committed() {
+    // Its first turn is found out. In the second session it hides the change behind what git cannot take, which a check removes.
+    let worker =
+        "if test -e again; then mkdir -p lib; git init -q lib; else touch again; echo true > check.sh; fi";
+    let mission = one(worker).task("a", |task| task.check("sh check.sh; rm -rf lib").attempts(1));
+    let workspace = repository(mission, &[("check.sh", "test -e done\n")]);
+    let failed = workspace.run_json(3, &[]);
+    assert_eq!(task(&failed, "a")["failure"]["mode"], "protected", "{failed:#}");
+    let document = workspace.quorum(&["resume", "--retry-failed", "--json"]).exits(3).json();
+    assert!(document.to_string().contains("check.sh was changed"), "{document:#}");
+    let main = git(&workspace, &["for-each-ref", "--format=%(refname)", "refs/quorum/*/main"]);
+    assert_eq!(main, "", "nothing was accepted");
+}
