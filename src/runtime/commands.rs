@@ -168,16 +168,20 @@ impl Executor {
             Job::PeerCheck(peer, check) => return self.run_peer_check(state, turn, (peer, check)),
             Job::Merge(_) => {
                 let (plan, task) = (state.plan.clone(), turn.task);
-                let known = state.committed(task);
+                let attempt = &state.task(task).attempt;
+                let has_worked = attempt.number > 1 || attempt.turn > 0;
+                let known = has_worked.then(|| state.committed(task));
                 let worktrees = self.worktrees.clone();
                 let protection = self.protection.clone();
-                self.aside(move || match worktrees.merge(&plan, &protection, task, &known) {
-                    Err(why) => Message::Broken(why),
-                    Ok(merged) => {
-                        let end = JobEnd::Merged(merged);
-                        Message::Fact(Fact::JobEnded { turn, job, end })
-                    }
-                });
+                self.aside(
+                    move || match worktrees.merge(&plan, &protection, task, known.as_ref()) {
+                        Err(why) => Message::Broken(why),
+                        Ok(merged) => {
+                            let end = JobEnd::Merged(merged);
+                            Message::Fact(Fact::JobEnded { turn, job, end })
+                        }
+                    },
+                );
             }
             Job::Approver { number, approver } => return self.ask_approver(state, turn, (number, approver)),
         }

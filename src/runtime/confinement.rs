@@ -67,7 +67,7 @@ impl Confiner {
             .chain(key_agents())
             .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
-        let ReadOnly { paths, not_held } = protection.read_only(plan, MOST_MOUNTS);
+        let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.common = hidden
             .map(|path| (path, Access::Hidden))
@@ -75,7 +75,12 @@ impl Confiner {
             .chain(masked.map(|path| (path, Access::Masked)))
             .chain(paths.into_iter().map(|path| (path, Access::Read)))
             .collect();
-        let mounts = Mounts::of_this_process();
+        let mounts = Mounts::of_this_process().unwrap_or_else(|error| {
+            not_held.push(format!(
+                "what is protected may be mounted at other paths too, where it could be written: the system does not tell: {error}"
+            ));
+            Mounts::default()
+        });
         let again = |(path, access): &(PathBuf, Access)| {
             let others = mounts.other_paths(path).into_iter();
             others.map(|other| (other, *access)).collect::<Vec<_>>()

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,12 @@ struct Mount {
 pub(super) struct Mounts(Vec<Mount>);
 
 impl Mounts {
-    /// What the system lists; nothing where it lists none. Blocks.
-    pub fn of_this_process() -> Self {
-        Self::read(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+    /// What the system lists. Blocks.
+    ///
+    /// # Errors
+    /// When it tells nothing of its mounts.
+    pub fn of_this_process() -> io::Result<Self> {
+        Ok(Self::read(&fs::read("/proc/self/mountinfo")?))
     }
 
     fn read(list: &[u8]) -> Self {

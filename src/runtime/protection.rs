@@ -406,9 +406,10 @@ impl Protection {
             .iter()
             .flat_map(|group| group.scopes.iter().cloned())
             .collect();
-        // The loader has read them.
-        let folders = Guarded::of(&scopes).unwrap_or_default();
-        move |path| !own.contains(path) && (files.contains(path) || folders.holds(path))
+        // The loader has read them. Where they could not be read everything would be protected.
+        let folders = Guarded::of(&scopes).ok();
+        let is_held = move |path: &Path| folders.as_ref().is_none_or(|folders| folders.holds(path));
+        move |path| !own.contains(path) && (files.contains(path) || is_held(path))
     }
 
     /// Folders below protected ones in which checks may leave something. Blocks.

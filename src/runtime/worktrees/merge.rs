@@ -15,6 +15,9 @@ use super::folders::open_folders;
 use super::git::{failed, output, run, text};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
+/// What stands around a conflict in files that a merge of ours has written: each side is named by its commit.
+const MARKS: &str = "^(<<<<<<<|>>>>>>>) [0-9a-f]{40}";
+
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCommitted {
@@ -87,7 +90,11 @@ impl Worktrees {
     /// # Errors
     /// Why there is no commit.
     pub fn commit(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<Work, NotCommitted> {
-        let base = self.resolve(&base_ref(task))?;
+        // What is on record weighs more than a reference, which an agent that is not confined could move.
+        let base = match known.goes_on() {
+            Some(commit) => commit.onto.to_string(),
+            None => self.resolve(&base_ref(task))?,
+        };
         let before = known.goes_on().map(|commit| commit.id.to_string());
         let before = before.or_else(|| self.resolve(&commit_ref(task)).ok().filter(|_| !known.merged));
         let last = before.as_deref().unwrap_or(&base);
@@ -96,7 +103,7 @@ impl Worktrees {
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
         let difference = self.difference(&base, &tree)?;
         if known.conflicts > 0 {
-            self.has_no_marks(last, &tree)?;
+            self.has_no_marks(&tree)?;
         }
         let id = match self.tree_of(last)? == tree {
             true => last.to_owned(),
@@ -109,22 +116,20 @@ impl Worktrees {
         })
     }
 
-    /// Whether what stood between marks was decided on, where the work goes on from a conflict.
-    fn has_no_marks(&self, last: &str, tree: &str) -> Result<(), NotCommitted> {
-        let sides = text(run(self.git().args(["rev-list", "--parents", "-n", "1", last]))?);
-        let sides: Vec<&str> = sides.split(' ').skip(1).collect();
-        let [mine, theirs] = sides.as_slice() else {
-            return Ok(());
-        };
-        let marks = format!("^(<<<<<<<|>>>>>>>) ({mine}|{theirs})");
-        let found = output(self.git().args(["grep", "-l", "-z", "-E", "-e", &marks, tree]))?;
-        let found = String::from_utf8_lossy(&found.stdout).into_owned();
-        match found.split('\0').next().and_then(|found| found.split_once(':')) {
-            Some((_, path)) => Err(NotCommitted::Work(format!(
-                "{path} has conflict marks still: keep what both sides were for, and remove the marks"
-            ))),
-            None => Ok(()),
+    /// Whether what stood between marks of ours was decided on.
+    fn has_no_marks(&self, tree: &str) -> Result<(), NotCommitted> {
+        let found = output(self.git().args(["grep", "-l", "-z", "-E", "-e", MARKS, tree]))?;
+        match found.status.code() {
+            Some(0) => {}
+            Some(1) => return Ok(()),
+            _ => return Err(NotCommitted::Git(failed(&found))),
         }
+        let named = String::from_utf8_lossy(&found.stdout).into_owned();
+        let first = named.split('\0').next().unwrap_or_default();
+        let path = first.split_once(':').map_or(first, |(_, path)| path);
+        Err(NotCommitted::Work(format!(
+            "{path} has conflict marks still: keep what both sides were for, and remove the marks"
+        )))
     }
 
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
@@ -257,7 +262,7 @@ impl Worktrees {
     }
 
     /// Merges the work of a task, as it is on record, into what was accepted so far; or that into its folder, where the work does
-    /// not lie on it: it is to be checked there. Nobody else merges meanwhile. Blocks.
+    /// not lie on it: it is to be checked there. `None`: it has never worked. Nobody else merges meanwhile. Blocks.
     ///
     /// # Errors
     /// In the words of git.
@@ -266,17 +271,16 @@ impl Worktrees {
         plan: &Plan,
         protection: &Protection,
         task: TaskId,
-        known: &Committed,
+        known: Option<&Committed>,
     ) -> Result<Merged, WorkError> {
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         let tip = match &*accepted {
             Some(tip) => tip.to_string(),
             None => self.resolve(START)?,
         };
-        // It has never worked.
-        if self.resolve(&base_ref(task)).is_err() {
+        let Some(known) = known else {
             return Ok(Merged::Landed(Difference::default().commit(&tip, &tip)));
-        }
+        };
         let Some(work) = &known.commit else {
             return match self.commit(plan, task, known) {
                 Ok(work) => match work.protected(plan, protection, task).as_slice() {
