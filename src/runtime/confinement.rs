@@ -96,8 +96,12 @@ impl Confiner {
         let owner = request.owner();
         let (plan, _) = of;
         let how = plan.confinement(owner.task(), agent_of(plan, owner));
-        if self.refused.is_some() || how.is_off() || owner == Owner::Nobody {
+        if how.is_off() || owner == Owner::Nobody {
             return request;
+        }
+        if self.refused.is_some() {
+            // No mounts; the supervisor may still be able to keep it from others' processes.
+            return request.confined(MountPlan::default(), None);
         }
         let mounts = self.plan(of, how, owner, request.job());
         let scratch = self.scratch(how, owner);

@@ -23,7 +23,7 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::child::Start;
-use super::confine::NotStarted;
+use super::confine::{NotStarted, Processes};
 use super::mount_plan::{Access, MountPlan};
 use super::namespaces::{Report, live_in_anothers, open_place};
 use super::posix;
@@ -66,7 +66,7 @@ pub(super) fn start(
     bubblewrap: &Path,
     starter: &mut Starter,
     start: &Start<'_>,
-    plan: &MountPlan,
+    plan: (&MountPlan, Processes),
 ) -> Result<(Pid, Report), NotStarted> {
     let system = |error: io::Error| NotStarted::Confinement(format!("bubblewrap: {error}"));
     let inside = Inside {
@@ -86,7 +86,7 @@ pub(super) fn start(
 }
 
 /// The same for nothing: why it cannot be done here.
-pub(super) fn probe(bubblewrap: &Path, starter: &mut Starter) -> Option<String> {
+pub(super) fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
     let plan = MountPlan::new([(PathBuf::from("/tmp"), Access::Hidden)]);
     let nothing = Start {
         arguments: &[],
@@ -95,7 +95,7 @@ pub(super) fn probe(bubblewrap: &Path, starter: &mut Starter) -> Option<String> 
         folder: Path::new("/"),
         standard: [None, None, None],
     };
-    match start(bubblewrap, starter, &nothing, &plan) {
+    match start(bubblewrap, starter, &nothing, (&plan, processes)) {
         Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
         Err(NotStarted::Confinement(why)) => Some(why),
         Err(NotStarted::Program(error)) => Some(error.to_string()),
@@ -165,7 +165,7 @@ fn kind_of(path: &Path) -> io::Result<Option<bool>> {
 
 /// The arguments that carry out a plan, as `namespaces_linux` does. `kind` says whether there is a folder at a path, or nothing.
 fn arguments(
-    plan: &MountPlan,
+    (plan, processes): (&MountPlan, Processes),
     kind: impl Fn(&Path) -> io::Result<Option<bool>>,
     is_root: bool,
 ) -> io::Result<Vec<OsString>> {
@@ -198,7 +198,9 @@ fn arguments(
     } else {
         add(&[&"--dev-bind", &"/", &"/"]);
     }
-    add(&[&"--proc", &"/proc"]);
+    if processes == Processes::Own {
+        add(&[&"--proc", &"/proc"]);
+    }
     if is_root {
         add(&[&"--ro-bind", &"/proc/sys", &"/proc/sys"]);
     }
@@ -301,7 +303,7 @@ mod tests {
             let name = path.to_string_lossy();
             Ok((!name.ends_with("gone")).then(|| name.ends_with(".d")))
         };
-        let all = arguments(plan, kind, false)?;
+        let all = arguments((plan, Processes::Own), kind, false)?;
         let behind = all
             .iter()
             .position(|word| word == "/proc")
@@ -351,7 +353,8 @@ mod tests {
     #[test]
     fn the_network_and_everything_else_are_kept_where_the_plan_says_so() {
         let words = |plan: &MountPlan, is_root| {
-            let all = arguments(plan, |_| Ok(Some(true)), is_root).expect("it can be written");
+            let all =
+                arguments((plan, Processes::Own), |_| Ok(Some(true)), is_root).expect("it can be written");
             let all: Vec<_> = all
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())

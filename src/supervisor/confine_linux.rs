@@ -1,15 +1,16 @@
-//! How a child is started on Linux: as it is, or confined by the first way that works here.
+//! How a child is started on Linux: as it is, or confined by the strongest way that works here.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::process::Pid;
 
 use super::child::Start;
 use super::mount_plan::MountPlan;
-use super::protocol::Tier;
+use super::protocol::{Tier, Way};
 use super::starter::Starter;
-use super::{bubblewrap, namespaces};
+use super::{bubblewrap, namespaces, scope};
 
 pub(super) use super::namespaces::Report;
 
@@ -24,33 +25,63 @@ pub(super) enum NotStarted {
 /// Starts children.
 pub(super) struct Launcher {
     starter: Starter,
-    /// Where bubblewrap is, if that confines them.
-    bubblewrap: Option<PathBuf>,
+    how: How,
+}
+
+/// How children that have a plan are confined.
+enum How {
+    /// In namespaces that the supervisor makes.
+    Namespaces(Processes),
+    /// In namespaces that the bubblewrap at this path makes.
+    Bubblewrap(PathBuf, Processes),
+    /// Their plan cannot be carried out. Where this is a domain, they can neither read nor signal what is outside of it.
+    Scope(Option<OwnedFd>),
+}
+
+/// Which processes a confined child finds in `/proc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Processes {
+    /// Those of its own namespace.
+    Own,
+    /// Everybody's: where parts of `/proc` are masked, as in containers, the system lets nobody mount another.
+    Everybodys,
 }
 
 impl Launcher {
     pub(super) fn new() -> Self {
         Self {
             starter: Starter::new(),
-            bubblewrap: None,
+            how: How::Namespaces(Processes::Own),
         }
     }
 
-    /// Tries for nothing whether and how children can be confined; what works is what confines them from then on.
+    /// Tries for nothing how far children can be confined; what works is what confines them from then on.
     pub(super) fn try_confinement(&mut self) -> Tier {
-        self.bubblewrap = None;
-        let Some(refused) = namespaces::probe() else {
-            return Tier::Native;
+        let (how, tier) = match self.namespaces(Processes::Own) {
+            Ok((how, way)) => (how, Tier::Whole(way)),
+            Err(refused) => match self.namespaces(Processes::Everybodys) {
+                Ok((how, way)) => (how, Tier::SharedProcesses(way, refused)),
+                Err(_) => match scope::domain() {
+                    Some(domain) => (How::Scope(Some(domain)), Tier::Signals(refused)),
+                    None => (How::Scope(None), Tier::None(refused)),
+                },
+            },
+        };
+        self.how = how;
+        tier
+    }
+
+    /// The first way that makes namespaces here; else why each does not.
+    fn namespaces(&mut self, processes: Processes) -> Result<(How, Way), String> {
+        let Some(refused) = namespaces::probe(processes) else {
+            return Ok((How::Namespaces(processes), Way::Native));
         };
         let Some(place) = bubblewrap::installed() else {
-            return Tier::None(refused);
+            return Err(refused);
         };
-        match bubblewrap::probe(&place, &mut self.starter) {
-            None => {
-                self.bubblewrap = Some(place);
-                Tier::Bubblewrap
-            }
-            Some(also) => Tier::None(format!("{refused}; nor by bubblewrap: {also}")),
+        match bubblewrap::probe(&place, &mut self.starter, processes) {
+            None => Ok((How::Bubblewrap(place, processes), Way::Bubblewrap)),
+            Some(also) => Err(format!("{refused}; nor by bubblewrap: {also}")),
         }
     }
 
@@ -63,13 +94,15 @@ impl Launcher {
         start: &Start<'_>,
         plan: Option<&MountPlan>,
     ) -> Result<(Pid, Option<Report>), NotStarted> {
-        let started = match (plan, &self.bubblewrap) {
-            (None, _) => {
-                let started = self.starter.start(start);
-                return started.map(|pid| (pid, None)).map_err(NotStarted::Program);
+        let starter = &mut self.starter;
+        let as_it_is = |started: io::Result<Pid>| started.map(|pid| (pid, None)).map_err(NotStarted::Program);
+        let started = match (plan, &self.how) {
+            (None, _) | (Some(_), How::Scope(None)) => return as_it_is(starter.start(start)),
+            (Some(_), How::Scope(Some(domain))) => return as_it_is(starter.start_in_domain(start, domain)),
+            (Some(plan), How::Namespaces(processes)) => namespaces::start(starter, start, (plan, *processes)),
+            (Some(plan), How::Bubblewrap(place, processes)) => {
+                bubblewrap::start(place, starter, start, (plan, *processes))
             }
-            (Some(plan), None) => namespaces::start(&mut self.starter, start, plan),
-            (Some(plan), Some(place)) => bubblewrap::start(place, &mut self.starter, start, plan),
         };
         started.map(|(pid, report)| (pid, Some(report)))
     }

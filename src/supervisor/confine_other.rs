@@ -7,6 +7,7 @@ use rustix::process::Pid;
 
 use super::child::Start;
 use super::mount_plan::MountPlan;
+use super::protocol::Tier;
 use super::starter::Starter;
 
 /// How the program of a confined child ended.
@@ -21,19 +22,35 @@ impl Report {
 /// Why a confined child was not started.
 pub(super) enum NotStarted {
     /// The program could not be begun.
-    #[expect(dead_code, reason = "Linux only")]
     Program(io::Error),
     /// Nothing can be confined here.
+    #[expect(dead_code, reason = "Linux only")]
     Confinement(String),
 }
 
-pub(super) fn start(_: &mut Starter, _: &Start<'_>, _: &MountPlan) -> Result<(Pid, Report), NotStarted> {
-    Err(NotStarted::Confinement(NOT_BUILT.to_owned()))
-}
+/// Starts children.
+pub(super) struct Launcher(Starter);
 
-/// Why nothing can be confined here.
-pub(super) fn probe() -> Option<String> {
-    Some(NOT_BUILT.to_owned())
-}
+impl Launcher {
+    pub(super) fn new() -> Self {
+        Self(Starter::new())
+    }
 
-const NOT_BUILT: &str = "confinement is built for Linux only";
+    /// Nothing can be confined here.
+    pub(super) fn try_confinement(&mut self) -> Tier {
+        Tier::None("confinement is built for Linux only".to_owned())
+    }
+
+    /// Starts a child, as it is.
+    ///
+    /// # Errors
+    /// See [`NotStarted`]; then there is no process.
+    pub(super) fn start(
+        &mut self,
+        start: &Start<'_>,
+        _: Option<&MountPlan>,
+    ) -> Result<(Pid, Option<Report>), NotStarted> {
+        let started = self.0.start(start).map(|pid| (pid, None));
+        started.map_err(NotStarted::Program)
+    }
+}

@@ -73,6 +73,9 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 #[path = "namespaces_linux.rs"]
 mod namespaces;
+#[cfg(target_os = "linux")]
+#[path = "scope_linux.rs"]
+mod scope;
 
 #[cfg(target_os = "linux")]
 #[path = "confine_linux.rs"]
@@ -112,6 +115,6 @@ pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run,
 pub use mount_plan::{Access, MountPlan};
 pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
-pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Tier, Told};
+pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Tier, Told, Way};
 pub use resolve::resolve;
 pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};

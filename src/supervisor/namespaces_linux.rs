@@ -33,7 +33,7 @@ use rustix::thread::{
 };
 
 use super::child::Start;
-use super::confine::NotStarted;
+use super::confine::{NotStarted, Processes};
 use super::mount_plan::{Access, MountPlan};
 use super::posix;
 use super::starter::Starter;
@@ -93,7 +93,7 @@ impl Report {
 pub(super) fn start(
     starter: &mut Starter,
     start: &Start<'_>,
-    plan: &MountPlan,
+    plan: (&MountPlan, Processes),
 ) -> Result<(Pid, Report), NotStarted> {
     // The supervisor's sockets and files are not the child's: who waits for their end would wait for it.
     let kept = start.standard.iter().flatten().map(AsRawFd::as_raw_fd);
@@ -101,9 +101,9 @@ pub(super) fn start(
 }
 
 /// Makes namespaces and carries out a plan in them, for nothing: why that cannot be done here.
-pub(super) fn probe() -> Option<String> {
+pub(super) fn probe(processes: Processes) -> Option<String> {
     let plan = MountPlan::new([(PathBuf::from("/tmp"), Access::Hidden)]);
-    match begin(&plan, Vec::new(), || Ok(None)) {
+    match begin((&plan, processes), Vec::new(), || Ok(None)) {
         Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
         Err(NotStarted::Confinement(why)) => Some(why),
         Err(NotStarted::Program(error)) => Some(error.to_string()),
@@ -111,7 +111,7 @@ pub(super) fn probe() -> Option<String> {
 }
 
 fn begin(
-    plan: &MountPlan,
+    (plan, processes): (&MountPlan, Processes),
     kept: Vec<RawFd>,
     program: impl FnOnce() -> io::Result<Option<Pid>>,
 ) -> Result<(Pid, Report), NotStarted> {
@@ -129,7 +129,7 @@ fn begin(
         -1 => Err(NotStarted::Confinement(
             no_namespaces(&io::Error::last_os_error()),
         )),
-        0 => live_as_first(|| confine(plan, ids), kept, writer, program),
+        0 => live_as_first(|| confine(plan, processes, ids), kept, writer, program),
         pid => {
             drop(writer);
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -249,7 +249,7 @@ fn live_as_first(
     }
 }
 
-fn confine(plan: &MountPlan, ids: Ids) -> Result<(), Refused> {
+fn confine(plan: &MountPlan, processes: Processes, ids: Ids) -> Result<(), Refused> {
     setpgid(None, None).or_refused(|| "cannot begin a process group".into())?;
     map_user(ids)?;
     mount_change(
@@ -258,7 +258,13 @@ fn confine(plan: &MountPlan, ids: Ids) -> Result<(), Refused> {
     )
     .or_refused(|| "cannot detach the mounts".into())?;
     carry_out(plan)?;
-    mount_processes()?;
+    let settings = settings_of_the_kernel()?;
+    if processes == Processes::Own {
+        mount_processes()?;
+    }
+    if let Some(settings) = settings {
+        attach_at(&settings, Path::new("/proc/sys")).or_refused(|| "cannot close /proc/sys".into())?;
+    }
     if plan.without_network {
         posix::raise_loopback().or_refused(|| "cannot start the loopback network".into())?;
     }
@@ -413,9 +419,7 @@ fn attach(entry: &Detached<'_>) -> Result<(), Refused> {
     let Some(tree) = entry.tree.as_ref().or(empty.as_ref()) else {
         return Ok(());
     };
-    let place = open_place(entry.path).or_refused(what)?;
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, "", &place, "", flags).or_refused(what)
+    attach_at(tree, entry.path).or_refused(what)
 }
 
 fn empty_folder() -> rustix::io::Result<OwnedFd> {
@@ -459,28 +463,37 @@ fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> rustix::io::Result<(
     }
 }
 
-/// A `/proc` that shows the processes of this namespace only. Root keeps its hands off the system's settings.
-fn mount_processes() -> Result<(), Refused> {
-    let what = || "cannot mount /proc (in a container: parts of it are masked)".to_owned();
-    let settings = clone_of(open_place(Path::new("/proc/sys")).or_refused(what)?.as_fd());
-    let system = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC).or_refused(what)?;
-    fsconfig_create(system.as_fd()).or_refused(what)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
-        | MountAttrFlags::MOUNT_ATTR_NODEV
-        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let mounted = fsmount(system.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).or_refused(what)?;
-    let put = |tree: &OwnedFd, path: &str| {
-        let place = open_place(Path::new(path)).or_refused(what)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        move_mount(tree, "", &place, "", flags).or_refused(what)
-    };
-    put(&mounted, "/proc")?;
-    if getuid().is_root() {
-        let settings = settings.or_refused(what)?;
-        make_read_only(settings.as_fd(), libc::AT_RECURSIVE).or_refused(what)?;
-        put(&settings, "/proc/sys")?;
+/// Mounts what is mounted nowhere yet.
+fn attach_at(tree: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, "", open_place(path)?, "", flags)
+}
+
+/// The system's settings, read-only, for root: others cannot change them anyway.
+fn settings_of_the_kernel() -> Result<Option<OwnedFd>, Refused> {
+    if !getuid().is_root() {
+        return Ok(None);
     }
-    Ok(())
+    let settings = || -> rustix::io::Result<_> {
+        let settings = clone_of(open_place(Path::new("/proc/sys"))?.as_fd())?;
+        make_read_only(settings.as_fd(), libc::AT_RECURSIVE)?;
+        Ok(Some(settings))
+    };
+    settings().or_refused(|| "cannot make /proc/sys read-only".into())
+}
+
+/// A `/proc` that shows the processes of this namespace only.
+fn mount_processes() -> Result<(), Refused> {
+    let mount = || -> rustix::io::Result<()> {
+        let system = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(system.as_fd())?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let mounted = fsmount(system.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        attach_at(&mounted, Path::new("/proc"))
+    };
+    mount().or_refused(|| "cannot mount /proc (in a container: parts of it are masked)".into())
 }
 
 /// Gives up every right that the namespace gave, for good: no program gets one back.

@@ -92,7 +92,8 @@ pub struct Spawn {
     /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
     /// can simply be repeated, must not.
     pub outlives_runner: bool,
-    /// What it may see and change; without one as much as the supervisor.
+    /// What it may see and change; without one as much as the supervisor. Where no plan can be carried out it is only kept
+    /// from others' processes, if the system can do that ([`Tier::Signals`]).
     #[serde(default)]
     pub confinement: Option<MountPlan>,
 }
@@ -145,24 +146,35 @@ pub enum Event {
     Farewell,
 }
 
-/// Whether children can be confined here, and by what.
+/// How far children can be confined here, strongest first (semantics, section 23).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tier {
-    /// By the supervisor itself.
-    Native,
-    /// By bubblewrap, for the supervisor may not.
-    Bubblewrap,
-    /// By nothing, for this reason.
+    /// Each sees and changes what its plan says, and no process but its own.
+    Whole(Way),
+    /// The same, but it sees that others' processes are there, for this reason. It can neither read nor signal them.
+    SharedProcesses(Way, String),
+    /// No plan can be carried out, for this reason. A child can neither read nor signal others' processes.
+    Signals(String),
+    /// Nothing can be done, for this reason.
     None(String),
 }
 
+/// Who makes the namespaces of children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// The supervisor itself.
+    Native,
+    /// Bubblewrap, for the supervisor may not.
+    Bubblewrap,
+}
+
 impl Tier {
-    /// Why no child can be confined.
+    /// Why no child's plan can be carried out.
     #[must_use]
     pub fn refused(self) -> Option<String> {
         match self {
-            Self::Native | Self::Bubblewrap => None,
-            Self::None(why) => Some(why),
+            Self::Whole(_) | Self::SharedProcesses(..) => None,
+            Self::Signals(why) | Self::None(why) => Some(why),
         }
     }
 }

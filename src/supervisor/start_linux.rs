@@ -11,7 +11,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -19,6 +19,7 @@ use rustix::process::Pid;
 
 use super::child::Start;
 use super::protocol::TURN_KEY_VARIABLE;
+use super::scope;
 
 /// Enough for a few system calls and one signal's frame, on any processor.
 const STACK_WORDS: usize = 8 << 10;
@@ -34,6 +35,14 @@ pub(super) struct Starter {
     pointers: Vec<*const c_char>,
 }
 
+/// What differs between children.
+#[derive(Default)]
+struct Begin<'d> {
+    leads: bool,
+    deaf: bool,
+    domain: Option<&'d OwnedFd>,
+}
+
 /// What a child needs until it begins its program. It sees the supervisor's memory, and must not change anything of it but
 /// `error`.
 struct Task {
@@ -45,6 +54,8 @@ struct Task {
     leads: bool,
     /// Whether it ignores SIGTERM.
     deaf: bool,
+    /// The domain that it enters; -1 for none.
+    domain: c_int,
     /// What becomes its standard input, output and error; -1 for what stays as it is.
     standard: [c_int; 3],
     no_signals: libc::sigset_t,
@@ -67,7 +78,29 @@ impl Starter {
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
     pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin_in(start, true, false)
+        self.begin(
+            start,
+            Begin {
+                leads: true,
+                ..Begin::default()
+            },
+        )
+    }
+
+    /// The same, within a domain of Landlock.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub(super) fn start_in_domain(&mut self, start: &Start<'_>, domain: &OwnedFd) -> io::Result<Pid> {
+        self.begin(
+            start,
+            Begin {
+                leads: true,
+                domain: Some(domain),
+                ..Begin::default()
+            },
+        )
     }
 
     /// The same, with SIGTERM ignored by the program.
@@ -76,7 +109,14 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub(super) fn start_deaf(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin_in(start, true, true)
+        self.begin(
+            start,
+            Begin {
+                leads: true,
+                deaf: true,
+                ..Begin::default()
+            },
+        )
     }
 
     /// The same in the process group of this process.
@@ -85,10 +125,10 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub(super) fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin_in(start, false, false)
+        self.begin(start, Begin::default())
     }
 
-    fn begin_in(&mut self, start: &Start<'_>, leads: bool, deaf: bool) -> io::Result<Pid> {
+    fn begin(&mut self, start: &Start<'_>, how: Begin<'_>) -> io::Result<Pid> {
         let folder = CString::new(start.folder.as_os_str().as_bytes())?;
         self.lay_out(start)?;
         let environment = start.arguments.len() + 1;
@@ -99,8 +139,9 @@ impl Starter {
             arguments: self.pointers.as_ptr(),
             environment: self.pointers[environment..].as_ptr(),
             folder: folder.as_ptr(),
-            leads,
-            deaf,
+            leads: how.leads,
+            deaf: how.deaf,
+            domain: how.domain.map_or(-1, AsRawFd::as_raw_fd),
             standard: start.standard.each_ref().map(descriptor),
             // SAFETY: `sigemptyset` initialises the set and fails for no set.
             no_signals: unsafe {
@@ -185,7 +226,8 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
                 .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)
             && libc::chdir(task.folder) == 0
             && (!task.deaf || libc::signal(libc::SIGTERM, libc::SIG_IGN) != libc::SIG_ERR)
-            && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0;
+            && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0
+            && (task.domain == -1 || scope::enter(task.domain));
         if prepared {
             libc::execve(task.program, task.arguments, task.environment);
         }

@@ -121,13 +121,22 @@ fn false_green_25_what_a_full_disk_does_to_the_words_of_agents_is_no_pass() {
 /// A run whose state lies on a file system of its own, of eight pages, which is nearly full; the agents write elsewhere.
 /// `None`, and said so, where nothing can be mounted.
 fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
-    fs::create_dir(workspace.path("small")).expect("a folder can be made");
-    let script = "mount -t tmpfs -o size=32k tmpfs small && echo mounted >&2 || exit 77
-        head -c 12k /dev/zero > small/ballast
+    let script = "head -c 12k /dev/zero > small/ballast
         \"$0\" run mission.yaml --progress none --state-dir small/.polpo; code=$?
         rm small/ballast; cp -r small/.polpo .polpo; exit $code";
+    with_a_small_disk(workspace, 32, &[script])
+}
+
+/// What a script of bash does, `$0` being quorum, with a file system of so many KiB at `small`; what follows the script are its
+/// arguments. `None`, and said so, where nothing can be mounted.
+pub fn with_a_small_disk(workspace: &Workspace, size: u32, script: &[&str]) -> Option<Finished> {
+    fs::create_dir(workspace.path("small")).expect("a folder can be made");
+    let (script, arguments) = script.split_first().expect("there is a script");
+    let mount = format!("mount -t tmpfs -o size={size}k tmpfs small && echo mounted >&2 || exit 77");
+    let script = format!("{mount}\n{script}");
     let mut command = workspace.other_command("unshare");
-    command.args(["--map-root-user", "--mount", "bash", "-c", script, crate::support::BINARY]);
+    command.args(["--map-root-user", "--mount", "bash", "-c", &script, crate::support::BINARY]);
+    command.args(arguments);
     if let Err(error) = Command::new("unshare").arg("--version").output() {
         eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}");
         return None;

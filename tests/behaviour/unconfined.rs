@@ -9,7 +9,8 @@ use crate::supervision::{burgled, with_an_orphan};
 use crate::support::events::named;
 use crate::support::journal;
 use crate::support::{
-    Mission, RUN_AS_R1, Says, Workspace, is_alive, makes_namespaces, read_pid, standing, task, wait_for_file,
+    LANDLOCK, Mission, RUN_AS_R1, Says, Workspace, is_alive, makes_namespaces, read_pid, standing, task,
+    wait_for_file,
 };
 
 const SWITCHED_OFF: &str = "user namespaces are switched off";
@@ -79,6 +80,46 @@ fn doctor_fails_where_a_mission_requires_what_cannot_be_had() {
             let arguments = [&["doctor"], demand].concat();
             workspace.without_namespaces(&arguments).exits(9).shows(&[SWITCHED_OFF]);
         }
+    });
+}
+
+/// What an agent tries against the supervisor and the session, whose pids it finds in `/proc`.
+const REACH: &str = "K=$PPID; R=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$K/status); echo $R > pids
+    for p in $K $R; do
+      kill -STOP $p && echo stopped >> went; kill -0 $p && echo signalled >> went
+      cat /proc/$p/environ && echo read >> went; readlink /proc/$p/fd/0 && echo listed >> went
+      ( : < /proc/$p/mem ) && echo opened >> went
+    done
+    sleep 10 & kill -9 $! && wait $! ; echo yes > tried";
+
+#[test]
+fn where_only_landlock_is_there_no_process_of_others_is_signalled_or_read() {
+    where_it_can_be_forbidden(|| {
+        // SAFETY: it asks for a number and changes nothing.
+        let version = unsafe { libc::syscall(LANDLOCK, 0, 0, 1) };
+        if version < 6 {
+            println!(
+                "skipped: Landlock of this kernel has the version {version}, and 6 is the first that is enough"
+            );
+            return;
+        }
+        let mission = Mission::new().worker(REACH).task("work", |t| t.unreviewed());
+        let workspace = mission.workspace().confined();
+        let document = workspace.with_landlock_only(&["doctor", "--json"]).exits(0).json();
+        let (status, message) = confinement(&document);
+        assert!(status == "warn" && message.contains(SWITCHED_OFF), "{message}");
+        assert!(document.to_string().contains("\"tier\":\"signals\""), "{document:#}");
+        // It is no confinement, and what requires one does not begin.
+        workspace.with_landlock_only(&["run", "mission.yaml", "--sandbox", "required"]).exits(9);
+        let document = workspace.with_landlock_only(RUN_AS_R1).exits(0).json();
+        assert!(document["unconfined"].as_str().is_some_and(|told| told.contains(SWITCHED_OFF)));
+        assert!(workspace.exists("tried") && !workspace.exists("went"), "{}", workspace.read("went"));
+        // Whoever writes that it need not be has nothing of it.
+        let signals = "kill -0 $PPID && echo reached > went; true";
+        let off = Mission::new().worker(signals).task("work", |t| t.unreviewed()).setting("sandbox", "off");
+        let workspace = off.workspace().confined();
+        workspace.with_landlock_only(RUN_AS_R1).exits(0);
+        assert!(workspace.exists("went"));
     });
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use quorum::supervisor::{self, Event, Tier};
+use quorum::supervisor::{self, Event, Tier, Way};
 
 use super::old_kernel;
 use super::scene::{Scene, cpu_time};
@@ -38,7 +38,7 @@ pub fn cost_of_confinement() {
         cost(round, "confined, native", true);
     }
     // From here on there is no way back: this process and its children lack what the supervisor needs to confine by itself.
-    old_kernel::install(&mut old_kernel::filter()).unwrap();
+    old_kernel::install(&mut old_kernel::filter(old_kernel::MOUNT_SETATTR)).unwrap();
     for round in 1..=3 {
         cost(round, "confined, bubblewrap", true);
     }
@@ -49,7 +49,7 @@ fn cost(round: u32, what: &str, is_confined: bool) {
     scene.send(&supervisor::Command::TryConfinement);
     let tier = scene.event();
     let is_bubblewrap = what.ends_with("bubblewrap");
-    let expected = if is_bubblewrap { Tier::Bubblewrap } else { Tier::Native };
+    let expected = Tier::Whole(if is_bubblewrap { Way::Bubblewrap } else { Way::Native });
     if is_confined && tier != Event::Confinement(expected) {
         println!("round {round}: {what}: not measured: {tier:?}");
         return;

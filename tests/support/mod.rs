@@ -221,21 +221,34 @@ impl Workspace {
     }
 
     fn unprivileged_command(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
-        if !rustix::process::geteuid().is_root() {
-            let mut command = self.command(arguments);
-            command.envs(variables.iter().copied());
-            return command;
-        }
-        let mut owner = Command::new("chown");
-        owner.args(["-R", NOBODY]).arg(self.root());
-        let changed = owner.status().expect("there is a chown");
-        assert!(changed.success(), "the workspace cannot be given away");
-        let mut command = self.other_command("setpriv");
-        command.args(["--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]);
-        command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
-        command.arg(BINARY).args(arguments);
-        command.envs(variables.iter().copied());
+        self.unprivileged(&[BINARY], variables, arguments)
+    }
+
+    /// A program with arguments, the first of which are `program`, as a user who owns nothing but the workspace.
+    fn unprivileged(&self, program: &[&str], variables: &[(&str, &str)], arguments: &[&str]) -> Command {
+        let mut words = program.iter().chain(arguments);
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut owner = Command::new("chown");
+            owner.args(["-R", NOBODY]).arg(self.root());
+            let changed = owner.status().expect("there is a chown");
+            assert!(changed.success(), "the workspace cannot be given away");
+            let mut command = self.other_command("setpriv");
+            command.args(["--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]);
+            command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
+            command
+        } else {
+            self.other_command(words.next().expect("there is a program"))
+        };
+        command.args(words).envs(variables.iter().copied());
         command
+    }
+
+    /// Starts the binary without rights where parts of `/proc` are masked, as in a container, so that nobody can mount another.
+    pub fn start_with_a_masked_proc(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+        let script = "mount --bind /dev/null /proc/version &&
+            exec setpriv --bounding-set=-all,+setfcap --inh-caps=-all \"$0\" \"$@\"";
+        let before = ["unshare", "-Urm", "sh", "-c", script, BINARY];
+        Running::start(self.unprivileged(&before, variables, arguments))
     }
 
     /// Runs the binary to its end where no user namespace can be made.
@@ -243,24 +256,31 @@ impl Workspace {
         self.start_without_namespaces(arguments).finish()
     }
 
-    /// Starts the binary where no user namespace can be made: in one that allows none below it, without any rights there.
+    /// Starts the binary where the system keeps no process from others.
+    #[cfg(target_os = "linux")]
     pub fn start_without_namespaces(&self, arguments: &[&str]) -> Running {
+        Running::start(lacking(self.without_user_namespaces(arguments), LANDLOCK))
+    }
+
+    /// Runs the binary to its end where no user namespace can be made, but there is Landlock.
+    pub fn with_landlock_only(&self, arguments: &[&str]) -> Finished {
+        Running::start(self.without_user_namespaces(arguments)).finish()
+    }
+
+    /// The binary where no user namespace can be made: in one that allows none below it, without any rights there.
+    fn without_user_namespaces(&self, arguments: &[&str]) -> Command {
         let script = "echo 0 > /proc/sys/user/max_user_namespaces &&
             exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"";
         let mut command = self.other_command("unshare");
         command.args(["-Ur", "sh", "-c", script, BINARY]).args(arguments);
-        Running::start(command)
+        command
     }
 
     /// The same on a kernel that seems to be too old for what the supervisor needs to confine anything itself.
     #[cfg(target_os = "linux")]
     pub fn start_on_an_old_kernel(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
-        use std::os::unix::process::CommandExt;
-        let mut command = self.unprivileged_command(variables, arguments);
-        let mut filter = old_kernel::filter();
-        // SAFETY: system calls only, and nothing is allocated.
-        unsafe { command.pre_exec(move || old_kernel::install(&mut filter)) };
-        Running::start(command)
+        let command = self.unprivileged_command(variables, arguments);
+        Running::start(lacking(command, old_kernel::MOUNT_SETATTR))
     }
 
     /// Runs the binary to its end with more variables.
@@ -343,6 +363,20 @@ impl Drop for Workspace {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
+}
+
+/// What keeps a process from others where it cannot be confined: Linux 5.13.
+#[cfg(target_os = "linux")]
+pub const LANDLOCK: libc::c_long = libc::SYS_landlock_create_ruleset;
+
+/// A command that lacks a system call.
+#[cfg(target_os = "linux")]
+fn lacking(mut command: Command, call: libc::c_long) -> Command {
+    use std::os::unix::process::CommandExt;
+    let mut filter = old_kernel::filter(call);
+    // SAFETY: system calls only, and nothing is allocated.
+    unsafe { command.pre_exec(move || old_kernel::install(&mut filter)) };
+    command
 }
 
 /// Whether this machine lets processes be confined. A program that is not ours is asked, so that a defect of ours is no reason

@@ -1,18 +1,21 @@
-//! A kernel as it was before Linux 5.12, as far as programs can tell.
+//! An older kernel, as far as programs can tell.
 
 use std::io;
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter, sock_fprog};
 
-/// What the system calls of a process go through from now on: one of them is not there.
-pub fn filter() -> [sock_filter; 4] {
+/// What the supervisor needs to confine a process itself: Linux 5.12.
+pub const MOUNT_SETATTR: libc::c_long = libc::SYS_mount_setattr;
+
+/// What the system calls of a process go through from now on: this one is not there.
+pub fn filter(missing: libc::c_long) -> [sock_filter; 4] {
     let step = |code: u32, k: u32, jt: u8, jf: u8| sock_filter {
         code: u16::try_from(code).expect("it is a code"),
         jt,
         jf,
         k,
     };
-    let missing = u32::try_from(libc::SYS_mount_setattr).expect("it is a number");
+    let missing = u32::try_from(missing).expect("it is a number");
     let refused = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::ENOSYS).expect("it is a number");
     [
         step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),

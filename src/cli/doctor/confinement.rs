@@ -4,7 +4,7 @@ use crate::report::doctor::{Check, Verdict};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
-use crate::supervisor::Tier;
+use crate::supervisor::{Tier, Way};
 
 /// Confines a process of ours, which does nothing: whether that can be done, and by what.
 pub fn tier() -> Result<Tier, Failure> {
@@ -16,29 +16,41 @@ pub fn tier() -> Result<Tier, Failure> {
 
 /// What that means, where somebody says that processes must be confined (`required`) and where nobody does.
 pub fn check(tier: Tier, required: Option<&'static str>) -> Check {
-    let (way, by) = match &tier {
-        Tier::Native => (Some("native"), "by namespaces of the kernel (native)"),
-        Tier::Bubblewrap => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
-        Tier::None(_) => (None, ""),
+    let (name, way, reason) = match &tier {
+        Tier::Whole(way) => ("whole", Some(*way), None),
+        Tier::SharedProcesses(way, why) => ("shared-processes", Some(*way), Some(why.clone())),
+        Tier::Signals(why) => ("signals", None, Some(why.clone())),
+        Tier::None(why) => ("none", None, Some(why.clone())),
     };
-    let refused = tier.refused();
-    let (verdict, message) = match (&refused, required) {
-        (None, _) if rustix::process::geteuid().is_root() => {
+    let (way, by) = match way {
+        Some(Way::Native) => (Some("native"), "by namespaces of the kernel (native)"),
+        Some(Way::Bubblewrap) => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
+        None => (None, ""),
+    };
+    let told = match tier {
+        Tier::Whole(_) => format!("whole, {by}"),
+        Tier::SharedProcesses(_, why) => {
+            format!(
+                "nearly whole, {by}: agents see which processes run, but can neither read nor signal them: {why}"
+            )
+        }
+        Tier::Signals(why) => {
+            format!("no files, only that agents can neither read nor signal others' processes: {why}")
+        }
+        Tier::None(why) => format!("none: {why}"),
+    };
+    let (verdict, message) = match (way, required) {
+        (Some(_), _) if rustix::process::geteuid().is_root() => {
             let root = "but you are root: what is not protected, an agent can change for the whole machine";
-            (Verdict::Warn, format!("whole, {by}; {root}"))
+            (Verdict::Warn, format!("{told}; {root}"))
         }
-        (None, _) => (Verdict::Ok, format!("whole, {by}")),
-        (Some(why), Some(by)) => {
-            let message = format!("none: {why}; with {by} nothing begins here");
-            (Verdict::Fail, message)
-        }
-        (Some(why), None) => {
-            let message =
-                format!("none: {why}; runs are marked as unconfined, with `sandbox: required` none begins");
-            (Verdict::Warn, message)
+        (Some(_), _) => (Verdict::Ok, told),
+        (None, Some(by)) => (Verdict::Fail, format!("{told}; with {by} nothing begins here")),
+        (None, None) => {
+            let marked = "runs are marked as unconfined, with `sandbox: required` none begins";
+            (Verdict::Warn, format!("{told}; {marked}"))
         }
     };
-    let tier = if refused.is_none() { "whole" } else { "none" };
-    let check = Check::new("confinement", verdict, message).with("tier", tier);
-    check.with("way", way).with("reason", refused)
+    let check = Check::new("confinement", verdict, message).with("tier", name);
+    check.with("way", way).with("reason", reason)
 }

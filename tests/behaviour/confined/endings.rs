@@ -121,11 +121,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
 #[test]
 fn an_agent_is_still_confined_when_another_session_takes_it_over() {
     by_everybody(|who| {
-        let tries = tries(&[
-            "echo exit 0 > tests/check.sh",
-            "ls .polpo/runs/r1/journal.jsonl",
-            "test $(ls -d /proc/[0-9]* | wc -l) -gt 6",
-        ]);
+        let tries = tries(&["echo exit 0 > tests/check.sh", "ls .polpo/runs/r1/journal.jsonl"]);
         let workspace = Mission::new()
             .worker(format!("echo x >> begun; echo > ready; until test -e go; do sleep 0.02; done\n{tries}"))
             .setting("protect", ["tests/**"])
@@ -152,7 +148,7 @@ fn an_agent_is_still_confined_when_another_session_takes_it_over() {
 fn a_session_decides_how_its_own_processes_are_confined() {
     by_everybody(|who| {
         // It waits for an answer between the two tasks, so that there are two sessions.
-        let seen = "test $(ls -d /proc/[0-9]* | wc -l) -gt 6 && echo $QUORUM_TASK >> unconfined; echo $QUORUM_TASK >> worked";
+        let seen = "test -e .polpo/runs/r1/journal.jsonl && echo $QUORUM_TASK >> unconfined; echo $QUORUM_TASK >> worked";
         let workspace = || {
             Mission::new()
                 .worker(seen)

@@ -2,6 +2,7 @@
 //! the end (semantics, section 22).
 
 mod folders;
+mod full_disk;
 mod protected;
 mod repositories;
 

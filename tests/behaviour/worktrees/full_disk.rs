@@ -1,0 +1,56 @@
+//! A disk that becomes full while work is merged.
+
+use super::*;
+use crate::storage_faults::with_a_small_disk;
+
+/// `right` passes its check when `left` is merged, and that check leaves a disk with so many KiB to the merge.
+const SCRIPT: &str = "\"$0\" run mission.yaml --progress none --state-dir small/.polpo; echo run $?
+    git rev-parse main; git status --porcelain; echo looked
+    rm small/ballast
+    \"$0\" resume --progress none --state-dir small/.polpo; echo resumed $?";
+
+fn two() -> Workspace {
+    let mission = Mission::new()
+        .agent("left", "echo left > left.txt")
+        .agent("next", "echo next > next.txt; touch TOP/seen/merged")
+        .agent("right", "while ! test -e TOP/seen/merged; do sleep 0.02; done; echo right > right.txt")
+        .setting("concurrency", 3)
+        .setting("evaluate", false)
+        .task("left", |task| task.by("left"))
+        .task("next", |task| task.by("next").needs("left"))
+        .task("right", |task| task.by("right").check("sh fill.sh TOP"));
+    let fill = "test ! -e $1/seen/full || exit 0
+        free=$(df -k --output=avail $1/small | tail -n 1)
+        head -c $((free - $(cat $1/seen/free)))k /dev/zero > $1/small/ballast
+        touch $1/seen/full\n";
+    let workspace = repository(mission, &[("fill.sh", fill), (".gitignore", ".polpo\nhome\nseen\nsmall\n")]);
+    names_its_top(&workspace);
+    workspace
+}
+
+#[test]
+fn a_disk_that_is_full_in_mid_merge_stops_the_run_and_resume_ends_it() {
+    let mut stopped = 0;
+    for free in [0, 4, 8, 16, 32] {
+        let workspace = two();
+        workspace.write("seen/free", free.to_string());
+        let base = git(&workspace, &["rev-parse", "main"]);
+        let Some(finished) = with_a_small_disk(&workspace, 4096, &[SCRIPT]) else { return };
+        let told = format!("{free} KiB: {}\n{}", finished.stdout, finished.stderr);
+        // The checkout was what it was, unless all was merged.
+        if !finished.stdout.contains("run 0") {
+            stopped += 1;
+            assert!(
+                finished.stdout.contains("run 9") && finished.stderr.contains("error: git ended"),
+                "{told}"
+            );
+            assert!(finished.stdout.contains(&format!("{base}\nlooked")), "{told}");
+        }
+        assert!(finished.stdout.contains("resumed 0"), "{told}");
+        let mut all = subjects(&workspace, "main");
+        all.sort();
+        assert_eq!(all, ["left", "next", "right", "where it is"], "{told}");
+        assert_eq!(git(&workspace, &["status", "--porcelain"]), "", "{told}");
+    }
+    assert!(stopped >= 2, "only {stopped} of five disks were full");
+}
