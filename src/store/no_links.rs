@@ -303,6 +303,7 @@ impl Folder {
     ///
     /// # Errors
     /// Whatever the file system says; some know no such renaming.
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     pub fn rename_to_new(&self, name: &OsStr, new: &OsStr) -> io::Result<()> {
         let flags = rustix::fs::RenameFlags::NOREPLACE;
         Ok(rustix::fs::renameat_with(
@@ -312,6 +313,15 @@ impl Folder {
             new,
             flags,
         )?)
+    }
+
+    /// The same where the system knows no such renaming.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    pub fn rename_to_new(&self, _: &OsStr, _: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Makes a folder in it, durable, if it is not there.

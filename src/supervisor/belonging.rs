@@ -72,6 +72,7 @@ pub(super) fn carries_a_mark(pid: Pid) -> bool {
 }
 
 /// Whether a process carries a limit that is no mark: somebody's choice, or a mark that was lowered.
+#[cfg(target_os = "linux")]
 pub(super) fn may_have_lowered_its_mark(pid: Pid) -> bool {
     limit_of(pid).is_some_and(|limit| !is_mark(limit))
 }

@@ -8,7 +8,9 @@ use std::io;
 use std::mem::MaybeUninit;
 #[cfg(target_os = "linux")]
 use std::os::fd::FromRawFd;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 

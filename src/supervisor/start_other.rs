@@ -44,6 +44,7 @@ impl Starter {
             .stdout(stdio(stdout)?)
             .stderr(stdio(stderr)?)
             .spawn()?;
-        pid_of(child.id()).ok_or_else(|| io::ErrorKind::Other.into())
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        pid.ok_or_else(|| io::ErrorKind::Other.into())
     }
 }

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::store::no_links;
 use crate::supervisor::{Access, MountPlan};
@@ -339,6 +339,7 @@ fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> 
 /// Opens a path so that the kernel itself refuses to leave the folder.
 #[cfg(target_os = "linux")]
 fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
         // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
