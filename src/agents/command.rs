@@ -211,13 +211,15 @@ impl ChildEnv {
         }
     }
 
-    /// Those of an agent: its `env`, in which `lookup` knows the variables of our own environment. What it is handed from
+    /// Those of an agent: its `env`, in which `lookup` knows the variables of our own environment, and those of `passed` that
+    /// are set there. What it is handed from
     /// there, and no other process is handed too, is a secret.
     ///
     /// # Errors
     /// When a variable is not set.
     pub fn of_agent<'e>(
         env: impl Iterator<Item = (&'e String, &'e String)>,
+        passed: impl Iterator<Item = &'e str>,
         lookup: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, UnsetVariable> {
         let secrets = RefCell::new(Vec::new());
@@ -229,7 +231,18 @@ impl ChildEnv {
             })
         };
         let own = env.map(|(name, text)| Ok((name.clone(), mission::expand(text, variable)?)));
-        let own = own.collect::<Result<Vec<_>, UnsetVariable>>()?;
+        let mut own = own.collect::<Result<Vec<_>, UnsetVariable>>()?;
+        for name in passed {
+            // What it is named for says whether its value is a secret; addresses and folders are in every other line.
+            let value = if names_a_secret(name) {
+                variable(name)
+            } else {
+                lookup(name)
+            };
+            if let Some(value) = value.filter(|_| !own.iter().any(|(known, _)| known == name)) {
+                own.push((name.to_owned(), value));
+            }
+        }
         Ok(Self {
             secrets: Secrets::of(secrets.into_inner()),
             ..Self::of(&own)
@@ -252,6 +265,21 @@ impl ChildEnv {
         }
         quorum
     }
+}
+
+/// Whether a variable of this name holds what nobody may read.
+fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let words = [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "AUTH_CONTENT",
+    ];
+    words.iter().any(|word| name.contains(word))
 }
 
 /// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.

@@ -68,7 +68,7 @@ impl Endpoint {
         agent: &AgentPlan,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
-        let protocol = protocol::of(agent.spec.adapter).ok_or(EndpointError::NotHttp)?;
+        let protocol = protocol::of(*agent.spec.adapter).ok_or(EndpointError::NotHttp)?;
         let model = agent.spec.model.clone().ok_or(EndpointError::NoModel)?;
         let url = url_of(agent, protocol, &model)?;
         let mut secrets = Vec::new();
@@ -292,7 +292,7 @@ mod tests {
 
     fn of(adapter: Adapter, base_url: Option<&str>) -> AgentPlan {
         let mut agent = agent(base_url, None, &[]);
-        agent.spec.adapter = adapter;
+        agent.spec.adapter = adapter.into();
         agent
     }
 
@@ -302,7 +302,7 @@ mod tests {
             removed: false,
             reports_to: None,
             spec: Agent {
-                adapter: Adapter::Openai,
+                adapter: Adapter::Openai.into(),
                 model: Some("m".to_owned()),
                 base_url: base_url.map(str::to_owned),
                 api_key: api_key.map(str::to_owned),

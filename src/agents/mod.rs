@@ -11,6 +11,7 @@
 //! | `endpoint` | where an HTTP model is, and the client that reaches it |
 //! | `failure` | classes of failure: exit codes, 401, 429, time-outs, error fields of providers (13) |
 //! | `model` | one request to a model over HTTP: sent, timed out, bounded, its `Retry-After` read, its failure classed |
+//! | `preset` | programs of agents that a preset starts and reads: their command lines, and rules for what they print |
 //! | `protocol` | what a provider of models implements: base address, how a key is shown, who reads and writes its JSON; the table of them |
 //! | `secrets` | what must stand in no text: values of `${NAME}` and keys of providers |
 //! | `tool_loop` | a model with tools: it asks for them, gets their results, and in the end gives its reply |
@@ -23,6 +24,7 @@ pub mod command;
 pub mod endpoint;
 pub mod failure;
 pub mod model;
+pub mod preset;
 pub mod protocol;
 pub mod secrets;
 pub mod tool_loop;

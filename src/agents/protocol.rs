@@ -70,7 +70,8 @@ pub(super) fn of(adapter: Adapter) -> Option<&'static Protocol> {
         | Adapter::Opencode
         | Adapter::Qwen
         | Adapter::Pi
-        | Adapter::Aider => None,
+        | Adapter::Aider
+        | Adapter::Own => None,
     }
 }
 

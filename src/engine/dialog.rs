@@ -65,6 +65,13 @@ impl Dialog {
         }
     }
 
+    /// The call that a person has allowed, in the words in which it was asked about.
+    #[must_use]
+    pub fn allowed_wish(&self) -> Option<&str> {
+        let last = self.exchanges.last().filter(|_| self.allowed.is_some());
+        last.map(|exchange| exchange.question.as_str())
+    }
+
     /// The turn in which an allowed call could be made is over, one way or the other: it is not to be made again.
     pub(super) fn end_turn(&mut self) {
         self.allowed = None;

@@ -15,8 +15,8 @@ use super::command::Command;
 use super::job::{ApproverSaid, Job, JobEnd};
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef, ToolCalls,
-    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause, SupervisorRef,
+    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 use super::work::id::WorkId;
@@ -340,6 +340,12 @@ pub struct TurnEnd {
     /// The model as returned.
     #[serde(default, skip_serializing_if = "is_default")]
     pub model: Option<String>,
+    /// The session in which its next turn can go on. What it used counts from where `counted` does.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub session: Option<Box<SessionRef>>,
+    /// What its program was not allowed to do, as that names it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub denied: Vec<Box<str>>,
     /// Sub-tasks that the agent wants to hand down.
     #[serde(default, skip_serializing_if = "is_default")]
     pub delegate: Vec<SubTask>,
@@ -413,6 +419,8 @@ impl TurnEnd {
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+            session: None,
+            denied: Vec::new(),
             delegate: Vec::new(),
             files: None,
             tool_calls: None,

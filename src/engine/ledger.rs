@@ -579,6 +579,6 @@ fn is_claim(plan: &Plan, agent: AgentId) -> bool {
 
 /// Whether a call that failed used nothing. A provider that refused served nothing; one that went silent may have.
 pub(super) fn used_nothing(plan: &Plan, agent: AgentId, class: FailureClass) -> bool {
-    let behind_http = !matches!(plan.agent(agent).spec.adapter, Adapter::Command) && !is_echo(plan, agent);
+    let behind_http = plan.agent(agent).spec.adapter.is_http();
     (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent)
 }

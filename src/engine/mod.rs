@@ -93,7 +93,6 @@ pub use decide::{
     agents_needed, decide, done_again, evaluate_command, holds_the_end, judging_agents, mission_score,
     worst_case,
 };
-#[cfg(test)]
 pub use dialog::Dialog;
 pub use effect::{Effect, effects, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
@@ -114,8 +113,8 @@ pub use outcome::conditions;
 pub use outcome::{Outcome, is_cancelled, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, Merged,
-    OriginCode, ProcessRef, ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls,
-    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    OriginCode, ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef,
+    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};

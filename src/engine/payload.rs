@@ -170,6 +170,36 @@ impl Usage {
     }
 }
 
+/// The session of an agent's program, in which its next turn goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRef {
+    /// What the program calls it.
+    pub id: Box<str>,
+    /// What the program has counted in it so far, of what it counts from the session's beginning.
+    #[serde(rename = "u", default, skip_serializing_if = "is_default")]
+    pub counted: Usage,
+}
+
+impl Usage {
+    /// What was used since `before`, of what both count from the same beginning; the rest as it is.
+    #[must_use]
+    pub(crate) fn since(self, counted: Self, before: Self) -> Self {
+        let tokens = |told: Option<u64>, now: Option<u64>, before: Option<u64>| match (now, before) {
+            (Some(now), Some(before)) => Some(now.saturating_sub(before)),
+            _ => told,
+        };
+        let cost = match (counted.cost, before.cost) {
+            (Some(now), Some(before)) => Some(now.minus(before)),
+            _ => self.cost,
+        };
+        Self {
+            input_tokens: tokens(self.input_tokens, counted.input_tokens, before.input_tokens),
+            output_tokens: tokens(self.output_tokens, counted.output_tokens, before.output_tokens),
+            cost,
+        }
+    }
+}
+
 /// A total to which a part is added where it is known. A total to which nothing known was added stays unknown.
 pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
     if let Some(part) = part {

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, HoldOwner, Points, TaskId, Timestamp, TurnId};
+use crate::mission::model::SessionUse;
 use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
@@ -28,7 +29,7 @@ use super::command::CommandResult;
 use super::deadline::Deadlines;
 use super::ledger::Ledger;
 use super::notice::Notices;
-use super::payload::{Deferral, DeferralReason, GateResult, StopCause};
+use super::payload::{Deferral, DeferralReason, GateResult, SessionRef, StopCause};
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -364,6 +365,14 @@ impl State {
     }
 
     /// The turn of a task that is or was last in flight.
+    /// The session in which the turn of a task that comes, or is under way, goes on.
+    #[must_use]
+    pub fn session_of(&self, task: TaskId) -> Option<&SessionRef> {
+        let agent = &self.plan.agent(self.plan.task(task).agent).spec;
+        let session = self.task(task).course.session.as_deref();
+        session.filter(|_| agent.session == SessionUse::Keep)
+    }
+
     pub(crate) fn current_turn(&self, task: TaskId) -> TurnId {
         let state = self.task(task);
         TurnId {

@@ -152,6 +152,8 @@ impl TurnEnd {
                 duration: self.duration,
                 usage: self.usage,
                 model: self.model.clone(),
+                session: self.session.clone(),
+                denied: self.denied.clone(),
                 files: self.files.clone(),
                 tool_calls: self.tool_calls,
                 tools: self.tools.clone(),

@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::{ChildEnv, Placeholders, Program};
+use crate::agents::command::Placeholders;
+use crate::agents::preset::{CommandAgent, Session, Start, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::Millis;
 use crate::engine::FileRef;
@@ -16,7 +17,8 @@ use crate::supervisor::{Exit, MountPlan, Spawn, Told};
 use crate::test_clock::scaled_ms;
 
 use super::error::WorkError;
-use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_tail};
+use super::program::files_of;
+use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_head, read_tail};
 use super::workspace::make_folder;
 
 /// From SIGTERM to SIGKILL (semantics, section 5).
@@ -49,6 +51,8 @@ pub struct CommandJob {
     pub stdin: Option<PathBuf>,
     /// Files that it is asked by: see [`Spawn::told`].
     pub told: Vec<Told>,
+    /// Files and folders of the state folder that it may read beside those that its variables name.
+    pub shown: Vec<PathBuf>,
     /// Whether what it prints decides, so that nobody may write over it: see [`Spawn::sealed`].
     pub sealed: bool,
     /// What it may leave behind.
@@ -125,36 +129,86 @@ impl Outputs {
     }
 }
 
+/// What an agent is asked by: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep, as a text and
+/// where that lies.
+pub type Asked = (Told, Option<Told>, Option<(String, PathBuf)>);
+
 impl CommandJob {
     /// The command of an agent that is asked by files: what it reads on standard input, and maybe the same as JSON. What
     /// it prints is its reply.
+    ///
+    /// # Errors
+    /// When the files of its preset cannot be written, or its prompt not be read.
     pub fn asking(
-        (program, env): (&Program, &ChildEnv),
+        agent: &CommandAgent,
         (title, attempt): (&str, u32),
         cwd: PathBuf,
-        (request, review): (Told, Option<Told>),
+        (request, review, schema): Asked,
         mut variables: Vec<(String, String)>,
-    ) -> Self {
+    ) -> Result<Self, WorkError> {
         let shown = request.path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), shown.clone()));
         if let Some(review) = &review {
             let review = review.path.to_string_lossy().into_owned();
             variables.push(("QUORUM_REVIEW_FILE".to_owned(), review));
         }
-        Self {
-            argv: program.argv(&Placeholders {
+        let schema = schema.map(|(text, file)| (text, file.to_string_lossy().into_owned()));
+        let start = Start {
+            placeholders: Placeholders {
                 task: title,
                 attempt: &attempt.to_string(),
                 prompt_file: &shown,
                 workspace: &cwd.to_string_lossy(),
-            }),
-            env: env.with(variables),
-            cwd,
-            stdin: Some(request.path.clone()),
-            told: [request].into_iter().chain(review).collect(),
+            },
+            purpose: Use::Question,
+            session: Session::New(""),
+            schema: schema.as_ref().map(|(text, file)| (text.as_str(), file.as_str())),
+            prompt: "",
+            files: "",
+            allowed: None,
+        };
+        Ok(Self {
+            told: [request.clone()].into_iter().chain(review).collect(),
             sealed: true,
+            ..Self::of_agent(agent, &start, Some(&request.path), variables, cwd.clone())?
+        })
+    }
+
+    /// The command of an agent that is started with a prompt, if it has one; `variables` are told to it.
+    ///
+    /// # Errors
+    /// When the files of its preset cannot be written, or its prompt not be read.
+    pub fn of_agent(
+        agent: &CommandAgent,
+        start: &Start<'_>,
+        prompt: Option<&Path>,
+        variables: Vec<(String, String)>,
+        cwd: PathBuf,
+    ) -> Result<Self, WorkError> {
+        let files = match (&agent.by, prompt) {
+            (Some(by), Some(prompt)) => Some(files_of(&by.preset, prompt)?),
+            _ => None,
+        };
+        let shown = files.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+        let is_argument = agent.takes_prompt_as_argument();
+        let text = match prompt.filter(|_| is_argument) {
+            Some(prompt) => read_head(prompt, u64::MAX).map_err(WorkError::file("read", prompt))?,
+            None => String::new(),
+        };
+        let start = Start {
+            files: &shown,
+            prompt: &text,
+            ..*start
+        };
+        let (argv, env) = agent.start(variables, &start);
+        Ok(Self {
+            argv,
+            env,
+            cwd,
+            stdin: prompt.filter(|_| !is_argument).map(Path::to_owned),
+            shown: files.iter().cloned().collect(),
             ..Self::default()
-        }
+        })
     }
 
     /// Makes its working folder. What the supervisor is asked for, under a name that is unique for the supervisor's life.

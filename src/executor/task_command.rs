@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agents::command::{ChildEnv, Program, TASK_VARIABLE, environment};
+use crate::agents::command::{TASK_VARIABLE, environment};
+use crate::agents::preset::CommandAgent;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Millis, TaskId};
 use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::Told;
 
-use super::command::{CommandJob, Outputs};
+use super::command::{Asked, CommandJob, Outputs};
 use super::error::WorkError;
 use super::spool::clear;
 use super::workspace::workspace;
@@ -97,8 +97,8 @@ impl TaskCommands {
     /// When there is no room for that file.
     pub fn asking(
         &self,
-        agent: (&Program, &ChildEnv),
-        asked: (Told, Option<Told>),
+        agent: &CommandAgent,
+        asked: Asked,
         [reply, stderr, result]: [SpoolName; 3],
         told: Vec<(String, String)>,
     ) -> Result<CommandJob, WorkError> {
@@ -117,7 +117,7 @@ impl TaskCommands {
                 result: Some(result),
                 ..self.outputs()
             },
-            ..CommandJob::asking(agent, about, self.workspace(), asked, variables)
+            ..CommandJob::asking(agent, about, self.workspace(), asked, variables)?
         })
     }
 

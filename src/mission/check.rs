@@ -134,23 +134,7 @@ impl Checker<'_, '_> {
                     self.note(entry.key, key.name, area);
                 }
             }
-            Built::Words { words, area } if is_right && !self.later => {
-                let tree = self.tree;
-                let all: Vec<NodeId> = match tree.kind(entry.value) {
-                    Kind::List => tree.items(entry.value).collect(),
-                    // Its keys say for themselves whether they are built.
-                    Kind::Map => Vec::new(),
-                    Kind::Plain | Kind::Quoted => vec![entry.value],
-                };
-                let words = words();
-                for node in all {
-                    let word = tree.text(node);
-                    if !words.contains(&word) {
-                        self.note(node, &format!("{}: {word}", key.name), area);
-                    }
-                }
-            }
-            Built::Words { .. } | Built::Yes => {}
+            Built::Yes => {}
         }
         let is_one = matches!(key.shape, Shape::One(_) | Shape::Either(_));
         if !is_right && (is_one || !takes(&key.shape, self.tree.kind(entry.value))) {
@@ -376,7 +360,6 @@ impl Checker<'_, '_> {
 pub(super) fn not_built(place: Place, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
     let help = match area {
-        "adapters" => "write the program's command line instead, such as `run: [claude, -p]`",
         _ => "remove it: nothing acts on it yet",
     };
     Violation::error(Code::NotBuiltYet, place, message).help(help)

@@ -39,7 +39,9 @@ impl Layers {
             add_missing(&mut mission.agents, &config.agents);
             add_missing(&mut mission.channels, &config.channels);
             add_missing(&mut mission.rubrics, &config.rubrics);
+            add_missing(&mut mission.presets, &config.presets);
         }
+        super::presets::assign(&mut mission.agents, &mission.presets);
         mission
     }
 

@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::is_invisible;
 
-use super::model::{Adapter, AdapterKind, Independence};
+use super::model::{Adapter, AdapterKind, Agent, Independence};
 use super::plan::AgentPlan;
 
 /// How model names begin, and whose they are. The first that fits counts, so the longer ones stand first.
@@ -120,10 +120,10 @@ impl<'a> ModelIdentity<'a> {
             .or(spec.family.as_deref())
             .or_else(|| returned.and_then(family_of_model))
             .or_else(|| declared.and_then(family_of_model))
-            .or_else(|| family_of_adapter(spec.adapter, declared.is_some()));
+            .or_else(|| family_of_adapter(spec));
         Self {
             name: &agent.name,
-            has_model: !matches!(spec.adapter, Adapter::Echo | Adapter::Human),
+            has_model: !matches!(*spec.adapter, Adapter::Echo | Adapter::Human),
             model: returned.or(declared).map(|model| Cow::Owned(plain_name(model))),
             family: family.map(|family| Cow::Owned(family.trim().to_ascii_lowercase())),
         }
@@ -236,10 +236,13 @@ fn family_of_model(model: &str) -> Option<&'static str> {
 }
 
 /// Whose models an adapter reaches when the mission names none.
-fn family_of_adapter(adapter: Adapter, names_a_model: bool) -> Option<&'static str> {
-    match adapter.kind() {
+fn family_of_adapter(agent: &Agent) -> Option<&str> {
+    match agent.adapter.kind() {
         AdapterKind::Model { family, .. } => family,
-        AdapterKind::AgentCli { family } => family.filter(|_| !names_a_model),
+        AdapterKind::AgentCli => {
+            let preset = agent.preset.as_deref().filter(|_| agent.model.is_none());
+            preset.and_then(|preset| preset.family.as_deref())
+        }
         AdapterKind::Command | AdapterKind::Echo | AdapterKind::Person => None,
     }
 }
@@ -247,7 +250,7 @@ fn family_of_adapter(adapter: Adapter, names_a_model: bool) -> Option<&'static s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mission::model::Agent;
+    use crate::mission::preset_of;
 
     fn agent(adapter: Adapter, model: Option<&str>, family: Option<&str>) -> AgentPlan {
         AgentPlan {
@@ -255,7 +258,8 @@ mod tests {
             removed: false,
             reports_to: None,
             spec: Agent {
-                adapter,
+                adapter: adapter.into(),
+                preset: adapter.has_ledger().then(|| preset_of(adapter.as_str())),
                 model: model.map(str::to_owned),
                 family: family.map(str::to_owned),
                 ..Agent::default()
@@ -360,7 +364,7 @@ mod tests {
             (echo, openai("gpt-4o"), ["ok", "ok", "ok"]),
         ];
         for (author, reviewer, expected) in &table {
-            let of = |agent: &AgentPlan| (agent.spec.adapter, agent.spec.model.clone());
+            let of = |agent: &AgentPlan| (*agent.spec.adapter, agent.spec.model.clone());
             assert_eq!(
                 verdicts(author, reviewer),
                 *expected,
@@ -405,10 +409,16 @@ mod tests {
             (Adapter::Gemini, "gemini"),
             (Adapter::Qwen, "qwen"),
         ] {
-            assert_eq!(family_of_adapter(adapter, false), Some(family));
+            assert_eq!(family_of_adapter(&agent(adapter, None, None).spec), Some(family));
         }
-        assert_eq!(family_of_adapter(Adapter::Codex, true), None);
-        assert_eq!(family_of_adapter(Adapter::Anthropic, true), Some("claude"));
+        assert_eq!(
+            family_of_adapter(&agent(Adapter::Codex, Some("m"), None).spec),
+            None
+        );
+        assert_eq!(
+            family_of_adapter(&agent(Adapter::Anthropic, Some("m"), None).spec),
+            Some("claude")
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //!   field's name gives it, and the documentation shows it for `[=`;
 //! * `, or("default")`: what is stored where the key is missing; of an `Option`, which stays empty, what the documentation
 //!   shows for `[=`, because something else decides;
-//! * the other marks of a [`Key`](super::shape::Key): `required`, `filled`, `later`, `only`.
+//! * the other marks of a [`Key`](super::shape::Key): `required`, `filled`, `later`.
 //!
 //! `by level` is for settings, which several files may give: see [`levels`](super::levels). `effective as Name` makes a struct
 //! of what those with a default come to, which the plan holds.

@@ -86,6 +86,7 @@ pub mod model;
 pub mod named_files;
 mod pipeline;
 mod plan;
+mod presets;
 mod provenance;
 mod route;
 mod run_options;
@@ -132,6 +133,9 @@ pub use plan::{
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan, WorktreePlan};
+pub use presets::built_in_presets;
+#[cfg(test)]
+pub use presets::preset_of;
 pub use provenance::Origin;
 pub use route::Route;
 pub use run_options::RunOptions;

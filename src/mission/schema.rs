@@ -119,10 +119,6 @@ fn not_built(key: &Key) -> Option<String> {
         Built::Yes => None,
         Built::Later { off: None, .. } => Some("not built yet".to_owned()),
         Built::Later { off: Some(off), .. } => Some(format!("not built yet, except `{off}`")),
-        Built::Words { words, .. } => Some(match &*words() {
-            [] => "built as a map only".to_owned(),
-            words => format!("built: {}", words.join(", ")),
-        }),
     }
 }
 

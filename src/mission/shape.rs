@@ -48,11 +48,6 @@ pub(super) enum Built {
         area: &'static str,
         off: Option<&'static str>,
     },
-    /// For these words only.
-    Words {
-        words: fn() -> Vec<&'static str>,
-        area: &'static str,
-    },
 }
 
 /// What a key holds.
@@ -149,13 +144,6 @@ impl Key {
     pub const fn later(self, area: &'static str) -> Self {
         Self {
             built: Built::Later { area, off: None },
-            ..self
-        }
-    }
-
-    pub const fn only(self, words: fn() -> Vec<&'static str>, area: &'static str) -> Self {
-        Self {
-            built: Built::Words { words, area },
             ..self
         }
     }

@@ -67,12 +67,12 @@ pub(super) struct Mission {
 impl Mission {
     /// No tasks yet; three agents: `worker` (a command), `critic` and `lead` (able to judge).
     pub fn new(name: &str) -> Self {
-        let agent = |name: &str, adapter| AgentPlan {
+        let agent = |name: &str, adapter: Adapter| AgentPlan {
             name: name.into(),
             removed: false,
             reports_to: None,
             spec: model::Agent {
-                adapter,
+                adapter: adapter.into(),
                 input: model::Input::None,
                 ..model::Agent::default()
             },

@@ -12,7 +12,6 @@ use crate::agents::command::TASK_VARIABLE;
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent};
 use crate::executor::command::GRACE;
-use crate::mission::model::Adapter;
 use crate::store::RunFolder;
 use crate::supervisor::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
 
@@ -258,7 +257,14 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
 
 /// Turns of agents that run as processes and whose end is not in the journal, by their labels.
 fn in_flight(state: &State) -> HashMap<String, TurnId> {
-    let of_process = |id| state.plan.agent(state.plan.task(id).agent).spec.adapter == Adapter::Command;
+    let of_process = |id| {
+        state
+            .plan
+            .agent(state.plan.task(id).agent)
+            .spec
+            .adapter
+            .starts_program()
+    };
     let running = state
         .plan
         .task_ids()

@@ -7,14 +7,40 @@ use std::sync::{Arc, Mutex};
 use crate::agents::channel::Way;
 use crate::agents::command::{ChildEnv, Program};
 use crate::agents::endpoint::Endpoint;
+use crate::agents::preset::{ByPreset, CommandAgent};
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
 use crate::executor::error::WorkError;
 use crate::mission::AgentPlan;
-use crate::mission::model::AdapterKind;
+use crate::mission::model::{AdapterKind, CommandLine};
 use crate::runtime::notices::{Channels, channel_of};
+
+/// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
+/// trusts, who it works for, and where that keeps its files.
+const PASSED: [&str; 20] = [
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "TZ",
+    "LC_ALL",
+    "LC_CTYPE",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
 
 /// Why an agent or a channel cannot be used offline.
 const OFFLINE: &str = "needs the network, and the run is offline";
@@ -36,8 +62,8 @@ pub struct AgentBackends {
 /// How an agent is reached.
 #[derive(Clone)]
 pub(super) enum Backend {
-    /// By starting a command with an environment of its own.
-    Command(Arc<Program>, Arc<ChildEnv>),
+    /// By starting a program with an environment of its own.
+    Command(Arc<CommandAgent>),
     /// Over HTTP.
     Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
@@ -168,7 +194,7 @@ impl Backend {
     /// What must not be known of it.
     fn secrets(&self) -> Option<&Secrets> {
         match self {
-            Self::Command(_, env) => Some(env.secrets()),
+            Self::Command(agent) => Some(agent.env.secrets()),
             Self::Model(endpoint) => Some(endpoint.secrets()),
             Self::Echo => None,
         }
@@ -176,7 +202,7 @@ impl Backend {
 
     fn place(&self) -> String {
         match self {
-            Self::Command(program, _) => program.path().display().to_string(),
+            Self::Command(agent) => agent.program.path().display().to_string(),
             Self::Model(endpoint) => endpoint.url.to_string(),
             Self::Echo => "answers with its prompt".to_owned(),
         }
@@ -186,11 +212,24 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter.kind() {
-        AdapterKind::Command => {
-            let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
+        AdapterKind::Command | AdapterKind::AgentCli => {
+            let preset = agent.spec.preset.as_deref();
+            let own = preset.and_then(|preset| preset.argv.first());
+            let own = own.map(|program| CommandLine::Argv(vec![program.to_string()]));
+            let line = agent
+                .spec
+                .run
+                .as_ref()
+                .or(own.as_ref())
+                .ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder)?;
-            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable)?;
-            Ok(Backend::Command(Arc::new(program), Arc::new(env)))
+            let of_preset = preset.map_or(&[][..], |preset| &preset.pass_env);
+            let of_preset = of_preset.iter().map(|name| &**name);
+            let of_preset = of_preset.chain(PASSED.into_iter().filter(|_| preset.is_some()));
+            let passed = agent.spec.pass_env.iter().map(String::as_str).chain(of_preset);
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), passed, variable)?;
+            let by = ByPreset::of(&agent.spec)?;
+            Ok(Backend::Command(Arc::new(CommandAgent { program, env, by })))
         }
         AdapterKind::Model { .. } => {
             let offline = match network {
@@ -214,9 +253,5 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
         }
         AdapterKind::Echo => Ok(Backend::Echo),
         AdapterKind::Person => Err("a person can only be named as a reviewer; give the task an agent".into()),
-        // The key table refuses a mission that has one before this is asked.
-        AdapterKind::AgentCli { .. } => {
-            Err(format!("adapter {} cannot be used", agent.spec.adapter.as_str()).into())
-        }
     }
 }

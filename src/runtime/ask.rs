@@ -122,9 +122,9 @@ impl Executor {
                 };
                 self.post(failure(id, failed));
             }
-            Some(Backend::Command(program, env)) => {
+            Some(Backend::Command(agent)) => {
                 let sender = self.sender.clone();
-                self.prepare(effect, move || call.prepare_command((&program, &env), sender));
+                self.prepare(effect, move || call.prepare_command(&agent, sender));
             }
             Some(Backend::Echo) => self.blocking(move || call.echo()),
             Some(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {

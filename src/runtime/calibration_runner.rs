@@ -147,7 +147,7 @@ impl Judges {
             "prompt": undated(&piece.question(None).joined()),
         });
         Some(AskedAs {
-            adapter: spec.adapter,
+            adapter: *spec.adapter,
             model: spec.model.clone(),
             digest: Digest::of(all.to_string().as_bytes()),
         })

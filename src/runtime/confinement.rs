@@ -179,7 +179,9 @@ impl Confiner {
             let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
         }
         let named = job.env.iter().filter(|(name, _)| name.starts_with("QUORUM_"));
-        let below = named.filter_map(|(name, value)| Some((name, real(Path::new(value))?)));
+        let shown = job.shown.iter().filter_map(|path| Some(("", real(path)?)));
+        let below = named.filter_map(|(name, value)| Some((name.as_str(), real(Path::new(value))?)));
+        let below = below.chain(shown);
         let below = below.filter(|(_, path)| path.starts_with(&self.state) && *path != self.state);
         let access = |name: &str| match WRITTEN.contains(&name) {
             true => Access::Write,

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::{ChildEnv, Program};
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::preset::CommandAgent;
 use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
@@ -16,7 +16,7 @@ use crate::test_clock::scaled;
 use super::agent_backends::Backend;
 use super::calls::review_timeout;
 use super::effects::jitter;
-use super::reply::{Failed, no_reply};
+use super::reply::{self, Failed, no_reply};
 
 /// What such an agent is asked, and how.
 pub(super) struct Question<'a> {
@@ -69,7 +69,7 @@ impl Question<'_> {
 
     async fn ask_once(&self, commands: &Commands) -> Result<Replied, Failed> {
         match self.reach {
-            Backend::Command(program, env) => self.run(commands, (program, env)).await,
+            Backend::Command(agent) => self.run(commands, agent).await,
             Backend::Model(endpoint) => {
                 let line = endpoint
                     .line()
@@ -90,15 +90,22 @@ impl Question<'_> {
         }
     }
 
-    async fn run(&self, commands: &Commands, agent: (&Program, &ChildEnv)) -> Result<Replied, Failed> {
+    async fn run(&self, commands: &Commands, agent: &CommandAgent) -> Result<Replied, Failed> {
         let file = |end: &str| self.place.with_extension(end);
         let written = write_told(&file("request"), self.prompt.as_bytes()).and_then(|request| {
             let review = self.review.as_ref();
             let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
-            Ok((request, review.transpose()?))
+            Ok((request, review.transpose()?, None))
         });
         let asked = written.map_err(Failed::ours)?;
         let reply = file("reply");
+        let job = CommandJob::asking(
+            agent,
+            (self.title, 1),
+            self.rules.workspace.clone(),
+            asked,
+            self.variables.clone(),
+        );
         let job = CommandJob {
             label: self.label.to_owned(),
             // No session has made the workspace.
@@ -107,19 +114,21 @@ impl Question<'_> {
                 stdout: Some(reply.clone()),
                 stderr: Some(file("err")),
                 result: None,
-                secrets: Arc::new(agent.1.secrets().clone()),
+                secrets: Arc::new(agent.env.secrets().clone()),
                 limit: self.rules.settings.max_output.get(),
             },
             timeout: review_timeout(self.agent),
-            ..CommandJob::asking(
-                agent,
-                (self.title, 1),
-                self.rules.workspace.clone(),
-                asked,
-                self.variables.clone(),
-            )
+            ..job.map_err(Failed::ours)?
         };
         let end = commands.run(Owner::Nobody, job).await;
+        if let Some(by) = &agent.by {
+            let said = reply::of_program(self.who, &end, &by.preset)?;
+            return Ok(Replied {
+                cut_short: said.text.len() as u64 > LARGEST_REPLY,
+                text: said.text,
+                model: said.model,
+            });
+        }
         if let Some(failed) = no_reply(self.who, &end) {
             return Err(failed);
         }

@@ -370,7 +370,7 @@ impl Rejudge<'_> {
         };
         let agent = state.plan.agent(open.agent);
         let panel = state.plan.task(id.task).panel();
-        let (judgement, derived) = self.read(reply, id, |said, judgement| match agent.spec.adapter {
+        let (judgement, derived) = self.read(reply, id, |said, judgement| match *agent.spec.adapter {
             Adapter::Echo => verdict::of_echo(open.purpose),
             _ => verdict::of_ask(open.purpose, panel, said, &judgement.work),
         });

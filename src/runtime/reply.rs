@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::{FailedCommand, Moment, read_command};
 use crate::agents::model::ModelError;
-use crate::domain::{Digest, FailureClass, Millis};
+use crate::domain::{Digest, FailureClass, Millis, Money};
 use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
+use crate::executor::program::told_by;
 use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
+use crate::mission::model::Preset;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{LARGEST_REPLY, Reply};
 
@@ -119,25 +121,104 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
     })
 }
 
-/// What a command replied that has ended. Blocks.
+/// What a program said that a preset reads.
+pub(super) struct Said {
+    pub text: String,
+    pub model: Option<String>,
+    pub usage: Usage,
+}
+
+/// What the program of an agent replied: held to a schema, else its last message. Blocks.
+pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Preset) -> Result<Said, Failed> {
+    let failed = match end.how() {
+        How::NotStarted(_) => {
+            return Err(no_reply(who, end).unwrap_or_else(|| Failed::ours("it was not started")));
+        }
+        _ if end.lost().is_some() => {
+            return Err(Failed::ours(format!(
+                "the reply of {who} is lost: {}",
+                end.lost().unwrap_or_default()
+            )));
+        }
+        How::TimedOut => FailedCommand {
+            timed_out: true,
+            ..FailedCommand::default()
+        },
+        How::Exited(code) => FailedCommand {
+            code: Some(code),
+            ..FailedCommand::default()
+        },
+        How::Killed(_) => FailedCommand::default(),
+    };
+    let program = preset.argv.first().map_or("", |program| program);
+    let failed = FailedCommand {
+        program,
+        at: Moment::here(),
+        ..failed
+    };
+    let told = told_by(preset, end, failed, None);
+    let told = told.map_err(|error| Failed::ours(format!("the reply of {who} cannot be read: {error}")))?;
+    let usage = Usage {
+        input_tokens: told.heard.usage.input,
+        output_tokens: told.heard.usage.output,
+        cost: told.heard.usage.cost.and_then(Money::new),
+    };
+    let Some(failure) = told.failure else {
+        let structured = told.heard.structured.map(|value| value.to_string());
+        return Ok(Said {
+            text: structured.unwrap_or(told.heard.text),
+            model: told.heard.model,
+            usage,
+        });
+    };
+    let how = match end.how() {
+        How::TimedOut => "was killed after its time-out".to_owned(),
+        How::Killed(_) => "was killed".to_owned(),
+        How::Exited(code) => format!("exited {code}"),
+        How::NotStarted(why) => why.to_owned(),
+    };
+    let said: String = failure.reason.chars().take(LONGEST_QUOTE).collect();
+    Err(Failed {
+        retry_after: failure.retry_after,
+        used: used(usage),
+        ..Failed::of(failure.class, format!("{who} {how}: {said}"))
+    })
+}
+
+/// What was used in vain, where that is known.
+fn used(usage: Usage) -> Option<Box<Used>> {
+    let used = Used {
+        usage,
+        tools: ToolLedgerRef::default(),
+    };
+    (!usage.is_none()).then(|| Box::new(used))
+}
+
+/// What a command replied that has ended, as its preset reads it where there is one. Blocks.
 pub(super) fn of_command<T>(
-    who: &str,
+    (who, preset): (&str, Option<&Preset>),
     end: &CommandEnd,
     mut judgement: Judgement,
     place: &Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
+    if let Some(preset) = preset {
+        let said = of_program(who, end, preset)?;
+        judgement.cut_short |= end.exit.output_cut;
+        write(&place.reply, &said.text).map_err(Failed::ours)?;
+        let least = (said.text.len() as u64, Some(Digest::of(said.text.as_bytes())));
+        let read = read(place, &judgement, least, (said.model, said.usage), parse);
+        return read.map_err(|failed| Failed {
+            used: used(said.usage),
+            ..failed
+        });
+    }
     // Claims that cannot be read are none: what was used is unknown then.
     let claims = end.claims().ok().flatten();
     let claims = claims.map(|(_, claims)| claims).unwrap_or_default();
     let usage = claims.usage.as_usage();
     let in_vain = |failed| Failed {
-        used: (!usage.is_none()).then(|| {
-            Box::new(Used {
-                usage,
-                tools: ToolLedgerRef::default(),
-            })
-        }),
+        used: used(usage),
         ..failed
     };
     if let Some(failed) = no_reply(who, end) {

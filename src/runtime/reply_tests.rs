@@ -86,7 +86,7 @@ fn a_lost_reply_is_no_empty_reply() {
         (lost, "the folder is gone"),
         (longer, "it has 0 bytes, and had 3"),
     ] {
-        let read = of_command("it", &end(exit), judgement.clone(), &place, |_, _| ());
+        let read = of_command(("it", None), &end(exit), judgement.clone(), &place, |_, _| ());
         // What is lost here is no failure of the reviewer's.
         let failed = read.map(|_| ()).unwrap_err();
         assert!(failed.ours && failed.message.contains(why), "{}", failed.message);

@@ -6,14 +6,19 @@ use std::sync::Arc;
 
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
-use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{AfterCrash, Exit, Fact, State, TurnEnd, WorkKind, policy};
+use crate::agents::preset::{ByPreset, Session, Start, Use};
+use crate::agents::secrets::Secrets;
+use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
+use crate::engine::{
+    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
+};
 use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::error::WorkError;
+use crate::executor::program::{Told, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
 use crate::mission::Plan;
-use crate::mission::model::{Check, CommandLine, Input as PromptInput};
+use crate::mission::model::{Check, CommandLine, Field, Input as PromptInput, Preset};
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
@@ -22,7 +27,7 @@ use super::effects::{Executor, jitter, not_reachable};
 use super::error::RunError;
 use super::middleware::LastWords;
 use super::watch::After;
-use super::{agent_messages, middleware};
+use super::{agent_messages, middleware, reply};
 
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
@@ -42,7 +47,7 @@ impl Executor {
             )),
             Some(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
             Some(Backend::Echo) => self.echo_worker(turn),
-            Some(Backend::Command(program, env)) => {
+            Some(Backend::Command(agent)) => {
                 self.remember(state, turn);
                 if let Err(why) = self.give_message_folder(turn) {
                     self.post(not_reachable(turn, why));
@@ -53,25 +58,41 @@ impl Executor {
                 let prompt = (input != PromptInput::None).then(|| commands.file(&SpoolName::Prompt(turn)));
                 let prompt_text = prompt.as_deref().map_or_else(Cow::default, Path::to_string_lossy);
                 let cwd = commands.workspace();
-                let argv = program.argv(&Placeholders {
-                    task: commands.title(),
-                    attempt: &turn.attempt.to_string(),
-                    prompt_file: &prompt_text,
-                    workspace: &cwd.to_string_lossy(),
-                });
                 let mut variables = commands.variables();
                 variables.extend(self.turn_variables(turn, prompt.as_deref()));
+                let (session, id) = (state.session_of(turn.task), new_id());
+                let dialog = state.task(turn.task).dialog.as_deref();
+                let start = Start {
+                    placeholders: Placeholders {
+                        task: commands.title(),
+                        attempt: &turn.attempt.to_string(),
+                        prompt_file: &prompt_text,
+                        workspace: &cwd.to_string_lossy(),
+                    },
+                    purpose: Use::Work(agent.by.as_ref().map(ByPreset::permissions).unwrap_or_default()),
+                    session: session.map_or(Session::New(&id), |session| Session::Resumed(&session.id)),
+                    schema: None,
+                    prompt: "",
+                    files: "",
+                    allowed: dialog.and_then(Dialog::allowed_wish),
+                };
+                let job = CommandJob::of_agent(&agent, &start, prompt.as_deref(), variables, cwd.clone());
+                let job = match job {
+                    Ok(job) => job,
+                    Err(why) => {
+                        self.post(not_reachable(turn, why));
+                        return Ok(());
+                    }
+                };
                 let job = CommandJob {
                     label: turn.to_string(),
-                    argv,
-                    env: env.with(variables),
-                    cwd,
-                    stdin: prompt.filter(|_| input == PromptInput::Stdin),
+                    stdin: job.stdin.filter(|_| input == PromptInput::Stdin),
                     outputs: self.turn_outputs(plan, turn),
                     timeout: plan.task(turn.task).turn_timeout,
                     // It may have worked for long, and reads nothing but files: the next session can take it over.
                     outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose,
-                    ..commands.job()
+                    within: commands.job().within,
+                    ..job
                 };
                 return self.start(plan, CommandRequest::turn(turn, job));
             }
@@ -82,8 +103,13 @@ impl Executor {
     /// What a turn may leave behind.
     pub(super) fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
         let file = |name| Some(self.folder.spool_file(&name));
+        let is_read = preset_of(plan, turn).is_some();
         Outputs {
-            stdout: file(SpoolName::Out(turn)),
+            stdout: file(if is_read {
+                SpoolName::Stream(turn)
+            } else {
+                SpoolName::Out(turn)
+            }),
             stderr: file(SpoolName::Err(turn)),
             result: file(SpoolName::Result(turn)),
             secrets: self.programs.secrets(),
@@ -149,12 +175,15 @@ impl Executor {
         let has_spoken = self.take_message_folder(turn);
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
-        if is_silent && after.is_known() && !has_spoken {
+        if is_silent && after.is_known() && !has_spoken && preset_of(&plan, turn).is_none() {
             inputs.push(Fact::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
-                ..turn_end(turn, &exit, &limit, || {
-                    failure_of(&plan, turn.task, &exit, "", "")
-                })
+                ..turn_end(
+                    turn,
+                    &exit,
+                    &limit,
+                    has_failed(&exit).then(|| failure_of(&plan, turn.task, &exit, "", "")),
+                )
             })));
             return;
         }
@@ -185,7 +214,7 @@ impl Executor {
         self.take_message_folder(turn);
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
-            let out = ended.folder.spool_file(&SpoolName::Out(turn));
+            let out = ended.outputs.stdout.clone().unwrap_or_default();
             let found = std::fs::symlink_metadata(out).map_or(0, |found| found.len());
             if found != exit.stdout_len {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
@@ -206,8 +235,39 @@ struct EndedTurn {
     progress: agent_messages::Heard,
 }
 
+/// The preset that reads what the program of a turn prints, if one does.
+fn preset_of(plan: &Plan, turn: TurnId) -> Option<&Arc<Preset>> {
+    plan.agent(plan.task(turn.task).agent).spec.preset.as_ref()
+}
+
+/// An id for a session: a UUID of version 4.
+fn new_id() -> String {
+    let mut bits = fastrand::u128(..);
+    bits = bits & !(0xf << 76) | (0x4 << 76);
+    bits = bits & !(0x3 << 62) | (0x2 << 62);
+    let hex = format!("{bits:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
 /// What a turn that did not end well says of itself.
 fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, stderr: &str) -> ToldFailure {
+    with_failed(plan, task, exit, |failed| {
+        read_command(&FailedCommand {
+            stdout,
+            stderr,
+            ..failed
+        })
+    })
+}
+
+/// What is known of a turn that did not end well before its outputs are read.
+fn with_failed<T>(
+    plan: &Plan,
+    task: TaskId,
+    exit: &supervisor::Exit,
+    then: impl FnOnce(FailedCommand<'_>) -> T,
+) -> T {
+    let preset = plan.agent(plan.task(task).agent).spec.preset.as_deref();
     let task = plan.task(task);
     let first = plan
         .agent(task.agent)
@@ -218,6 +278,10 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
             CommandLine::Argv(argv) => argv.first().map(String::as_str),
             CommandLine::Shell(script) => script.split_whitespace().next(),
         });
+    // Its exit codes are those of the program that the preset is for, whatever stands for it.
+    let first = preset
+        .and_then(|preset| preset.argv.first())
+        .map_or(first, |program| Some(&**program));
     let checks = task.checks();
     let of_checks = checks.iter().flat_map(|check| match check {
         Check::FileExists { paths, .. } => paths.as_slice(),
@@ -225,16 +289,15 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
     });
     let targets = task.target_files.iter().map(AsRef::as_ref);
     let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
-    read_command(&FailedCommand {
+    then(FailedCommand {
         program: first
             .and_then(|first| first.rsplit('/').next())
             .unwrap_or_default(),
         code: exit.code,
         timed_out: exit.timed_out,
-        stderr,
-        stdout,
         declared: &declared,
         at: Moment::here(),
+        ..FailedCommand::default()
     })
 }
 
@@ -248,6 +311,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         file(SpoolName::Drop(turn)),
     );
     let secrets = files.outputs.secrets.clone();
+    let printed = files.outputs.stdout.clone().unwrap_or_else(|| out.clone());
     let left = files.outputs.end(Ok(exit));
     let exit = &left.exit;
     if exit.output_cut {
@@ -263,17 +327,40 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     // Its last word may have come since it was last listened to.
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
-    let failure = || {
-        let (stdout, stderr) = left.last_words();
-        failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
+    let told = preset_of(&files.plan, turn).map(|preset| {
+        with_failed(&files.plan, turn.task, exit, |failed| {
+            told_by(preset, &left, failed, None)
+        })
+    });
+    let mut end = match told {
+        None => turn_end(
+            turn,
+            exit,
+            limit,
+            has_failed(exit).then(|| {
+                let (stdout, stderr) = left.last_words();
+                failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
+            }),
+        ),
+        Some(Ok(told)) => {
+            let mut end = turn_end(turn, exit, limit, told.failure.clone());
+            take_told(&mut end, (&files.plan, &secrets), told, &out);
+            end
+        }
+        Some(Err(error)) => {
+            let mut end = turn_end(turn, exit, limit, None);
+            lose_output(&mut end.exit, &error.to_string());
+            end
+        }
     };
-    let mut end = turn_end(turn, exit, limit, failure);
-    inputs.extend(seal_outputs(&mut end, exit, &out, &err));
+    inputs.extend(seal_outputs(&mut end, exit, (&printed, &out), &err));
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
     match left.claims() {
         Ok(Some((file, claims))) => {
-            end.usage = claims.usage.as_usage();
+            if end.usage.is_none() {
+                end.usage = claims.usage.as_usage();
+            }
             handed_down = claims.delegate;
             end.result = Some(file);
             (claimed, said) = (claims.question, claims.output);
@@ -295,7 +382,8 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
             said = read_head(&out, SHORT_OUTPUT).ok();
         }
-        end.asked = agent_messages::asked(&dropped, claimed, said, can_confirm);
+        let wish = end.asked.take();
+        end.asked = wish.or_else(|| agent_messages::asked(&dropped, claimed, said, can_confirm));
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));
@@ -303,7 +391,12 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
 }
 
 /// Makes what a turn printed durable. An output that is lost or cut is a failure of the turn; lost errors are worth a warning.
-fn seal_outputs(end: &mut TurnEnd, exit: &supervisor::Exit, out: &Path, err: &Path) -> Option<Fact> {
+fn seal_outputs(
+    end: &mut TurnEnd,
+    exit: &supervisor::Exit,
+    (printed, out): (&Path, &Path),
+    err: &Path,
+) -> Option<Fact> {
     let mut warning = None;
     match seal(err) {
         Ok(file) => end.stderr = file,
@@ -314,7 +407,10 @@ fn seal_outputs(end: &mut TurnEnd, exit: &supervisor::Exit, out: &Path, err: &Pa
         Err(why) => lose_output(&mut end.exit, &why.to_string()),
     }
     // It may have grown since, but what is gone of it may have been the work.
-    let found = end.output.as_ref().map_or(0, |out| out.len);
+    let found = match printed == out {
+        true => end.output.as_ref().map_or(0, |out| out.len),
+        false => std::fs::symlink_metadata(printed).map_or(0, |found| found.len()),
+    };
     if found < exit.stdout_len && end.exit.message.is_none() {
         let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
         lose_output(&mut end.exit, &why);
@@ -343,14 +439,59 @@ fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> 
     unheard.or(heard.warning)
 }
 
-fn turn_end(
-    turn: TurnId,
-    exit: &supervisor::Exit,
-    limit: &str,
-    told: impl FnOnce() -> ToldFailure,
-) -> TurnEnd {
-    let failed = exit.timed_out || exit.code != Some(0);
-    let told = failed.then(told);
+/// Whether a process did not end as one that has done its work.
+fn has_failed(exit: &supervisor::Exit) -> bool {
+    exit.timed_out || exit.code != Some(0)
+}
+
+/// What the program of a turn told: what it said becomes the turn's output.
+fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, out: &Path) {
+    let Told {
+        heard, lost_session, ..
+    } = told;
+    let text = secrets.redact(heard.text.trim());
+    if let Err(why) = reply::write(out, &text) {
+        lose_output(&mut end.exit, &why.to_string());
+    }
+    let Some(preset) = preset_of(plan, end.turn) else {
+        return;
+    };
+    let counted = |field: Field| preset.cumulative.contains(&field);
+    let cost = heard.usage.cost.and_then(Money::new);
+    end.usage = Usage {
+        input_tokens: heard.usage.input,
+        output_tokens: heard.usage.output,
+        cost,
+    };
+    let counted = Usage {
+        input_tokens: heard.usage.input.filter(|_| counted(Field::In)),
+        output_tokens: heard.usage.output.filter(|_| counted(Field::Out)),
+        cost: cost.filter(|_| counted(Field::Cost)),
+    };
+    end.model = heard.model;
+    let session = heard.session.filter(|_| !lost_session);
+    end.session = session.map(|id| {
+        Box::new(SessionRef {
+            id: id.into(),
+            counted,
+        })
+    });
+    end.denied = heard
+        .denied
+        .iter()
+        .map(|denied| secrets.redact(denied).into())
+        .collect();
+    end.tool_calls = preset.tells_tools().then_some(ToolCalls {
+        calls: heard.calls,
+        writes: 0,
+    });
+    end.asked = heard.wish.map(|wish| Asked {
+        call: Some(Box::new(Digest::of(wish.as_bytes()))),
+        ..agent_messages::question(&secrets.redact(&wish), false)
+    });
+}
+
+fn turn_end(turn: TurnId, exit: &supervisor::Exit, limit: &str, told: Option<ToldFailure>) -> TurnEnd {
     let said = told.as_ref().map_or("", |told| told.reason.as_str());
     let quote: String = said.chars().take(LONGEST_QUOTE).collect();
     let said = if quote.is_empty() {
@@ -360,7 +501,7 @@ fn turn_end(
     };
     let message = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => Some(format!("killed after {limit}{said}")),
-        (false, Some(0), _) => None,
+        (false, Some(0), _) if told.is_none() => None,
         (false, Some(code), _) => Some(format!("exited {code}{said}")),
         (false, None, signal) => {
             let signal = signal.unwrap_or_default();
@@ -419,7 +560,7 @@ mod tests {
             retry_after: None,
             reason: String::new(),
         };
-        let end = |exit| turn_end(turn, &exit, "1ms", unknown).exit;
+        let end = |exit| turn_end(turn, &exit, "1ms", has_failed(&exit).then(unknown)).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

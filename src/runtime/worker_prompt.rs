@@ -38,6 +38,9 @@ pub(super) fn compose(
     if state.task(task).course.streak.too_long {
         return short(state, task);
     }
+    if state.session_of(task).is_some() {
+        return going_on(state, task);
+    }
     let plan = state.plan.task(task);
     let mut prompt = of_task(state, task);
     criteria(&mut prompt, &state.plan, task);
@@ -47,6 +50,27 @@ pub(super) fn compose(
     feedback(&mut prompt, state, task);
     sent_back(&mut prompt, state, task);
     if plan.side_effects && state.task(task).consent.acted {
+        prompt.push_str(DO_NOT_REPEAT);
+    }
+    missing(&mut prompt, state, task);
+    answers(&mut prompt, state, task);
+    prompt
+}
+
+/// What is told in a session that knows the task and what was said so far: what is new.
+fn going_on(state: &State, task: TaskId) -> String {
+    let current = state.task(task);
+    let mut prompt = format!("# Task: {}, once more\n", state.plan.task(task).title);
+    let is_new = current.attempt.turn == 0;
+    match current.feedback.last().filter(|_| is_new) {
+        Some(last) => {
+            correct(&mut prompt, last.stage);
+            describe(&mut prompt, last);
+        }
+        None => prompt.push_str("\nGo on where you left off.\n"),
+    }
+    sent_back(&mut prompt, state, task);
+    if state.plan.task(task).side_effects && current.consent.acted {
         prompt.push_str(DO_NOT_REPEAT);
     }
     missing(&mut prompt, state, task);
@@ -389,24 +413,13 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
     let Some((last, earlier)) = current.feedback.split_last() else {
         return;
     };
-    let _ = match current.attempt.kind {
-        AttemptKind::Fix if last.stage == Stage::Audit => write!(
-            prompt,
-            "\n## What you delivered does not hold any more\n\nYour work was accepted. Since then something changed that it was \
-             accepted for, most likely the work of another task. Restore exactly what does not hold. Where another task \
-             names the same file, keep what that task needs: both must hold.\n"
-        ),
-        AttemptKind::Fix => write!(
-            prompt,
-            "\n## Correct your work\n\nYour last attempt was reviewed and sent back. The files are as you left them. \
-             Correct exactly what was found; keep what was good.\n"
-        ),
-        AttemptKind::Execute | AttemptKind::Retry => write!(
-            prompt,
+    match current.attempt.kind {
+        AttemptKind::Fix => correct(prompt, last.stage),
+        AttemptKind::Execute | AttemptKind::Retry => prompt.push_str(
             "\n## An earlier attempt failed\n\nStart afresh and avoid what went wrong. Files of the earlier attempt \
-             may still be there.\n"
+             may still be there.\n",
         ),
-    };
+    }
     describe(prompt, last);
     if !earlier.is_empty() {
         prompt.push_str("\n### Feedback on the attempts before\n");
@@ -414,6 +427,21 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
             describe(prompt, feedback);
         }
     }
+}
+
+/// That work is to be corrected for which this stage was not content.
+fn correct(prompt: &mut String, stage: Stage) {
+    prompt.push_str(match stage {
+        Stage::Audit => {
+            "\n## What you delivered does not hold any more\n\nYour work was accepted. Since then something changed that it was \
+             accepted for, most likely the work of another task. Restore exactly what does not hold. Where another task \
+             names the same file, keep what that task needs: both must hold.\n"
+        }
+        _ => {
+            "\n## Correct your work\n\nYour last attempt was reviewed and sent back. The files are as you left them. \
+             Correct exactly what was found; keep what was good.\n"
+        }
+    });
 }
 
 /// What verifications found that had the work done again, the last of each.

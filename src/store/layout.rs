@@ -428,6 +428,8 @@ pub enum SpoolName {
     Before(TurnId),
     /// What it said.
     Out(TurnId),
+    /// What its program printed, where a preset reads that: what it said is one of it.
+    Stream(TurnId),
     /// What it wrote to standard error.
     Err(TurnId),
     /// What it claims in its result file, which is one of its messages.
@@ -471,6 +473,10 @@ pub enum AskFile {
     Handoff,
     /// What it replied.
     Reply,
+    /// What its program printed, where a preset reads that: the reply is one of it.
+    Stream,
+    /// The JSON Schema that its program is to hold its reply to.
+    Schema,
     /// What its verdict rests on beside the reply.
     Judgement,
     /// What a command wrote to standard error.
@@ -488,6 +494,8 @@ impl AskFile {
             Self::Review => "review",
             Self::Handoff => "handoff",
             Self::Reply => "reply",
+            Self::Stream => "stream",
+            Self::Schema => "schema",
             Self::Judgement => "judgement",
             Self::Err => "err",
             Self::Result => "result",
@@ -505,6 +513,7 @@ impl fmt::Display for SpoolName {
             Self::Prompt(turn) => of_turn(f, turn, "prompt"),
             Self::Before(turn) => of_turn(f, turn, "before"),
             Self::Out(turn) => of_turn(f, turn, "out"),
+            Self::Stream(turn) => of_turn(f, turn, "stream"),
             Self::Err(turn) => of_turn(f, turn, "err"),
             Self::Result(turn) => of_turn(f, turn, "drop/result"),
             Self::Drop(turn) => of_turn(f, turn, "drop"),

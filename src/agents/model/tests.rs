@@ -23,7 +23,7 @@ pub(in crate::agents) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoi
         removed: false,
         reports_to: None,
         spec: Agent {
-            adapter,
+            adapter: adapter.into(),
             model: Some("asked-model".to_owned()),
             base_url: Some(base_url.to_owned()),
             api_key: Some("${KEY}".to_owned()),

@@ -339,7 +339,7 @@ fn reviewers(plan: &Plan, names: &[String]) -> Result<Vec<(AgentId, String)>, Fa
             return Err(Failure::usage(anyhow!("there is no agent '{name}'"))
                 .help(format!("there are: {}", known.join(", "))));
         };
-        if matches!(agent.spec.adapter, Adapter::Echo | Adapter::Human) {
+        if matches!(*agent.spec.adapter, Adapter::Echo | Adapter::Human) {
             let why = anyhow!("agent '{name}' cannot be calibrated: it is no program and no model");
             return Err(Failure::usage(why));
         }

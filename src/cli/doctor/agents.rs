@@ -150,7 +150,7 @@ fn endpoints(plan: &Plan) -> Option<Check> {
 /// What a judge thinks with: reviewers of several families err differently.
 fn family(agent: &AgentPlan) -> String {
     let known = ModelIdentity::of(agent, None).family().map(str::to_owned);
-    known.unwrap_or_else(|| match agent.spec.adapter {
+    known.unwrap_or_else(|| match *agent.spec.adapter {
         Adapter::Command => "command".to_owned(),
         _ => "unknown".to_owned(),
     })

@@ -235,6 +235,7 @@ impl TaskState {
         // A fix corrects what was found and keeps what was good; every other attempt asks anew.
         if kind != AttemptKind::Fix {
             self.delegations.clear();
+            self.course.session = None;
         }
         // What is done again because it did not stand counts against no allowance.
         let counts = u32::from(self.reopened.is_none());

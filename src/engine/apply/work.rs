@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Commit, DeferralReason, Exit, Merged, StageReport, TurnFiles};
+use crate::engine::payload::{Commit, DeferralReason, Exit, Merged, SessionRef, StageReport, TurnFiles};
 use crate::engine::state::{
     Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
     SeatState, Streak, TaskState,
@@ -54,9 +54,17 @@ impl TaskState {
                 asked,
                 model,
                 tools,
+                session,
+                denied,
                 ..
             } => {
                 self.work.turn = None;
+                self.course.take_session(exit.failure, session.as_ref());
+                for denied in denied {
+                    if !self.attempt.denied.contains(denied) {
+                        self.attempt.denied.push(denied.clone());
+                    }
+                }
                 self.course.streak.take_turn(turn, exit, *duration);
                 if asked.is_some() || self.dialog.is_some() {
                     let dialog = self.dialog.get_or_insert_default();
@@ -252,6 +260,14 @@ impl Streak {
 }
 
 impl Course {
+    /// Who failed begins anew, but for a limit that resets; of a program that has no sessions there is none.
+    fn take_session(&mut self, failure: Option<FailureClass>, session: Option<&Box<SessionRef>>) {
+        match failure {
+            None | Some(FailureClass::UsageWindow) => self.session = session.cloned().or(self.session.take()),
+            Some(_) => self.session = None,
+        }
+    }
+
     /// What a turn did to files.
     fn take_files(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
         self.evidence.take_turn(turn, files);

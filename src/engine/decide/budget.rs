@@ -166,7 +166,11 @@ pub(super) fn settle(state: &State, fact: &Fact) -> Option<Event> {
             model = end.model.as_deref();
             // Whoever was answered in the middle of its work used something, though nobody may know how much.
             let is_silent = tools.is_none_or(|tools| tools.requests == 0);
-            (with(tools), end.usage, end.exit.failure.filter(|_| is_silent))
+            let usage = state
+                .task(end.turn.task)
+                .course
+                .own_usage(end.usage, end.session.as_deref());
+            (with(tools), usage, end.exit.failure.filter(|_| is_silent))
         }
         Fact::AskReplied { reply, .. } => {
             model = reply.model.as_deref();

@@ -56,6 +56,11 @@ pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     if verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses) {
         report.mark = Some(Mark::Relaxed);
     }
+    if verdict == Verdict::Fail
+        && let Some(denials) = draft.task.attempt.denials()
+    {
+        report.findings.push(Finding::new(Severity::Info, denials));
+    }
     draft.emit(Event::verdict(report));
 }
 

@@ -122,8 +122,12 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     }
     let files = end.files.clone();
     let files = files.map(|files| evidence::with_company(state, end.turn, files));
+    let usage = state
+        .task(end.turn.task)
+        .course
+        .own_usage(end.usage, end.session.as_deref());
     let end = TurnEnd::clone(end);
-    finish_turn(state, TurnEnd { files, ..end }, now)
+    finish_turn(state, TurnEnd { files, usage, ..end }, now)
 }
 
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{
-    Asked, Exit, FileRef, ProcessRef, ReplyRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
+    Asked, Exit, FileRef, ProcessRef, ReplyRef, SessionRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    is_default,
 };
 
 /// What happens to a turn of a task's worker.
@@ -88,6 +89,12 @@ pub enum TurnEvent {
         /// The model as the provider returned it.
         #[serde(default, skip_serializing_if = "is_default")]
         model: Option<String>,
+        /// The session of the agent's program, in which its next turn goes on.
+        #[serde(default, skip_serializing_if = "is_default")]
+        session: Option<Box<SessionRef>>,
+        /// What the agent's program was not allowed to do, as that names it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        denied: Vec<Box<str>>,
         /// What the turn did to files, where that was looked at.
         #[serde(default, skip_serializing_if = "is_default")]
         files: Option<TurnFiles>,

@@ -4,7 +4,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
 use crate::engine::mark::Mark;
-use crate::engine::payload::{Commit, FileRef, StageReport, ToolCalls};
+use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct Attempt {
     pub rounds: u32,
     /// The tool calls of its turns.
     pub calls: Calls,
+    /// What its agent's program was not allowed to do, each once.
+    pub denied: ThinVec<Box<str>>,
     /// How often the worker was told in it what its finish gate misses.
     pub nudged: Nudged,
     /// What the worker was told last of that.
@@ -38,6 +40,11 @@ impl Attempt {
         self.nudged.compilation += u32::from(compilation);
         self.nudged.others += u32::from(others);
         self.missing = missing.to_vec();
+    }
+
+    /// What its agent's program was not allowed to do, in one sentence.
+    pub(crate) fn denials(&self) -> Option<String> {
+        (!self.denied.is_empty()).then(|| format!("the agent was not allowed to: {}", self.denied.join(", ")))
     }
 
     /// Whether its verdicts so far leave that to be known.
@@ -91,6 +98,8 @@ pub struct Course {
     pub probes: Vec<Probe>,
     /// What the runtime saw of its work.
     pub evidence: Evidence,
+    /// The session of its agent's program, in which a fix goes on.
+    pub session: Option<Box<SessionRef>>,
     /// Of a task in a worktree: what it has committed.
     pub committed: Option<Box<Committed>>,
 }
@@ -114,6 +123,14 @@ impl Committed {
 }
 
 impl Course {
+    /// What a turn used by itself: its program may count from the beginning of its session.
+    pub(crate) fn own_usage(&self, told: Usage, session: Option<&SessionRef>) -> Usage {
+        match (session, self.session.as_deref()) {
+            (Some(now), Some(before)) if now.id == before.id => told.since(now.counted, before.counted),
+            _ => told,
+        }
+    }
+
     /// How often its work could not be merged as it was.
     pub(crate) fn conflicts(&self) -> u32 {
         self.committed.as_ref().map_or(0, |committed| committed.conflicts)

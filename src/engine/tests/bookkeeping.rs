@@ -44,6 +44,8 @@ fn a_task_knows_the_model_of_its_last_turn() {
                 usage: Usage::default(),
                 model: model.map(str::to_owned),
                 files: None,
+                session: None,
+                denied: Vec::new(),
                 tool_calls: None,
                 tools: None,
                 asked: None,

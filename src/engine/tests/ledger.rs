@@ -230,6 +230,8 @@ fn finished(task: u32, failure: Option<FailureClass>, usage: Usage) -> Event {
             usage,
             model: None,
             files: None,
+            session: None,
+            denied: Vec::new(),
             tool_calls: None,
             tools: None,
             asked: None,

@@ -11,7 +11,10 @@ fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
         removed: false,
         reports_to: manager.map(AgentId),
         spec: Agent {
-            adapter: *adapter,
+            adapter: (*adapter).into(),
+            preset: adapter
+                .has_ledger()
+                .then(|| crate::mission::preset_of(adapter.as_str())),
             role: role.map(str::to_owned),
             ..Agent::default()
         },

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use rust_decimal::Decimal;
 use schemars::JsonSchema;
@@ -11,15 +13,15 @@ use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
 use crate::mission::document::{Kind, Node};
 use crate::mission::environment::{Secret, Template, variables};
-use crate::mission::keys::{Later, Value, keys, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, Form, Scalar, Temperature};
+use crate::mission::keys::{Later, Value, keys, single, words};
+use crate::mission::scalar::{AgentName, Fault, Filled, Form, Name, Scalar, Temperature};
 use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
 use super::command_line::CommandLine;
-use super::later::AgentSession;
 use super::middleware::Around;
 use super::permissions::{Permissions, WordOrMap};
+use super::preset::Preset;
 use super::tools::{ListOrMap, ToolKind, Tools};
 use super::words::{FileScope, NetworkAccess, Sandbox};
 
@@ -28,8 +30,9 @@ keys! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Agent: "an agent" {
         /// How the agent is talked to [=].
-        "adapter" adapter: Adapter, or("command"), only(Adapter::built, "adapters");
-        /// Its command line: a list is executed as it is, a text by `sh -c`.
+        "adapter" adapter: AdapterName, or("command");
+        /// Its command line: a list is executed as it is, a text by `sh -c`. With a preset, or `acp`, the program to start and
+        /// arguments that come first.
         "run" run: Option<CommandLine>;
         /// How a command agent gets its prompt [=].
         "input" input: Input, or("stdin");
@@ -71,11 +74,11 @@ keys! {
         /// for an agent that costs nothing.
         "maxCostPerTurn" max_cost_per_turn: Option<Money>;
         /// Variables that are passed on where they are set.
-        "passEnv" pass_env: Later as Vec<Filled>, later("presets");
+        "passEnv" pass_env: Vec<String> as Filled;
         /// Whether a fix goes on in the same session [=].
-        "session" session: Later as AgentSession, or("keep"), later("presets");
+        "session" session: SessionUse, or("keep");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
-        "permissions" permissions: Permissions as WordOrMap, only(Vec::new, "presets");
+        "permissions" permissions: Permissions as WordOrMap;
         /// The queue of workers on other machines that it belongs to.
         "queue" queue: Later as Filled, later("workers");
         #[doc = says!(sandbox)]
@@ -84,8 +87,23 @@ keys! {
         "network" network: Option<NetworkAccess>, or("allow");
         #[doc = says!(files)]
         "files" files: Option<FileScope>, or("open");
+    } and {
+        /// How its program is started and read, where its adapter is a preset.
+        pub preset: Option<Arc<Preset>>;
     }
 }
+
+/// What becomes of the session of an agent's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionUse {
+    /// A fix goes on in it.
+    #[default]
+    Keep,
+    /// Each turn begins a new one.
+    Fresh,
+}
+
+words!(SessionUse: "what becomes of a session", "keep" => Keep, "fresh" => Fresh);
 
 /// `fallback`: one agent, or a list of them.
 pub(super) struct OneOrMore;
@@ -138,7 +156,8 @@ impl Agent {
     /// is not nothing.
     #[must_use]
     pub fn has_ledger(&self) -> bool {
-        self.adapter.has_ledger() || self.works_with_tools()
+        let tells = |preset: &Arc<Preset>| preset.tells_tools();
+        self.preset.as_ref().map_or(self.adapter.has_ledger(), tells) || self.works_with_tools()
     }
 
     /// Whether it could change a file.
@@ -175,7 +194,7 @@ impl Agent {
         match self.adapter.kind() {
             AdapterKind::Person => false,
             AdapterKind::Command | AdapterKind::Echo => self.has_judging_role(),
-            AdapterKind::Model { .. } | AdapterKind::AgentCli { .. } => true,
+            AdapterKind::Model { .. } | AdapterKind::AgentCli => true,
         }
     }
 }
@@ -215,7 +234,67 @@ pub enum Adapter {
     Pi,
     /// The aider CLI.
     Aider,
+    /// A preset of the user's own.
+    Own,
 }
+
+/// The name of an adapter, or of a preset of the user's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdapterName {
+    adapter: Adapter,
+    own: Option<Box<str>>,
+}
+
+impl AdapterName {
+    /// As it is written in the file.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.own.as_deref().unwrap_or(self.adapter.as_str())
+    }
+}
+
+impl Deref for AdapterName {
+    type Target = Adapter;
+
+    fn deref(&self) -> &Adapter {
+        &self.adapter
+    }
+}
+
+impl PartialEq<Adapter> for AdapterName {
+    fn eq(&self, adapter: &Adapter) -> bool {
+        self.adapter == *adapter
+    }
+}
+
+impl From<Adapter> for AdapterName {
+    fn from(adapter: Adapter) -> Self {
+        Self { adapter, own: None }
+    }
+}
+
+impl Serialize for AdapterName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Scalar for AdapterName {
+    const EXPECTS: &'static str = "an adapter";
+    const FORM: Form = Form::Either(&[Adapter::FORM, Name::FORM]);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        if let Ok(adapter) = Adapter::parse(text) {
+            return Ok(adapter.into());
+        }
+        Name::parse(text).map(|name| Self {
+            adapter: Adapter::Own,
+            own: Some(String::from(name).into()),
+        })
+    }
+}
+
+single!(AdapterName);
 
 /// What stands behind an adapter. All that differs between adapters here hangs on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,11 +311,8 @@ pub enum AdapterKind {
         /// The family of its models, where the provider has only its own.
         family: Option<&'static str>,
     },
-    /// A program of its own, which shows its tool calls.
-    AgentCli {
-        /// The family of the models that it takes where the mission names none.
-        family: Option<&'static str>,
-    },
+    /// A program of its own, started and read by a preset, which shows its tool calls.
+    AgentCli,
 }
 
 impl Adapter {
@@ -244,7 +320,6 @@ impl Adapter {
     #[must_use]
     pub fn kind(self) -> AdapterKind {
         let model = |example, family| AdapterKind::Model { example, family };
-        let cli = |family| AdapterKind::AgentCli { family };
         match self {
             Self::Command => AdapterKind::Command,
             Self::Echo => AdapterKind::Echo,
@@ -253,18 +328,16 @@ impl Adapter {
             Self::Anthropic => model("claude-sonnet-4-5", Some("claude")),
             Self::GeminiApi => model("gemini-2.5-pro", Some("gemini")),
             Self::Ollama => model("qwen3", None),
-            Self::Claude => cli(Some("claude")),
-            Self::Codex => cli(Some("gpt")),
-            Self::Gemini => cli(Some("gemini")),
-            Self::Qwen => cli(Some("qwen")),
-            Self::Acp | Self::Opencode | Self::Pi | Self::Aider => cli(None),
+            Self::Acp
+            | Self::Claude
+            | Self::Codex
+            | Self::Gemini
+            | Self::Opencode
+            | Self::Qwen
+            | Self::Pi
+            | Self::Aider
+            | Self::Own => AdapterKind::AgentCli,
         }
-    }
-
-    /// The words of the adapters that can be used. The presets of agent CLIs are not built yet.
-    fn built() -> Vec<&'static str> {
-        let built = Self::all().filter(|adapter| !matches!(adapter.kind(), AdapterKind::AgentCli { .. }));
-        built.map(Self::as_str).collect()
     }
 
     /// Every adapter that the mission's language has a word for.
@@ -276,14 +349,20 @@ impl Adapter {
         words.iter().filter_map(|word| Self::parse(word).ok())
     }
 
+    /// Whether its agent is a program that is started for each turn.
+    #[must_use]
+    pub fn starts_program(self) -> bool {
+        matches!(self.kind(), AdapterKind::Command | AdapterKind::AgentCli)
+    }
+
     /// Whether it sees the tool calls of its agent by itself.
-    fn has_ledger(self) -> bool {
-        matches!(self.kind(), AdapterKind::AgentCli { .. })
+    pub(crate) fn has_ledger(self) -> bool {
+        self.kind() == AdapterKind::AgentCli
     }
 
     /// Whether its agent could change a file by itself. A model behind HTTP cannot.
     fn has_hands(self) -> bool {
-        self == Self::Command || self.has_ledger()
+        self.starts_program()
     }
 
     /// Whether it asks a model over HTTP.
@@ -300,7 +379,32 @@ pub fn http_adapters() -> impl Iterator<Item = &'static str> {
         .map(Adapter::as_str)
 }
 
-words!(Adapter: "an adapter",
+impl Adapter {
+    /// The word as it is written in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Echo => "echo",
+            Self::Human => "human",
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+            Self::GeminiApi => "gemini-api",
+            Self::Ollama => "ollama",
+            Self::Acp => "acp",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Qwen => "qwen",
+            Self::Pi => "pi",
+            Self::Aider => "aider",
+            Self::Own => "a preset",
+        }
+    }
+}
+
+words!(of Adapter: "an adapter",
     "command" => Command, "echo" => Echo, "human" => Human, "openai" => Openai, "anthropic" => Anthropic,
     "gemini-api" => GeminiApi, "ollama" => Ollama, "acp" => Acp, "claude" => Claude, "codex" => Codex,
     "gemini" => Gemini, "opencode" => Opencode, "qwen" => Qwen, "pi" => Pi, "aider" => Aider);

@@ -19,8 +19,8 @@ use super::approval::ApprovalGate;
 use super::budget::{Budget, Price};
 use super::channel::Channel;
 use super::command_line::CommandLine;
-use super::later::Preset;
 use super::middleware::{Clarification, Middleware};
+use super::preset::Preset;
 use super::rubric::Rubric;
 use super::sla::Sla;
 use super::stages::{RedTeam, Stage, Vision};
@@ -81,6 +81,8 @@ keys! {
         #[doc = says!(on_exhausted)]
         "onExhausted" on_exhausted: Option<OnExhausted>;
     } and {
+        /// Presets of the files beneath it.
+        pub(crate) presets: Named<Preset>;
         /// How many of the agents are the mission's own; they come first.
         pub(crate) own_agents: usize;
         /// Where settings are written: in the mission itself, then in each file beneath it.
@@ -101,7 +103,7 @@ keys! {
         #[doc = says!(settings)]
         "settings" settings: Settings;
         /// How agent programs are started and read, by name.
-        "presets" presets: Later as Named<Preset>, later("presets");
+        "presets" presets: Named<Preset>;
     } and {
         /// Where its settings are written.
         pub(crate) written: Written;

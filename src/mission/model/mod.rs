@@ -12,10 +12,10 @@
 //! | `command_line` | command lines, as the file writes them |
 //! | `expectation` | expectations: what "done" means for a task |
 //! | `finish_gate` | `verify`: the finish gate of a task (6.3) |
-//! | `later` | what nothing acts on yet, checked like anything else |
 //! | `middleware` | middleware: what is done around a turn, and around the whole graph (17) |
 //! | `mission` | the mission, its settings and gates, and the `quorum.yaml` beneath it |
-//! | `permissions` | `permissions` of an agent: how long a person is waited for |
+//! | `permissions` | `permissions` of an agent: what its program may do, and how long a person is waited for |
+//! | `preset` | presets: how the program of an agent is started and read, as data |
 //! | `rubric` | `rubrics`: what a judge grades work by (10) |
 //! | `sla` | what is said and done about deadlines (14) |
 //! | `stages` | what judges work behind its verification: `stages`, `redTeam` and `vision` (6.7, 15) |
@@ -86,10 +86,10 @@ mod channel;
 mod command_line;
 mod expectation;
 mod finish_gate;
-mod later;
 mod middleware;
 mod mission;
 mod permissions;
+mod preset;
 mod rubric;
 mod sla;
 mod stages;
@@ -99,7 +99,7 @@ mod verification;
 mod words;
 mod worktree;
 
-pub use agent::{Adapter, AdapterKind, Agent, Input, http_adapters};
+pub use agent::{Adapter, AdapterKind, AdapterName, Agent, Input, SessionUse, http_adapters};
 pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
@@ -111,7 +111,10 @@ pub use middleware::{
     CoordinationMiddleware,
 };
 pub use mission::{Config, EffectiveSettings, Gate, GateFailure, Hold, Mission, Settings};
-pub use permissions::Permissions;
+pub use permissions::{PermissionRule, PermissionSet, Permissions};
+pub use preset::{
+    ErrorRule, Field, Grant, Login, Operation, OutputFormat, Preset, PromptRoute, Rule, Setting,
+};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
 pub use sla::{Sla, ViolationAction};
 pub use stages::{Color, Expected, OnMissing, Region, Stage, Vision, VisionKind};

@@ -1,29 +1,83 @@
-//! `permissions` of an agent, as far as it is built: how long a person is waited for who must allow a tool call.
+//! `permissions` of an agent: what its program may do, and how long a person is waited for who must allow a tool call.
 
 use crate::domain::Millis;
 use crate::mission::document::{Kind, Node};
-use crate::mission::keys::{Keys, Later, Value, keys};
+use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::scalar::Filled;
 use crate::mission::shape::Shape;
 
-use super::later::PermissionSet;
+use super::tools::ToolPolicy;
+
+/// What an agent's program may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PermissionSet {
+    /// Look into the workspace.
+    Read,
+    /// Change files of the workspace too.
+    #[default]
+    Edit,
+    /// Whatever its program can.
+    Full,
+}
+
+words!(PermissionSet: "a set of permissions", "read" => Read, "edit" => Edit, "full" => Full);
 
 keys! {
     /// What holds where an agent must ask for what it may do (semantics, section 5).
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Permissions: "permissions" {
         /// How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].
         "timeout" timeout: Option<Millis>;
-        /// A rule for reading.
-        "read" read: Later as Filled, later("presets");
-        /// A rule for editing.
-        "edit" edit: Later as Filled, later("presets");
-        /// A rule for running commands.
-        "run" run: Later as Filled, later("presets");
+        /// Over ACP: whether it may read; globs allow what they match, and nothing else [allow].
+        "read" read: Option<PermissionRule>;
+        /// Over ACP: whether it may change files; globs allow what they match, and nothing else [allow].
+        "edit" edit: Option<PermissionRule>;
+        /// Over ACP: whether it may run commands [deny].
+        "run" run: Option<PermissionRule>;
+    } and {
+        /// The set of permissions, where a file names one.
+        pub set: Option<PermissionSet>;
     }
 }
 
-/// `permissions` as a file writes it: a word, which nothing acts on yet, or a map of rules.
+impl Permissions {
+    /// The set of permissions of a worker.
+    #[must_use]
+    pub fn set(&self) -> PermissionSet {
+        self.set.unwrap_or_default()
+    }
+
+    /// Whether kinds of tools have rules of their own.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        self.read.is_some() || self.edit.is_some() || self.run.is_some()
+    }
+}
+
+/// What holds of one kind of tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionRule {
+    /// The same of every call.
+    Every(ToolPolicy),
+    /// Allowed where a path matches one of these globs, else denied.
+    Paths(Vec<String>),
+}
+
+impl Value for PermissionRule {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::NonEmptyList(&Shape::one::<Filled>()),
+        Shape::one::<ToolPolicy>(),
+    ]);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        Some(match node.kind() {
+            Kind::List => Self::Paths(node.items().map(|item| item.text().to_owned()).collect()),
+            _ => Self::Every(ToolPolicy::read(node)?),
+        })
+    }
+}
+
+/// `permissions` as a file writes it: a word, or a map of rules.
 pub(super) struct WordOrMap;
 
 impl Value<WordOrMap> for Permissions {
@@ -32,7 +86,10 @@ impl Value<WordOrMap> for Permissions {
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
             Kind::Map => <Self as Value>::read(node),
-            _ => Some(Self::default()),
+            _ => Some(Self {
+                set: Some(PermissionSet::read(node)?),
+                ..Self::default()
+            }),
         }
     }
 

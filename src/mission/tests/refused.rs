@@ -142,7 +142,13 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("adapter: ollama, model: m, run: [x]", vec!["Q0206"]),
         ("adapter: openai, model: m, run: [x]", vec!["Q0206"]),
         ("adapter: openia, model: m", vec!["Q0205"]),
-        ("adapter: claude", vec!["Q0210"]),
+        ("adapter: claud", vec!["Q0205"]),
+        ("adapter: acp", vec!["Q0303"]),
+        ("adapter: claude, run: claude -p", vec!["Q0204"]),
+        ("adapter: claude, permissions: {run: ask}", vec!["Q0206"]),
+        ("run: [x], permissions: read", vec!["Q0206"]),
+        ("run: [x], session: fresh", vec!["Q0206"]),
+        ("adapter: openai, model: m, passEnv: [TZ]", vec!["Q0206"]),
         ("adapter: echo, run: [x]", vec!["Q0206"]),
         ("run: []", vec!["Q0207"]),
         ("run: ['']", vec!["Q0207"]),
@@ -413,8 +419,6 @@ fn configuration_files_hold_only_what_missions_share() {
 fn what_is_not_built_is_refused() {
     for (text, what) in [
         (minimal("settings: {hooks: {done: x}}\n"), "hooks"),
-        (agent("run: [x], passEnv: [HTTPS_PROXY]"), "passEnv"),
-        (agent("run: [x], permissions: read"), "permissions"),
         (agent("run: [x], queue: gpu"), "queue"),
     ] {
         let report = load_text(&text).expect_err(what);
@@ -423,12 +427,6 @@ fn what_is_not_built_is_refused() {
         assert_eq!(report.diagnostics[0].severity, Severity::Error, "{what}");
         assert!(report.diagnostics[0].message.contains(what), "{what}");
     }
-    let claude = load_text(&agent("adapter: claude")).expect_err("it is not built");
-    assert!(
-        claude
-            .render(crate::mission::Style::default())
-            .contains("run: [claude, -p]")
-    );
 }
 
 #[test]

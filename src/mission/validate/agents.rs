@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
-use crate::mission::model::{Adapter, AdapterKind, Agent, CommandLine};
-use crate::mission::scalar::Referent;
+use crate::mission::model::{Adapter, AdapterKind, AdapterName, Agent, CommandLine, SessionUse};
+use crate::mission::scalar::{Referent, Scalar, unknown_word};
 use crate::mission::violation::{Path, Place, Violation, Violations};
 
 pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
@@ -21,6 +21,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
         );
     }
     validate_each(agents, problems);
+    unknown_adapters(agents, problems);
     for (name, agent) in &agents.0 {
         if let Some(manager) = &agent.reports_to {
             let place = || Place::Value(path(name).key("reportsTo"));
@@ -78,9 +79,75 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
                 }
                 foreign(name, agent, problems);
             }
-            AdapterKind::Echo | AdapterKind::Person | AdapterKind::AgentCli { .. } => {
-                foreign(name, agent, problems);
-            }
+            AdapterKind::AgentCli => program(name, agent, problems),
+            AdapterKind::Echo | AdapterKind::Person => foreign(name, agent, problems),
+        }
+        without_preset(name, agent, problems);
+    }
+}
+
+/// What only agents have that a preset starts: on others it would be ignored.
+fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
+    let is_program = agent.adapter.kind() == AdapterKind::AgentCli;
+    let is_started = is_program || agent.adapter == Adapter::Command;
+    let rules = agent.permissions.has_rules() && agent.adapter != Adapter::Acp;
+    let found = [
+        ("session", agent.session != SessionUse::Keep && !is_program),
+        ("permissions", agent.permissions.set.is_some() && !is_program),
+        ("permissions", rules),
+        ("passEnv", !agent.pass_env.is_empty() && !is_started),
+    ];
+    for (key, _) in found.into_iter().filter(|(_, is_found)| *is_found) {
+        let place = Place::Key(path(name).key(key));
+        let (message, help) = match key {
+            "permissions" if rules => (
+                "rules by kind of tool hold over ACP only",
+                "write `permissions: read`, `edit` or `full`, or `adapter: acp`",
+            ),
+            "passEnv" => ("its adapter starts no program", "remove it"),
+            _ => (
+                "its adapter is no preset",
+                "remove it, or write for example `adapter: claude`",
+            ),
+        };
+        let message = format!("`{key}` does not apply to the agent {}: {message}", quoted(name));
+        problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
+    }
+}
+
+/// An agent that a preset starts: `run` names another program.
+fn program(name: &str, agent: &Agent, problems: &mut Violations) {
+    let place = || Place::Value(path(name).key("run"));
+    let example = "write a list, such as `run: [\"gemini\", \"--acp\"]`";
+    match &agent.run {
+        None if agent.adapter == Adapter::Acp => {
+            let message = format!(
+                "the agent {} has no `run`: the server that speaks ACP",
+                quoted(name)
+            );
+            problems.push(Violation::error(Code::IncompleteAgent, place(), message).help(example));
+        }
+        Some(CommandLine::Shell(_)) => {
+            let message = format!(
+                "`run` of the agent {} is no list: its preset adds arguments",
+                quoted(name)
+            );
+            problems.push(Violation::error(Code::BadValue, place(), message).help(example));
+        }
+        Some(CommandLine::Argv(_)) => command(name, agent, problems),
+        None => {}
+    }
+}
+
+/// Adapters that nobody knows: neither quorum nor a preset has the name.
+fn unknown_adapters(agents: &Named<Agent>, problems: &mut Violations) {
+    for (name, agent) in &agents.0 {
+        if agent.adapter == Adapter::Own && agent.preset.is_none() {
+            let words: Vec<&str> = Adapter::all().map(Adapter::as_str).collect();
+            let fault = unknown_word(agent.adapter.as_str(), AdapterName::EXPECTS, &words);
+            let place = Place::Value(path(name).key("adapter"));
+            let help = fault.help.unwrap_or_default();
+            problems.push(Violation::error(fault.code, place, fault.message).help(help));
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     }
     let judges = judges(mission);
     for (name, agent) in with {
-        let why = match agent.adapter {
+        let why = match *agent.adapter {
             Adapter::Human => "it is a person, who is waited for",
             _ if judges.contains(&**name) => continue,
             _ => "nothing in this mission asks it to judge",

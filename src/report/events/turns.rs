@@ -37,6 +37,8 @@ impl EventExpander {
                 tool_calls,
                 tools,
                 asked: _,
+                session,
+                denied,
             } => {
                 let Exit {
                     code,
@@ -56,6 +58,15 @@ impl EventExpander {
                     .maybe("stderr", stderr.as_ref().map(file))
                     .maybe("resultFile", result.as_ref().map(file))
                     .maybe("files", files.as_ref().map(turn_files))
+                    .maybe(
+                        "session",
+                        session.as_deref().map(|session| session.id.to_string()),
+                    )
+                    .maybe(
+                        "denied",
+                        (!denied.is_empty())
+                            .then(|| denied.iter().map(ToString::to_string).collect::<Vec<_>>()),
+                    )
                     .maybe("toolCalls", tool_calls.map(|calls| calls.calls))
                     .maybe("tools", tools.as_deref().map(tool_ledger))
                     .maybe("retryAfterMs", retry_after.map(|pause| pause.0));

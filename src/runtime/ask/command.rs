@@ -1,6 +1,6 @@
 //! Agents that are asked by starting a command.
 
-use crate::agents::command::{ChildEnv, Program};
+use crate::agents::preset::CommandAgent;
 use crate::domain::Digest;
 use crate::engine::Fact;
 use crate::executor::command::CommandJob;
@@ -22,7 +22,7 @@ impl Call {
     /// What the agent is started with, its request written; and what is done with its reply. Blocks.
     pub(super) fn prepare_command(
         self,
-        agent: (&Program, &ChildEnv),
+        agent: &CommandAgent,
         sender: Sender,
     ) -> Result<CommandRequest, Box<Fact>> {
         let (job, judgement) = self.job(agent).map_err(|why| Box::new(self.failed(why)))?;
@@ -31,6 +31,7 @@ impl Call {
             let _ = sender.send(Message::Fact(handed_over));
         }
         let id = self.id;
+        let by = agent.by.clone();
         Ok(request(
             sender,
             Owner::Ask(id.task, self.agent),
@@ -38,12 +39,13 @@ impl Call {
             move |end| {
                 let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
                 let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
-                self.came_to(reply::of_command(&who, end, judgement, &place, parse))
+                let preset = by.as_ref().map(|by| &*by.preset);
+                self.came_to(reply::of_command((&who, preset), end, judgement, &place, parse))
             },
         ))
     }
 
-    fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), WorkError> {
+    fn job(&self, agent: &CommandAgent) -> Result<(CommandJob, Judgement), WorkError> {
         let id = self.id;
         let asked = self.write_request()?;
         let request = Told {
@@ -52,8 +54,22 @@ impl Call {
         };
         let review = self.path(AskFile::Review);
         let review = asked.review.map(|json| write_told(&review, &json)).transpose()?;
+        let reply = if agent.by.is_some() {
+            AskFile::Stream
+        } else {
+            AskFile::Reply
+        };
+        let takes_schema = agent.by.as_ref().is_some_and(|by| !by.preset.schema.is_empty());
+        let schema = self
+            .schema()
+            .filter(|_| takes_schema)
+            .map(|schema| schema.to_string());
+        let schema = schema.map(|text| {
+            let file = self.path(AskFile::Schema);
+            write_told(&file, text.as_bytes()).map(|_| (text, file))
+        });
         let files = [
-            SpoolName::Ask(id, AskFile::Reply),
+            SpoolName::Ask(id, reply),
             SpoolName::Ask(id, AskFile::Err),
             SpoolName::Ask(id, AskFile::Result),
         ];
@@ -61,9 +77,12 @@ impl Call {
         let job = CommandJob {
             label: id.to_string(),
             timeout: self.timeout(),
-            ..self
-                .commands
-                .asking(agent, (request, review), files, vec![purpose])?
+            ..self.commands.asking(
+                agent,
+                (request, review, schema.transpose()?),
+                files,
+                vec![purpose],
+            )?
         };
         Ok((job, asked.judgement))
     }

@@ -381,6 +381,8 @@ pub(super) fn turn_samples() -> Vec<Event> {
                         onto: "0a1b2c".into(),
                     })),
                 }),
+                session: None,
+                denied: Vec::new(),
                 tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
                 tools: Some(Box::new(tool_ledger())),
                 asked: None,

@@ -1,0 +1,170 @@
+//! An agent that is a program: how it is started for a turn or a question, with a preset or without.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::agents::command::{ChildEnv, Placeholders, Program};
+use crate::domain::Money;
+use crate::mission::model::{
+    Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute, SessionUse,
+};
+
+use super::invocation::{Invocation, Session, Use};
+
+/// The first argument with which this program is a client of the Agent Client Protocol for one turn.
+pub const ACP_TURN: &str = "--acp-turn";
+/// The variable that tells that client what it may do.
+const ACP_OPTIONS: &str = "QUORUM_ACP_TURN";
+
+/// An agent that is a program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandAgent {
+    pub program: Program,
+    pub env: ChildEnv,
+    /// How it is started and read; without it by its own command line, and its reply is what it prints.
+    pub by: Option<ByPreset>,
+}
+
+/// How a preset starts an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByPreset {
+    pub preset: Arc<Preset>,
+    /// This program, where it is the agent's client.
+    client: Option<PathBuf>,
+    model: Option<String>,
+    permissions: Permissions,
+    session: SessionUse,
+    budget: Option<Money>,
+}
+
+/// What differs between starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    pub placeholders: Placeholders<'a>,
+    pub purpose: Use,
+    pub session: Session<'a>,
+    /// The JSON Schema that the reply is to keep, as a text and as the path of a file.
+    pub schema: Option<(&'a str, &'a str)>,
+    /// The prompt, where [`CommandAgent::takes_prompt_as_argument`].
+    pub prompt: &'a str,
+    /// The folder in which the files of the preset lie.
+    pub files: &'a str,
+    /// What a person has allowed once.
+    pub allowed: Option<&'a str>,
+}
+
+impl ByPreset {
+    /// Of an agent that has a preset.
+    ///
+    /// # Errors
+    /// Where it needs this program, and that cannot be found.
+    pub fn of(agent: &Agent) -> std::io::Result<Option<Self>> {
+        let Some(preset) = agent.preset.clone() else {
+            return Ok(None);
+        };
+        let is_acp = agent.adapter == Adapter::Acp;
+        Ok(Some(Self {
+            preset,
+            client: is_acp.then(std::env::current_exe).transpose()?,
+            model: agent.model.clone(),
+            permissions: agent.permissions.clone(),
+            session: agent.session,
+            budget: agent.max_cost_per_turn,
+        }))
+    }
+
+    /// What a worker of it may do.
+    #[must_use]
+    pub fn permissions(&self) -> PermissionSet {
+        self.permissions.set()
+    }
+
+    /// Whether it can go on in a session, and is to.
+    #[must_use]
+    pub fn keeps_session(&self) -> bool {
+        let can = !self.preset.resume.is_empty() || self.client.is_some();
+        can && self.session == SessionUse::Keep
+    }
+
+    /// What its client is told to do, where it has one.
+    fn acp_options(&self, start: &Start<'_>) -> Option<Value> {
+        self.client.as_ref()?;
+        let permissions = match start.purpose {
+            Use::Question => PermissionSet::Read,
+            Use::Work(permissions) => permissions,
+        };
+        let rule = |rule: &Option<PermissionRule>, else_: &str| match rule {
+            None => json!(else_),
+            Some(PermissionRule::Every(policy)) => json!(policy),
+            Some(PermissionRule::Paths(globs)) => json!({"allow": globs}),
+        };
+        let rules = json!({
+            "read": rule(&self.permissions.read, "allow"),
+            "edit": rule(&self.permissions.edit, "allow"),
+            "run": rule(&self.permissions.run, "deny"),
+        });
+        let has_rules = self.permissions.has_rules() && start.purpose != Use::Question;
+        Some(json!({
+            "permissions": permissions.as_str(),
+            "rules": has_rules.then_some(rules),
+            "session": match start.session {
+                Session::New(_) => None,
+                Session::Resumed(id) => Some(id),
+            },
+            "model": self.model,
+            "allowed": start.allowed,
+        }))
+    }
+}
+
+impl CommandAgent {
+    /// Whether its prompt is an argument; else it is its standard input.
+    #[must_use]
+    pub fn takes_prompt_as_argument(&self) -> bool {
+        let by = self.by.as_ref();
+        by.is_some_and(|by| by.preset.prompt == PromptRoute::Argument)
+    }
+
+    /// Its argument list, and its whole environment; `told` are variables that nothing else may name.
+    #[must_use]
+    pub fn start(
+        &self,
+        mut told: Vec<(String, String)>,
+        start: &Start<'_>,
+    ) -> (Vec<String>, Vec<(String, String)>) {
+        let words = self.program.argv(&start.placeholders);
+        let Some(by) = &self.by else {
+            return (words, self.env.with(told));
+        };
+        let client = by
+            .client
+            .iter()
+            .flat_map(|client| [client.to_string_lossy().into_owned(), ACP_TURN.to_owned()]);
+        let program: Vec<String> = client.chain(words).collect();
+        let invocation = Invocation {
+            preset: &by.preset,
+            program: &program,
+            purpose: start.purpose,
+            session: start.session,
+            model: by.model.as_deref(),
+            budget: by.budget.filter(|budget| *budget != Money::ZERO),
+            schema: start.schema,
+            prompt: start.prompt,
+            files: start.files,
+        };
+        told.extend(
+            by.acp_options(start)
+                .map(|options| (ACP_OPTIONS.to_owned(), options.to_string())),
+        );
+        let mut env = self.env.with(told);
+        for (name, value) in invocation.variables() {
+            // What the agent itself is given weighs more than what its preset says.
+            if !env.iter().any(|(known, _)| *known == name) {
+                env.push((name, value));
+            }
+        }
+        (invocation.argv(), env)
+    }
+}

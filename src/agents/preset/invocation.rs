@@ -1,0 +1,225 @@
+//! The command line and environment of one turn or question, as a preset says it.
+
+use crate::domain::Money;
+use crate::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
+
+/// What a program is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// A turn of a worker, with these permissions.
+    Work(PermissionSet),
+    /// A question, which is answered in a session that nobody goes on in, and with what lets it look only.
+    Question,
+}
+
+/// The session of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session<'a> {
+    /// A new one; where the program takes an id of ours, this one.
+    New(&'a str),
+    /// It goes on in this one.
+    Resumed(&'a str),
+}
+
+/// One start of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Invocation<'a> {
+    pub preset: &'a Preset,
+    /// What stands for the first word of `argv`: the program with an absolute path, and arguments that come first.
+    pub program: &'a [String],
+    pub purpose: Use,
+    pub session: Session<'a>,
+    pub model: Option<&'a str>,
+    /// The most that it may cost.
+    pub budget: Option<Money>,
+    /// The JSON Schema that its reply is to keep, as a text and as the path of a file.
+    pub schema: Option<(&'a str, &'a str)>,
+    /// The prompt, where it is an argument.
+    pub prompt: &'a str,
+    /// The folder in which the files of the preset lie.
+    pub files: &'a str,
+}
+
+impl Invocation<'_> {
+    fn grant(&self) -> &Grant {
+        match self.purpose {
+            Use::Question | Use::Work(PermissionSet::Read) => &self.preset.read,
+            Use::Work(PermissionSet::Edit) => &self.preset.edit,
+            Use::Work(PermissionSet::Full) => &self.preset.full,
+        }
+    }
+
+    /// The argument list.
+    #[must_use]
+    pub fn argv(&self) -> Vec<String> {
+        let preset = self.preset;
+        let mut argv: Vec<String> = self.program.to_vec();
+        argv.extend(preset.argv.iter().skip(1).map(ToString::to_string));
+        let mut add = |words: &[Box<str>]| argv.extend(words.iter().map(|word| self.fill(word)));
+        add(&self.grant().argv);
+        if self.model.is_some() {
+            add(&preset.model);
+        }
+        if self.schema.is_some() {
+            add(&preset.schema);
+        }
+        if self.budget.is_some() {
+            add(&preset.budget);
+        }
+        match (self.purpose, self.session) {
+            (Use::Question, _) => add(&preset.throwaway),
+            (Use::Work(_), Session::New(_)) => add(&preset.new),
+            (Use::Work(_), Session::Resumed(_)) if preset.resume_at.is_none() => add(&preset.resume),
+            (Use::Work(_), Session::Resumed(_)) => {}
+        }
+        if let (Use::Work(_), Session::Resumed(_), Some(at)) = (self.purpose, self.session, preset.resume_at)
+        {
+            self.resume_at(&mut argv, at as usize);
+        }
+        argv.extend(preset.tail.iter().map(|word| self.fill(word)));
+        if preset.prompt == PromptRoute::Argument {
+            argv.push(self.prompt.to_owned());
+        }
+        argv
+    }
+
+    /// Puts the words that go on in a session where the preset says, the last of them behind all others.
+    fn resume_at(&self, argv: &mut Vec<String>, at: usize) {
+        let mut words: Vec<String> = self.preset.resume.iter().map(|word| self.fill(word)).collect();
+        let last = words.pop();
+        let at = (at.saturating_sub(1) + self.program.len()).min(argv.len());
+        argv.splice(at..at, words);
+        argv.extend(last);
+    }
+
+    /// The variables that the preset sets.
+    pub fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let all = self.preset.env.iter().chain(&self.grant().env);
+        all.map(|(name, text)| (name.clone(), self.with_files(text)))
+    }
+
+    /// A text with the paths of files of the preset in it.
+    fn with_files(&self, text: &str) -> String {
+        let mut filled = text.to_owned();
+        for name in self.preset.files.keys() {
+            filled = filled.replace(&format!("{{file:{name}}}"), &format!("{}/{name}", self.files));
+        }
+        filled
+    }
+
+    /// A word with placeholders filled in: one pass for each word, so that nothing that is filled in is filled once more.
+    fn fill(&self, word: &str) -> String {
+        let (schema, schema_file) = self.schema.unwrap_or_default();
+        let budget = self.budget.map(|budget| budget.to_f64().to_string());
+        let session = match self.session {
+            Session::New(id) => ("{uuid}", id),
+            Session::Resumed(id) => ("{session}", id),
+        };
+        let values = [
+            session,
+            ("{model}", self.model.unwrap_or_default()),
+            ("{schema}", schema),
+            ("{schemaFile}", schema_file),
+            ("{budget}", budget.as_deref().unwrap_or_default()),
+        ];
+        let found = values.iter().find(|(name, _)| word.contains(name));
+        found.map_or_else(
+            || self.with_files(word),
+            |(name, value)| word.replacen(name, value, 1),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mission::preset_of;
+
+    fn invocation<'a>(preset: &'a Preset, program: &'a [String]) -> Invocation<'a> {
+        Invocation {
+            preset,
+            program,
+            purpose: Use::Work(PermissionSet::Edit),
+            session: Session::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+            model: None,
+            budget: None,
+            schema: None,
+            prompt: "do it",
+            files: "/state",
+        }
+    }
+
+    fn line(invocation: &Invocation<'_>) -> String {
+        invocation.argv().join(" ")
+    }
+
+    #[test]
+    fn a_session_is_begun_and_gone_on_in_as_each_program_wants_it() {
+        let program = ["/bin/codex".to_owned(), "-c".to_owned(), "x=1".to_owned()];
+        let codex = preset_of("codex");
+        let new = invocation(&codex, &program);
+        let begins = "/bin/codex -c x=1 exec --json";
+        assert!(
+            line(&new).starts_with(begins) && line(&new).ends_with("sandbox_mode=workspace-write -"),
+            "{}",
+            line(&new)
+        );
+        let resumed = Invocation {
+            session: Session::Resumed("S"),
+            ..new
+        };
+        let told = line(&resumed);
+        assert!(
+            told.starts_with("/bin/codex -c x=1 exec resume --json") && told.ends_with("workspace-write S -"),
+            "{told}"
+        );
+
+        let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
+        let new = invocation(&claude, &program);
+        assert!(
+            line(&new)
+                .ends_with("--permission-mode acceptEdits --session-id 1b4e28ba-2fa1-11d2-883f-0016d3cca427")
+        );
+        let resumed = Invocation {
+            session: Session::Resumed("S"),
+            ..new
+        };
+        assert!(line(&resumed).ends_with("--resume S"), "{}", line(&resumed));
+    }
+
+    #[test]
+    fn a_question_is_asked_with_what_lets_it_look_only_in_a_session_of_its_own() {
+        let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
+        let question = Invocation {
+            purpose: Use::Question,
+            model: Some("{schema}"),
+            schema: Some(("{\"a\": \"{model}\"}", "/s")),
+            budget: Some("0.5".parse().unwrap()),
+            ..invocation(&claude, &program)
+        };
+        let argv = question.argv();
+        let behind = |word: &str| argv[argv.iter().position(|known| known == word).unwrap() + 1].as_str();
+        assert_eq!(behind("--permission-mode"), "plan");
+        assert_eq!(
+            (behind("--model"), behind("--json-schema")),
+            ("{schema}", "{\"a\": \"{model}\"}")
+        );
+        assert_eq!(
+            (behind("--max-budget-usd"), argv.last().unwrap().as_str()),
+            ("0.5", "--no-session-persistence")
+        );
+    }
+
+    #[test]
+    fn a_prompt_may_be_an_argument_and_a_variable_the_path_of_a_file() {
+        let (aider, program) = (preset_of("aider"), ["/bin/aider".to_owned()]);
+        assert!(line(&invocation(&aider, &program)).ends_with("--message do it"));
+        let (gemini, program) = (preset_of("gemini"), ["/bin/gemini".to_owned()]);
+        let variables: Vec<_> = invocation(&gemini, &program).variables().collect();
+        let settings = (
+            "GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(),
+            "/state/settings.json".to_owned(),
+        );
+        assert!(variables.contains(&settings), "{variables:?}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Programs of agents that a preset starts and reads (`docs/reference/presets.md`): data makes the command line, and rules read
+//! what is printed.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agent` | an agent that is a program: how it is started, with a preset or without |
+//! | `invocation` | the command line and environment of one turn or question |
+//! | `reading` | rules applied to what a program prints, and what is known then |
+
+mod agent;
+mod invocation;
+mod reading;
+
+pub use agent::{ACP_TURN, ByPreset, CommandAgent, Start};
+pub use invocation::{Session, Use};
+pub use reading::{Heard, Reading, Usage};

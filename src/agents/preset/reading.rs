@@ -1,0 +1,336 @@
+//! What the program of an agent prints, read by the rules of its preset: bounded, and lenient to whatever else stands there.
+
+use std::io::{self, BufRead, Read};
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+use serde_json::{Deserializer, Value, json};
+
+use crate::mission::model::{Field, Operation, OutputFormat, Preset, Rule, Setting};
+
+/// A longer line is noise, in bytes.
+const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+/// How much of a message is kept, in bytes.
+const LONGEST_TEXT: usize = 1024 * 1024;
+/// How many names of tools are kept, and of what was denied.
+const MOST_NAMES: usize = 1_000;
+/// How much of a name or of a denial is kept, in characters.
+const LONGEST_NAME: usize = 200;
+/// JSON objects in standard error that are looked at.
+const MOST_OBJECTS: usize = 500;
+
+/// What a turn used, as its program says it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read.
+    pub input: Option<u64>,
+    /// Tokens written.
+    pub output: Option<u64>,
+    /// USD.
+    pub cost: Option<Decimal>,
+}
+
+/// What is known of a turn by what its program printed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heard {
+    pub session: Option<String>,
+    pub model: Option<String>,
+    /// Its last message.
+    pub text: String,
+    /// A reply that is held to a schema.
+    pub structured: Option<Value>,
+    /// Where the preset says so, from the beginning of its session.
+    pub usage: Usage,
+    /// How many tools it called.
+    pub calls: u32,
+    /// Their names, as they came.
+    pub tools: Vec<String>,
+    /// What it was not allowed to do.
+    pub denied: Vec<String>,
+    /// What a person is to be asked to allow.
+    pub wish: Option<String>,
+    /// For how long it waits before it asks its provider again, in milliseconds.
+    pub waits: Option<u64>,
+    resets_at: Option<Value>,
+    error: Option<String>,
+    status: Option<Value>,
+    code: Option<String>,
+    ended: bool,
+}
+
+/// Reads what a program prints, line by line.
+#[derive(Debug)]
+pub struct Reading<'p> {
+    preset: &'p Preset,
+    pub heard: Heard,
+}
+
+impl<'p> Reading<'p> {
+    #[must_use]
+    pub fn of(preset: &'p Preset) -> Self {
+        Self {
+            preset,
+            heard: Heard::default(),
+        }
+    }
+
+    /// Reads all of an output. Of a text its end is kept.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn output(&mut self, mut output: impl BufRead) -> io::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(());
+            }
+            let is_whole = line.ends_with(b"\n") || (read as u64) < LONGEST_LINE;
+            if is_whole || self.preset.format == OutputFormat::Text {
+                self.line(&line);
+            } else {
+                skip_line(&mut output)?;
+            }
+        }
+    }
+
+    /// Reads a line. What is no JSON object is noise, unless the program prints its reply as it is.
+    pub fn line(&mut self, line: &[u8]) {
+        match self.preset.format {
+            OutputFormat::Text => {
+                self.heard.text.push_str(&String::from_utf8_lossy(line));
+                keep_end(&mut self.heard.text);
+            }
+            OutputFormat::Jsonl => match serde_json::from_slice::<Value>(line.trim_ascii()) {
+                Ok(Value::Array(events)) => events
+                    .iter()
+                    .for_each(|event| self.event(event, &self.preset.rules)),
+                Ok(event) => self.event(&event, &self.preset.rules),
+                Err(_) => {}
+            },
+        }
+    }
+
+    /// Reads what stands in standard error, where the preset has rules for it and the output told of no error: objects stand
+    /// in lines of prose there.
+    pub fn standard_error(&mut self, text: &str) {
+        let rules = &self.preset.stderr_rules;
+        if rules.is_empty() || self.heard.status.is_some() {
+            return;
+        }
+        let mut end = 0;
+        for (at, _) in text.match_indices('{').take(MOST_OBJECTS) {
+            // An object inside of the one before is not a later one.
+            if at < end {
+                continue;
+            }
+            let mut objects = Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            if let Some(Ok(object @ Value::Object(_))) = objects.next() {
+                end = at + objects.byte_offset();
+                self.event(&object, rules);
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Value, rules: &[Rule]) {
+        for rule in rules.iter().filter(|rule| fits(event, rule)) {
+            for setting in &rule.set {
+                self.set(event, setting);
+            }
+        }
+    }
+
+    fn set(&mut self, event: &Value, setting: &Setting) {
+        let (operation, field) = (setting.operation, setting.field);
+        if operation == Operation::Clear {
+            self.heard.clear(field);
+            return;
+        }
+        let found = found(event, &setting.pointer);
+        if operation == Operation::Replace && !found.is_empty() {
+            self.heard.clear(field);
+        }
+        for value in found {
+            self.heard.take(field, operation == Operation::Add, value);
+        }
+    }
+
+    /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none.
+    #[must_use]
+    pub fn error(&self) -> Option<Value> {
+        let heard = &self.heard;
+        let message = heard.error.as_deref()?;
+        // What a program says behind it is its own advice.
+        let line = message.lines().map(str::trim).find(|line| !line.is_empty());
+        Some(json!({"error": {
+            "message": line.unwrap_or(message),
+            "status": heard.status,
+            "code": heard.code,
+            "resetsAt": heard.resets_at,
+        }}))
+    }
+
+    /// What the error's code is.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.heard.code.as_deref()
+    }
+
+    /// Whether it ended as its preset says that a turn ends.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.preset.complete.is_none_or(|field| match field {
+            Field::Session => self.heard.session.is_some(),
+            Field::Text => !self.heard.text.trim().is_empty(),
+            _ => self.heard.ended,
+        })
+    }
+}
+
+impl Heard {
+    /// Forgets what is a text or a list; all else is replaced when it is told.
+    fn clear(&mut self, field: Field) {
+        match field {
+            Field::Text => self.text.clear(),
+            Field::Tool => {
+                self.tools.clear();
+                self.calls = 0;
+            }
+            Field::Denied => self.denied.clear(),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, field: Field, adds: bool, value: &Value) {
+        let text = || match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        match field {
+            Field::Session => self.session = Some(short(&text())),
+            Field::Model => self.model = Some(short(&text())),
+            Field::Text => {
+                self.text.push_str(&text());
+                keep_end(&mut self.text);
+            }
+            Field::Structured => self.structured = Some(value.clone()),
+            Field::In => count(&mut self.usage.input, value, adds),
+            Field::Out => count(&mut self.usage.output, value, adds),
+            Field::Cost => {
+                let told = value.is_number().then(|| decimal(&value.to_string())).flatten();
+                let before = self.usage.cost.filter(|_| adds).unwrap_or_default();
+                self.usage.cost = told.and_then(|told| before.checked_add(told)).or(self.usage.cost);
+            }
+            Field::Tool => {
+                self.calls = self.calls.saturating_add(1);
+                keep_name(&mut self.tools, &text());
+            }
+            Field::Denied => keep_name(&mut self.denied, &text()),
+            Field::Wish => self.wish = Some(text()),
+            Field::ResetsAt => self.resets_at = Some(value.clone()),
+            Field::Waits => self.waits = value.as_u64(),
+            Field::Err => {
+                let mut text = text();
+                keep_end(&mut text);
+                self.error = Some(text);
+            }
+            Field::ErrStatus => self.status = Some(value.clone()),
+            Field::ErrCode => self.code = Some(short(&text())),
+            Field::Ended => self.ended = true,
+        }
+    }
+}
+
+/// Goes behind the end of a line that is too long.
+fn skip_line(output: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = output.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let read = end.map_or(buffer.len(), |end| end + 1);
+        output.consume(read);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Cuts a text that is too long at its beginning: what an agent says last is its reply.
+fn keep_end(text: &mut String) {
+    if text.len() > LONGEST_TEXT {
+        let mut at = text.len() - LONGEST_TEXT;
+        while !text.is_char_boundary(at) {
+            at += 1;
+        }
+        text.drain(..at);
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(LONGEST_NAME).collect()
+}
+
+fn keep_name(names: &mut Vec<String>, name: &str) {
+    let name = short(name);
+    if names.len() < MOST_NAMES {
+        names.push(name);
+    }
+}
+
+fn count(total: &mut Option<u64>, value: &Value, adds: bool) {
+    if let Some(told) = value.as_u64() {
+        let before = total.filter(|_| adds).unwrap_or_default();
+        *total = Some(before.saturating_add(told));
+    }
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    Decimal::from_str(text)
+        .or_else(|_| Decimal::from_scientific(text))
+        .ok()
+}
+
+/// Whether an event is one of those that a rule is for.
+fn fits(event: &Value, rule: &Rule) -> bool {
+    rule.when.0.iter().all(|(pointer, wanted)| {
+        let Some(value) = event.pointer(pointer).filter(|value| !value.is_null()) else {
+            return false;
+        };
+        let text = match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        match (&**wanted, wanted.strip_suffix('*')) {
+            ("present", _) => true,
+            (_, Some(begin)) => text.starts_with(begin),
+            (wanted, None) => text == wanted,
+        }
+    })
+}
+
+/// What a pointer leads to; `*` is each item of a list. What is null or not there is nothing.
+fn found<'v>(event: &'v Value, pointer: &str) -> Vec<&'v Value> {
+    let mut all = vec![event];
+    for part in pointer.split('/').skip(1) {
+        all = match part {
+            "*" => all
+                .iter()
+                .filter_map(|value| value.as_array())
+                .flatten()
+                .collect(),
+            name => {
+                let name = name.replace("~1", "/").replace("~0", "~");
+                let below = |value: &'v Value| match value {
+                    Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+                    value => value.get(&name),
+                };
+                all.into_iter().filter_map(below).collect()
+            }
+        };
+    }
+    all.retain(|value| !value.is_null());
+    all
+}

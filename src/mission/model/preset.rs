@@ -1,0 +1,268 @@
+//! Presets: how the program of an agent is started and how what it prints is read, as data
+//! (`docs/reference/presets.md`). The built-in ones have the same form as those of a `quorum.yaml`.
+
+use std::collections::BTreeMap;
+
+use crate::domain::FailureClass;
+use crate::mission::document::Node;
+use crate::mission::keys::{Named, Value, keys, single, words};
+use crate::mission::scalar::{Fault, Filled, Form, Scalar};
+use crate::mission::shape::{OneShape, Shape};
+
+keys! {
+    /// A preset: how an agent's program is started, and how what it prints is read.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Preset: "a preset" {
+        /// The program and the arguments that each turn begins with; `run` of an agent stands for the program.
+        "argv" argv: Vec<Box<str>>, required, filled;
+        /// Arguments behind all others.
+        "tail" tail: Vec<Box<str>>;
+        /// How it gets its prompt [=].
+        "prompt" prompt: PromptRoute, or("stdin");
+        /// Arguments that begin a session with an id of ours, `{uuid}`. Without them it tells the id that it has chosen.
+        "new" new: Vec<Box<str>>;
+        /// Arguments that go on in a session, `{session}`. Without them each turn is a new session.
+        "resume" resume: Vec<Box<str>>;
+        /// Behind how many words of `argv` those of `resume` stand, but the last one, which stands before `tail` [behind all].
+        "resumeAt" resume_at: Option<u32>;
+        /// Arguments for who is asked once: no session is kept.
+        "throwaway" throwaway: Vec<Box<str>>;
+        /// Arguments that name a model, `{model}`.
+        "model" model: Vec<Box<str>>;
+        /// Arguments that hold a reply to a JSON Schema, `{schema}` or `{schemaFile}`.
+        "schema" schema: Vec<Box<str>>;
+        /// Arguments that bound what a turn may cost in USD, `{budget}`.
+        "budget" budget: Vec<Box<str>>;
+        /// What it is given by `permissions: read`, and where it judges.
+        "read" read: Grant;
+        /// What it is given by `permissions: edit`.
+        "edit" edit: Grant;
+        /// What it is given by `permissions: full`.
+        "full" full: Grant;
+        /// Variables for it. `{file:NAME}` is the path of one of `files`.
+        "env" env: BTreeMap<String, String> as String;
+        /// Variables that are passed on where they are set.
+        "passEnv" pass_env: Vec<Box<str>> as Filled;
+        /// Files with settings for it, by name. They lie in the state folder of the run.
+        "files" files: BTreeMap<String, String> as String;
+        /// What it prints [=].
+        "format" format: OutputFormat, or("text");
+        /// What lines of its output say, where they are JSON.
+        "rules" rules: Vec<Rule>;
+        /// The same of JSON objects in its standard error.
+        "stderrRules" stderr_rules: Vec<Rule>;
+        /// Texts on its standard error behind which stands how many milliseconds it waits before it asks its provider again.
+        "waits" waits: Vec<Box<str>> as Filled;
+        /// Texts on its standard error that tell of a failed request: silence behind one is no work, so that it is ended soon.
+        "troubles" troubles: Vec<Box<str>> as Filled;
+        /// Fields that count from the beginning of a session, not of a turn.
+        "cumulative" cumulative: Vec<Field>;
+        /// A field without which a turn did not end well, whatever the exit code says.
+        "complete" complete: Option<Field>;
+        /// What errors mean: the first that fits; what none fits is read as all errors of providers are.
+        "errors" errors: Vec<ErrorRule>;
+        /// Texts of an error that says that a session is not there any more.
+        "lostSession" lost_session: Vec<Box<str>> as Filled;
+        /// The family of the models that it takes where the mission names none.
+        "family" family: Option<Box<str>> as Filled;
+        /// The version that it was tried with.
+        "version" version: Option<Box<str>> as Filled;
+        /// By what it is seen, without a call, that it can log in.
+        "login" login: Login;
+    }
+}
+
+impl Preset {
+    /// Whether it tells which tools were called.
+    #[must_use]
+    pub fn tells_tools(&self) -> bool {
+        let mut settings = self.rules.iter().flat_map(|rule| &rule.set);
+        settings.any(|setting| setting.field == Field::Tool)
+    }
+}
+
+keys! {
+    /// What a set of permissions adds to a turn.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Grant: "a set of permissions" {
+        /// Arguments behind those of `argv`.
+        "argv" argv: Vec<Box<str>>;
+        /// Variables for it.
+        "env" env: BTreeMap<String, String> as String;
+    }
+}
+
+keys! {
+    /// A rule of a preset: what a JSON object says that fits.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Rule: "a rule of a preset" {
+        /// JSON pointers and what must stand there: a text, one that begins with it (`text*`), or `present` for anything.
+        "when" when: Named<Box<str>>;
+        /// Fields and the pointer that fills each, in which `*` is each item of a list: `text` replaces, `+text` appends, `#in`
+        /// adds up; `clear: text` empties.
+        "set" set: Vec<Setting> as Settings;
+    }
+}
+
+keys! {
+    /// What an error of a program means.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ErrorRule: "an error rule" {
+        /// The code that it names.
+        "code" code: Option<Box<str>> as Filled;
+        /// A text in its message.
+        "text" text: Option<Box<str>> as Filled;
+        /// The program's exit code.
+        "exit" exit: Option<u32>;
+        /// Its class.
+        "class" class: Option<FailureClass>, required;
+    }
+}
+
+keys! {
+    /// By what a login is seen: one of these is enough.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Login: "a login" {
+        /// Variables that hold a key.
+        "env" env: Vec<Box<str>> as Filled;
+        /// Files below the home folder that a login leaves.
+        "files" files: Vec<Box<str>> as Filled;
+        /// What to type to log in.
+        "help" help: Option<Box<str>> as Filled;
+        /// Whether nothing is started without one, because the program would go elsewhere or wait for ever [=].
+        "required" required: bool, or("false");
+    }
+}
+
+/// What a rule does with a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub operation: Operation,
+    pub field: Field,
+    /// A JSON pointer, in which `*` is each item of a list.
+    pub pointer: Box<str>,
+}
+
+/// How a rule changes a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Replace,
+    /// A text grows by a text, a list by an item.
+    Append,
+    Add,
+    Clear,
+}
+
+/// The field of a setting with the sign of its operation; `clear` names the field behind it.
+struct Target(Operation, Option<Field>);
+
+impl Scalar for Target {
+    const EXPECTS: &'static str = "a field";
+    const FORM: Form = Form::Text("^(clear|[+#]?[A-Za-z]+)$");
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let field = |operation, name| Field::parse(name).map(|field| Self(operation, Some(field)));
+        match (text.strip_prefix('+'), text.strip_prefix('#')) {
+            _ if text == "clear" => Ok(Self(Operation::Clear, None)),
+            (Some(name), _) => field(Operation::Append, name),
+            (_, Some(name)) => field(Operation::Add, name),
+            _ => field(Operation::Replace, text),
+        }
+    }
+}
+
+/// `set` as a file writes it.
+pub(super) struct Settings;
+
+impl Value<Settings> for Vec<Setting> {
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<Target>(), &Shape::one::<Box<str>>());
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let setting = |(name, pointer): (&str, Node<'_, '_>)| {
+            let Target(operation, field) = Target::parse(name).ok()?;
+            Some(Setting {
+                operation,
+                field: field.map_or_else(|| Field::parse(pointer.text()), Ok).ok()?,
+                pointer: pointer.text().into(),
+            })
+        };
+        node.entries().map(setting).collect()
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+/// How a program gets its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptRoute {
+    /// On standard input.
+    #[default]
+    Stdin,
+    /// As an argument, behind all others.
+    Argument,
+}
+
+words!(PromptRoute: "a way to hand over a prompt", "stdin" => Stdin, "argument" => Argument);
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputFormat {
+    /// Its reply.
+    #[default]
+    Text,
+    /// Events, one JSON object a line.
+    Jsonl,
+}
+
+words!(OutputFormat: "a format of output", "text" => Text, "jsonl" => Jsonl);
+
+/// What is known of a turn by what its program printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// The id of its session.
+    Session,
+    /// The model as told.
+    Model,
+    /// Its last message.
+    Text,
+    /// A reply that is held to a schema.
+    Structured,
+    /// Input tokens, those from a cache among them.
+    In,
+    /// Output tokens.
+    Out,
+    /// Cost in USD.
+    Cost,
+    /// Names of tools that it called.
+    Tool,
+    /// Names of tools that it was not allowed to call.
+    Denied,
+    /// What a person is to be asked to allow.
+    Wish,
+    /// When a limit resets, in seconds since 1970.
+    ResetsAt,
+    /// For how long it waits before it asks its provider again, in milliseconds.
+    Waits,
+    /// An error, in words.
+    Err,
+    /// The HTTP status of an error.
+    ErrStatus,
+    /// The code of an error.
+    ErrCode,
+    /// That it ended as it should.
+    Ended,
+}
+
+words!(Field: "a field",
+    "session" => Session, "model" => Model, "text" => Text, "structured" => Structured, "in" => In, "out" => Out,
+    "cost" => Cost, "tool" => Tool, "denied" => Denied, "wish" => Wish,
+    "resetsAt" => ResetsAt, "waits" => Waits, "err" => Err, "errStatus" => ErrStatus, "errCode" => ErrCode, "ended" => Ended);
+
+words!(of FailureClass: "a class of failures",
+    "timeout" => Timeout, "rate_limited" => RateLimited, "provider_transient" => ProviderTransient,
+    "usage_window" => UsageWindow, "context_too_long" => ContextTooLong, "provider_spend_limit" => ProviderSpendLimit,
+    "provider_auth" => ProviderAuth, "policy_blocked" => PolicyBlocked, "invalid_tool_args" => InvalidToolArgs,
+    "missing_target_path" => MissingTargetPath, "permission_required" => PermissionRequired, "unknown" => Unknown);
+single!(FailureClass);

@@ -1,0 +1,70 @@
+//! The built-in presets, each a file of data; a `quorum.yaml` may have others, and others of the same names.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use super::keys::{Named, Value};
+use super::model::{Agent, Preset};
+
+/// The file of each preset, by the adapter's name.
+const FILES: [(&str, &str); 8] = [
+    ("acp", include_str!("presets/acp.yaml")),
+    ("aider", include_str!("presets/aider.yaml")),
+    ("claude", include_str!("presets/claude.yaml")),
+    ("codex", include_str!("presets/codex.yaml")),
+    ("gemini", include_str!("presets/gemini.yaml")),
+    ("opencode", include_str!("presets/opencode.yaml")),
+    ("pi", include_str!("presets/pi.yaml")),
+    ("qwen", include_str!("presets/qwen.yaml")),
+];
+
+static BUILT_IN: LazyLock<BTreeMap<&str, Arc<Preset>>> = LazyLock::new(|| {
+    let read = |text| Preset::of_text(text).expect("a test reads every built-in preset");
+    FILES.map(|(name, text)| (name, Arc::new(read(text)))).into()
+});
+
+/// The built-in presets by name, each as its file says it.
+pub fn built_in_presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.into_iter()
+}
+
+/// Gives each agent its preset: one of `own`, else the built-in one.
+pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
+    let own: BTreeMap<&str, Arc<Preset>> = own
+        .0
+        .iter()
+        .map(|(name, preset)| (&**name, Arc::new(preset.clone())))
+        .collect();
+    for (_, agent) in &mut agents.0 {
+        let name = agent.adapter.as_str();
+        agent.preset = own.get(name).or_else(|| BUILT_IN.get(name)).cloned();
+    }
+}
+
+/// Whether there is a built-in preset of this name.
+pub(super) fn is_built_in(name: &str) -> bool {
+    FILES.iter().any(|(known, _)| *known == name)
+}
+
+/// The built-in preset of this name.
+#[cfg(test)]
+pub fn preset_of(name: &str) -> Arc<Preset> {
+    BUILT_IN[name].clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mission::model::Adapter;
+
+    #[test]
+    fn each_adapter_that_is_a_program_has_a_preset_and_each_preset_an_adapter() {
+        for adapter in Adapter::all().filter(|adapter| adapter.has_ledger()) {
+            assert!(is_built_in(adapter.as_str()), "{}", adapter.as_str());
+        }
+        for (name, _) in built_in_presets() {
+            assert!(Adapter::all().any(|adapter| adapter.as_str() == name), "{name}");
+            assert!(!preset_of(name).argv.is_empty(), "{name}");
+        }
+    }
+}
