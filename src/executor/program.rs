@@ -134,3 +134,137 @@ fn why(
         retry_after: told.retry_after,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::failure::Moment;
+    use crate::domain::FailureClass;
+    use crate::executor::command::Outputs;
+    use crate::mission::preset_of;
+    use crate::supervisor::Exit;
+
+    /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
+    fn recorded(name: &str, mode: &str) -> Option<Told> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fixtures/agents")
+            .join(name)
+            .join(mode);
+        let code = fs::read_to_string(folder.join("rc")).ok()?;
+        let code = code.lines().next().unwrap_or_default().trim().parse::<i32>().ok();
+        let outputs = Outputs {
+            stdout: Some(folder.join("stdout")),
+            stderr: Some(folder.join("stderr")),
+            limit: u64::MAX,
+            ..Outputs::default()
+        };
+        let exit = Exit {
+            code,
+            timed_out: code.is_none(),
+            ..Exit::default()
+        };
+        let failed = FailedCommand {
+            program: name,
+            code,
+            timed_out: exit.timed_out,
+            at: Moment::here(),
+            ..FailedCommand::default()
+        };
+        Some(told_by(&preset_of(name), &outputs.end(Ok(exit)), failed, None).unwrap())
+    }
+
+    const NAMES: [&str; 5] = ["claude", "codex", "gemini", "opencode", "qwen"];
+
+    #[test]
+    fn each_failure_of_each_program_has_its_class() {
+        use FailureClass::*;
+        for (mode, class) in [
+            ("e401", ProviderAuth),
+            ("e402", ProviderSpendLimit),
+            ("e429", RateLimited),
+            ("quota", ProviderSpendLimit),
+            ("e500", ProviderTransient),
+            ("ctx", ContextTooLong),
+            ("hang", Timeout),
+            ("nologin", ProviderAuth),
+        ] {
+            for name in NAMES {
+                let Some(told) = recorded(name, mode) else {
+                    panic!("{name} {mode} is not on record")
+                };
+                let failure = told.failure.expect("it failed");
+                // These wait for ever where nobody can be reached, and opencode for more than a minute.
+                let is_killed = matches!(
+                    (name, mode),
+                    ("codex" | "opencode", "nologin") | ("opencode", "quota")
+                );
+                let class = if is_killed { Timeout } else { class };
+                assert_eq!(failure.class, class, "{name} {mode}: {}", failure.reason);
+                assert!(class == Timeout || !failure.reason.is_empty(), "{name} {mode}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_of_a_subscription_is_told_with_the_time_at_which_it_resets() {
+        for (name, mode) in [("claude", "window-oauth"), ("codex", "window")] {
+            let failure = recorded(name, mode).unwrap().failure.expect("it failed");
+            assert_eq!(
+                failure.class,
+                FailureClass::UsageWindow,
+                "{name}: {}",
+                failure.reason
+            );
+            assert!(failure.retry_after.is_some(), "{name}: {}", failure.reason);
+        }
+        // With a key of the provider's API there is no such limit.
+        assert_eq!(
+            recorded("claude", "window").unwrap().failure.unwrap().class,
+            FailureClass::RateLimited
+        );
+    }
+
+    #[test]
+    fn what_each_program_said_used_and_was_not_allowed_is_read() {
+        for name in NAMES {
+            for mode in ["ok", "idle", "denied", "judge"] {
+                let told = recorded(name, mode).unwrap();
+                assert!(told.failure.is_none(), "{name} {mode}: {:?}", told.failure);
+                assert!(
+                    told.heard.session.is_some() && !told.lost_session,
+                    "{name} {mode}"
+                );
+                let usage = told.heard.usage;
+                assert!(
+                    usage.input.is_some_and(|input| input % 100 == 0 && input > 0),
+                    "{name} {mode}: {usage:?}"
+                );
+                let reply = told.heard.structured.is_some() || !told.heard.text.trim().is_empty();
+                assert!(reply || (name, mode) == ("opencode", "denied"), "{name} {mode}");
+            }
+            let ok = recorded(name, "ok").unwrap().heard;
+            assert!(ok.calls > 0 && ok.denied.is_empty(), "{name}: {:?}", ok.tools);
+            assert!(recorded(name, "badsession").unwrap().lost_session, "{name}");
+        }
+        assert_eq!(recorded("claude", "denied").unwrap().heard.denied, ["Write"]);
+        assert!(recorded("gemini", "denied").unwrap().heard.denied[0].starts_with("Access denied"));
+        assert_eq!(
+            recorded("claude", "judge").unwrap().heard.structured.unwrap()["score"],
+            4
+        );
+        // What these count is the whole session.
+        for (name, both) in [
+            ("codex", 400),
+            ("qwen", 400),
+            ("claude", 200),
+            ("gemini", 200),
+            ("opencode", 200),
+        ] {
+            assert_eq!(
+                recorded(name, "resumed").unwrap().heard.usage.input,
+                Some(both),
+                "{name}"
+            );
+        }
+    }
+}

@@ -341,6 +341,11 @@ fn words_of(shape: &'static Shape) -> &'static [&'static str] {
             form: Form::Words(words),
             ..
         }) => words,
+        // Words, or something else.
+        Shape::One(OneShape {
+            form: Form::Either([Form::Words(words), ..]),
+            ..
+        }) => words,
         Shape::List(of) | Shape::NonEmptyList(of) => words_of(of),
         _ => &[],
     }
