@@ -78,6 +78,8 @@ pub struct Outputs {
     pub secrets: Arc<Secrets>,
     /// How many bytes it may print in all.
     pub limit: u64,
+    /// The line for which it was ended before its time.
+    pub given_up: Option<String>,
 }
 
 impl Outputs {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{Heard, Reading};
@@ -52,17 +53,13 @@ pub fn files_of(preset: &Preset, prompt: &Path) -> Result<PathBuf, WorkError> {
     Ok(folder)
 }
 
-/// Reads what a program told. `given_up` is the line for which it was ended before its time. Blocks.
+/// Reads what a program told. Blocks.
 ///
 /// # Errors
 /// When its output cannot be read.
-pub fn told_by(
-    preset: &Preset,
-    end: &CommandEnd,
-    failed: FailedCommand<'_>,
-    given_up: Option<&str>,
-) -> io::Result<Told> {
-    let mut reading = Reading::of(preset);
+pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>) -> io::Result<Told> {
+    let given_up = end.outputs().given_up.as_deref();
+    let mut reading = Reading::of(preset.clone());
     if let Some(output) = &end.outputs().stdout {
         match File::open(output) {
             Ok(file) => reading.output(BufReader::new(file))?,
@@ -88,7 +85,7 @@ pub fn told_by(
 
 fn why(
     preset: &Preset,
-    reading: &Reading<'_>,
+    reading: &Reading,
     failed: FailedCommand<'_>,
     stderr: &str,
     given_up: Option<&str>,
@@ -170,7 +167,7 @@ mod tests {
             at: Moment::here(),
             ..FailedCommand::default()
         };
-        Some(told_by(&preset_of(name), &outputs.end(Ok(exit)), failed, None).unwrap())
+        Some(told_by(&preset_of(name), &outputs.end(Ok(exit)), failed).unwrap())
     }
 
     const NAMES: [&str; 5] = ["claude", "codex", "gemini", "opencode", "qwen"];

@@ -283,6 +283,19 @@ impl Runner {
         meant.map(|(key, started)| (*key, started.owner)).collect()
     }
 
+    /// The commands at work by their names, with their processes where these are known.
+    pub fn processes(&self) -> impl Iterator<Item = (u64, Owner, Option<&ProcessRef>)> {
+        let started = self.started.iter();
+        started.map(|(key, started)| (*key, started.owner, started.process.as_ref()))
+    }
+
+    /// A command is ended before its time, because of what it said.
+    pub fn give_up(&mut self, key: u64, line: String) {
+        if let Some(started) = self.started.get_mut(&key) {
+            started.outputs.given_up = Some(line);
+        }
+    }
+
     /// The processes of the tools that a turn uses now.
     pub fn tools_of(&self, turn: TurnId) -> impl Iterator<Item = &ProcessRef> {
         let tools = self.started.values();

@@ -34,6 +34,7 @@ use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
+use super::program_watch::ProgramWatch;
 use super::protection::{Protection, Seen};
 use super::stall_detector::StallDetector;
 use super::upstream::{Remembered, UpstreamOutputs};
@@ -117,6 +118,7 @@ pub(super) struct Executor {
     pub(super) progress: Progress,
     /// Turns at work whose agents may fall silent.
     pub(super) stalls: StallDetector,
+    pub(super) programs_at_work: ProgramWatch,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -165,6 +167,7 @@ impl Executor {
             without_tools: AgentsWithoutTools::default(),
             progress: Progress::default(),
             stalls: StallDetector::default(),
+            programs_at_work: ProgramWatch::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
             commands,

@@ -53,6 +53,7 @@
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
 //! | `snapshots` | when `state.json` is written |
 //! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
+//! | `program_watch` | programs of agents at work: what they do, and what they wait for (13) |
 //! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
 //! | `supervision` | whether the supervisor that held a run's agents ended in order |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
@@ -98,6 +99,7 @@ mod other_mounts;
 mod other_runs;
 mod outside;
 mod permission;
+mod program_watch;
 mod protection;
 mod recover;
 mod replay;

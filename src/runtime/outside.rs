@@ -116,6 +116,7 @@ impl Question<'_> {
                 result: None,
                 secrets: Arc::new(agent.env.secrets().clone()),
                 limit: self.rules.settings.max_output.get(),
+                given_up: None,
             },
             timeout: review_timeout(self.agent),
             ..job.map_err(Failed::ours)?

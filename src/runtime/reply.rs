@@ -1,6 +1,7 @@
 //! The replies of reviewers and of others who are asked: stored, sealed and read in one way, whoever was asked and how.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::{FailedCommand, Moment, read_command};
@@ -129,7 +130,7 @@ pub(super) struct Said {
 }
 
 /// What the program of an agent replied: held to a schema, else its last message. Blocks.
-pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Preset) -> Result<Said, Failed> {
+pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<Said, Failed> {
     let failed = match end.how() {
         How::NotStarted(_) => {
             return Err(no_reply(who, end).unwrap_or_else(|| Failed::ours("it was not started")));
@@ -156,7 +157,7 @@ pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Preset) -> Result
         at: Moment::here(),
         ..failed
     };
-    let told = told_by(preset, end, failed, None);
+    let told = told_by(preset, end, failed);
     let told = told.map_err(|error| Failed::ours(format!("the reply of {who} cannot be read: {error}")))?;
     let usage = Usage {
         input_tokens: told.heard.usage.input,
@@ -196,7 +197,7 @@ fn used(usage: Usage) -> Option<Box<Used>> {
 
 /// What a command replied that has ended, as its preset reads it where there is one. Blocks.
 pub(super) fn of_command<T>(
-    (who, preset): (&str, Option<&Preset>),
+    (who, preset): (&str, Option<&Arc<Preset>>),
     end: &CommandEnd,
     mut judgement: Judgement,
     place: &Place,

@@ -237,7 +237,7 @@ impl Session {
                 request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
                 timer = clock.next() => inputs.extend(clock.fire(&self.state, timer)),
-                _ = looks.tick() => self.look(&mut inputs, &mut taken),
+                _ = looks.tick() => self.look(&mut inputs, &mut taken)?,
                 _ = heartbeat.tick() => self.beat(),
             }
             self.drain(&mut inputs, &mut due).await?;
@@ -253,11 +253,12 @@ impl Session {
     }
 
     /// Looks at what tells nobody that it changed: the inbox, runs beside this one, what agents say in mid-turn.
-    fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
+    fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) -> Result<(), RunError> {
         self.look_into_inbox(inputs, taken);
         inputs.extend(self.foreign_runs.look());
         self.executor.listen(inputs);
         self.executor.look_for_silence(&self.state, inputs);
+        self.executor.look_at_programs(&self.state, inputs)
     }
 
     /// What is done now and then, whatever happens.

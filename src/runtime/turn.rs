@@ -114,6 +114,7 @@ impl Executor {
             result: file(SpoolName::Result(turn)),
             secrets: self.programs.secrets(),
             limit: plan.rules.settings.max_output.get(),
+            given_up: None,
         }
     }
 
@@ -171,6 +172,8 @@ impl Executor {
             exit.timed_out = true;
             limit = format!("{idle} without a word");
         }
+        // What it said it waits for is why it ended, not a word of ours.
+        exit.terminated &= outputs.given_up.is_none();
         // One that prints nothing may still have claimed or asked something, or handed work down.
         let has_spoken = self.take_message_folder(turn);
         let after = self.after(turn);
@@ -329,7 +332,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
     let told = preset_of(&files.plan, turn).map(|preset| {
         with_failed(&files.plan, turn.task, exit, |failed| {
-            told_by(preset, &left, failed, None)
+            told_by(preset, &left, failed)
         })
     });
     let mut end = match told {

@@ -414,7 +414,7 @@ fn attach(entry: &Detached<'_>) -> Result<(), Refused> {
     let what = || format!("cannot mount {}", entry.path.display());
     let empty = match &entry.tree {
         Some(_) => None,
-        None => Some(empty_folder().or_refused(what)?),
+        None => Some(empty_folder(entry.access).or_refused(what)?),
     };
     let Some(tree) = entry.tree.as_ref().or(empty.as_ref()) else {
         return Ok(());
@@ -422,10 +422,12 @@ fn attach(entry: &Detached<'_>) -> Result<(), Refused> {
     attach_at(tree, entry.path).or_refused(what)
 }
 
-fn empty_folder() -> rustix::io::Result<OwnedFd> {
+fn empty_folder(access: Access) -> rustix::io::Result<OwnedFd> {
     let system = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    // What is hidden is made read-only; in a folder for temporary files everybody may write.
-    fsconfig_set_string(system.as_fd(), "mode", "1777")?;
+    // In a folder for temporary files everybody may write; what is hidden is read-only, and some programs trust no file below a
+    // folder that others could write to.
+    let mode = if access == Access::Scratch { "1777" } else { "755" };
+    fsconfig_set_string(system.as_fd(), "mode", mode)?;
     fsconfig_create(system.as_fd())?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     fsmount(system.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)

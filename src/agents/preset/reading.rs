@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rust_decimal::Decimal;
 use serde_json::{Deserializer, Value, json};
@@ -60,14 +61,14 @@ pub struct Heard {
 
 /// Reads what a program prints, line by line.
 #[derive(Debug)]
-pub struct Reading<'p> {
-    preset: &'p Preset,
+pub struct Reading {
+    preset: Arc<Preset>,
     pub heard: Heard,
 }
 
-impl<'p> Reading<'p> {
+impl Reading {
     #[must_use]
-    pub fn of(preset: &'p Preset) -> Self {
+    pub fn of(preset: Arc<Preset>) -> Self {
         Self {
             preset,
             heard: Heard::default(),
@@ -103,10 +104,8 @@ impl<'p> Reading<'p> {
                 keep_end(&mut self.heard.text);
             }
             OutputFormat::Jsonl => match serde_json::from_slice::<Value>(line.trim_ascii()) {
-                Ok(Value::Array(events)) => events
-                    .iter()
-                    .for_each(|event| self.event(event, &self.preset.rules)),
-                Ok(event) => self.event(&event, &self.preset.rules),
+                Ok(Value::Array(events)) => events.iter().for_each(|event| self.event(event)),
+                Ok(event) => self.event(&event),
                 Err(_) => {}
             },
         }
@@ -115,7 +114,8 @@ impl<'p> Reading<'p> {
     /// Reads what stands in standard error, where the preset has rules for it and the output told of no error: objects stand
     /// in lines of prose there.
     pub fn standard_error(&mut self, text: &str) {
-        let rules = &self.preset.stderr_rules;
+        let preset = self.preset.clone();
+        let rules = &preset.stderr_rules;
         if rules.is_empty() || self.heard.status.is_some() {
             return;
         }
@@ -128,32 +128,32 @@ impl<'p> Reading<'p> {
             let mut objects = Deserializer::from_str(&text[at..]).into_iter::<Value>();
             if let Some(Ok(object @ Value::Object(_))) = objects.next() {
                 end = at + objects.byte_offset();
-                self.event(&object, rules);
+                self.heard.event(&object, rules);
             }
         }
     }
 
-    fn event(&mut self, event: &Value, rules: &[Rule]) {
-        for rule in rules.iter().filter(|rule| fits(event, rule)) {
-            for setting in &rule.set {
-                self.set(event, setting);
-            }
-        }
+    fn event(&mut self, event: &Value) {
+        let rules = self.preset.clone();
+        self.heard.event(event, &rules.rules);
     }
 
-    fn set(&mut self, event: &Value, setting: &Setting) {
-        let (operation, field) = (setting.operation, setting.field);
-        if operation == Operation::Clear {
-            self.heard.clear(field);
-            return;
-        }
-        let found = found(event, &setting.pointer);
-        if operation == Operation::Replace && !found.is_empty() {
-            self.heard.clear(field);
-        }
-        for value in found {
-            self.heard.take(field, operation == Operation::Add, value);
-        }
+    /// How long it waits, as a line of its standard error says it, in milliseconds.
+    #[must_use]
+    pub fn waits_in(&self, line: &str) -> Option<u64> {
+        let (_, behind) = self
+            .preset
+            .waits
+            .iter()
+            .find_map(|text| line.split_once(&**text))?;
+        let digits = behind.trim_start().split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    }
+
+    /// Whether a line of its standard error tells of a failed request.
+    #[must_use]
+    pub fn tells_of_trouble(&self, line: &str) -> bool {
+        self.preset.troubles.iter().any(|text| line.contains(&**text))
     }
 
     /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none.
@@ -189,6 +189,29 @@ impl<'p> Reading<'p> {
 }
 
 impl Heard {
+    fn event(&mut self, event: &Value, rules: &[Rule]) {
+        for rule in rules.iter().filter(|rule| fits(event, rule)) {
+            for setting in &rule.set {
+                self.set(event, setting);
+            }
+        }
+    }
+
+    fn set(&mut self, event: &Value, setting: &Setting) {
+        let (operation, field) = (setting.operation, setting.field);
+        if operation == Operation::Clear {
+            self.clear(field);
+            return;
+        }
+        let found = found(event, &setting.pointer);
+        if operation == Operation::Replace && !found.is_empty() {
+            self.clear(field);
+        }
+        for value in found {
+            self.take(field, operation == Operation::Add, value);
+        }
+    }
+
     /// Forgets what is a text or a list; all else is replaced when it is told.
     fn clear(&mut self, field: Field) {
         match field {

@@ -39,7 +39,7 @@ impl Call {
             move |end| {
                 let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
                 let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
-                let preset = by.as_ref().map(|by| &*by.preset);
+                let preset = by.as_ref().map(|by| &by.preset);
                 self.came_to(reply::of_command((&who, preset), end, judgement, &place, parse))
             },
         ))
