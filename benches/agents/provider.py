@@ -373,7 +373,7 @@ def say_gemini(asked, said):
 # How each protocol tells an error: status, headers, document. -----------------------------------------------------------
 
 TELLS = {
-    "e401": (401, "The API key is not valid (scripted)"),
+    "e401": (401, "The API key is not valid"),
     "e402": (402, "Insufficient credits: the spend limit is reached (scripted)"),
     "e429": (429, "Rate limit exceeded, try again later (scripted)"),
     "quota": (429, "You exceeded your current quota, please check your plan and billing details."),
@@ -383,7 +383,12 @@ TELLS = {
 }
 
 
+NO_KEY = {"anthropic": "invalid x-api-key", "openai": "Incorrect API key provided: sk-fake. You can find your API key in your account.",
+          "gemini": "API key not valid. Please pass a valid API key."}
+
+
 def refuse_anthropic(mode, status, text):
+    text = NO_KEY["anthropic"] if mode == "e401" else text
     kinds = {401: "authentication_error", 402: "billing_error", 429: "rate_limit_error", 500: "api_error"}
     headers = {}
     if mode == "window":
@@ -394,6 +399,7 @@ def refuse_anthropic(mode, status, text):
 
 
 def refuse_openai(mode, status, text):
+    text = NO_KEY["openai"] if mode == "e401" else text
     codes = {"e401": ("invalid_request_error", "invalid_api_key"), "e402": ("insufficient_credits", "insufficient_credits"),
              "e429": ("requests", "rate_limit_exceeded"), "quota": ("insufficient_quota", "insufficient_quota"),
              "window": ("usage_limit_reached", "usage_limit_reached"), "e500": ("server_error", "server_error"),
@@ -406,6 +412,7 @@ def refuse_openai(mode, status, text):
 
 
 def refuse_gemini(mode, status, text):
+    text = NO_KEY["gemini"] if mode == "e401" else text
     words = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 402: "FAILED_PRECONDITION", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL"}
     error = {"code": status, "message": text, "status": words[status]}
     if mode == "window":

@@ -5,7 +5,8 @@
 
 QUORUM is the binary, INSTALL the folder that `install.sh` filled. Parts:
 
-    raw     the CLIs alone, without quorum: both turns of the fix in one session, and a verdict; with `--mode` one turn that fails
+    raw     CLIs and servers alone, without quorum: both turns of the fix in one session, and a verdict; with `--mode` one turn
+            before a failing provider
     fix     each CLI fixes a file in a git repository; the test is red, then green; another vendor's CLI judges
     worker  each CLI as worker before each kind of failing provider
     judge   each CLI as judge, the provider being well, failing, or saying what cannot be read
@@ -42,7 +43,9 @@ def agent(cli, url, home, role="engineer"):
     """The entry of a CLI in `agents`, with which it comes to the provider. What it needs as files is written below `home`."""
     entry = {"adapter": cli, "role": role, "permissions": "read" if role == "reviewer" else "edit"}
     if cli == "claude":
-        entry["env"] = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "${SCRIPTED_KEY}"}
+        # Only a subscription has a window: it is told to a token, not to a key.
+        key = "CLAUDE_CODE_OAUTH_TOKEN" if "/window." in url else "ANTHROPIC_API_KEY"
+        entry["env"] = {"ANTHROPIC_BASE_URL": url, key: "${SCRIPTED_KEY}"}
     elif cli == "codex":
         entry.update(model="scripted-model", run=codex(url), env={"SCRIPTED_KEY": "${SCRIPTED_KEY}"})
     elif cli == "gemini":
@@ -74,7 +77,7 @@ def opencode(url):
     model = {"name": "scripted", "limit": {"context": 100000, "output": 4096}, "cost": {"input": 1, "output": 2}}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": {"baseURL": url + "/v1", "apiKey": KEY},
                 "models": {"scripted-model": model}}
-    return {"provider": {"scripted": provider}, "small_model": "scripted/scripted-model"}
+    return {"provider": {"scripted": provider}, "model": "scripted/scripted-model", "small_model": "scripted/scripted-model"}
 
 
 def server(name, url, home):
@@ -82,8 +85,9 @@ def server(name, url, home):
     cli = SERVERS[name]
     entry = agent(cli, url, home)
     entry["adapter"] = "acp"
-    entry["run"] = {"claude": ["claude-agent-acp"], "codex": ["codex-acp"], "gemini": ["gemini", "--acp"],
+    entry["run"] = {"claude": ["claude-agent-acp"], "codex": ["codex-acp"], "gemini": ["gemini", "--acp", "-m", "gemini-2.5-flash"],
                     "opencode": ["opencode", "acp"], "qwen": ["qwen", "--acp", "--auth-type", "openai"]}[cli]
+    entry.pop("model", None)        # it is in the words, the environment or the files
     if cli == "codex":      # it takes no settings as words
         put(home, ".codex/config.toml", "model_provider = 'scripted'\nmodel = 'scripted-model'\n\n[model_providers.scripted]\n"
             f"name = 'scripted'\nbase_url = '{url}/v1'\nwire_api = 'responses'\nenv_key = 'SCRIPTED_KEY'\n"
@@ -368,10 +372,10 @@ class Stage:
 
 
 def served(asked):
-    """Tokens that the provider served: all, and by label."""
+    """Tokens that the provider served: all, those of the work and of verdicts (`known`), and by label."""
     sums = {}
     for row in asked:
-        for name in ("all", row["label"]):
+        for name in ("all", row["label"]) + (("known",) if row["who"] in ("worker", "judge") else ()):
             given = sums.setdefault(name, [0, 0])
             given[0] += row["inputTokens"]
             given[1] += row["outputTokens"]
@@ -384,7 +388,8 @@ def judged(result):
         return False
     if result["part"] == "fix" or result["expected"] == "exit 0" and result["part"] == "acp":
         is_same = result["asks"] >= 2
-        is_told = result["told"] == result["served"].get("all")
+        # Servers make calls of their own, for titles and suggestions, and do not tell them.
+        is_told = result["told"] in (result["served"].get("all"), result["part"] == "acp" and result["served"].get("known"))
         return result["exit"] == 0 and result["attempts"] == 2 and is_same and is_told
     if result["expected"].startswith("exit "):
         return f"exit {result['exit']}" == result["expected"]
@@ -517,6 +522,76 @@ def failing(stage, cli, mode):
             "ok": {"idle": code == 0, "hang": code is None, "window": True}.get(mode, code not in (0, None))}
 
 
+ACP_MODES = {"claude": "acceptEdits", "codex": "workspace-write", "gemini": "autoEdit", "opencode": "build", "qwen": "auto-edit"}
+
+
+def acp_alone(stage, name, mode):
+    """The fix by an ACP server, two prompts in one session; before a failing provider one prompt; -> row."""
+    at, cli = stage.project(f"raw {name} {mode}"), SERVERS[name]
+    entry = server(name, f"http://127.0.0.1:{stage.port}/{mode}.worker", stage.home)
+    environment = {**stage.environment, **EVERY_SETTING[cli]}
+    environment.update((key, value.replace("${SCRIPTED_KEY}", KEY)) for key, value in entry.get("env", {}).items())
+    if cli == "opencode":
+        environment["OPENCODE_CONFIG_CONTENT"] = json.dumps({"permission": {"edit": "allow", "bash": "deny"}, "share": "disabled"})
+    project = os.path.join(at, "project")
+    _, since = stage.requests(0)
+    begin = time.time()
+    with open(os.path.join(at, "stderr"), "w", encoding="utf-8") as errors:
+        process = subprocess.Popen(entry["run"], cwd=project, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=errors, text=True, start_new_session=True)
+    too_late = threading.Timer(60, lambda: os.killpg(process.pid, signal.SIGKILL))
+    too_late.start()
+
+    def ask(number, method, **parameters):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}) + "\n")
+        process.stdin.flush()
+        for line in process.stdout:
+            try:
+                said = json.loads(line)
+            except ValueError:
+                continue
+            if "method" in said and "id" in said:       # nothing is offered and nothing allowed
+                answer = {"jsonrpc": "2.0", "id": said["id"], "error": {"code": -32601, "message": "Method not found"}}
+                process.stdin.write(json.dumps(answer) + "\n")
+                process.stdin.flush()
+            elif said.get("id") == number:
+                return said
+        return {"error": {"message": "no answer"}}
+
+    said = {}
+    try:
+        ask(1, "initialize", protocolVersion=1, clientInfo={"name": "bench", "title": "bench", "version": "0"},
+            clientCapabilities={"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False})
+        if cli == "gemini":
+            ask(2, "authenticate", methodId="gemini-api-key")
+        said = ask(3, "session/new", cwd=project, mcpServers=[])
+        if "result" in said:
+            session = said["result"]["sessionId"]
+            if cli == "opencode":
+                ask(4, "session/set_config_option", sessionId=session, configId="mode", value=ACP_MODES[cli])
+            else:
+                ask(4, "session/set_mode", sessionId=session, modeId=ACP_MODES[cli])
+            prompts = [TASK, SENT_BACK] if mode == "ok" else [TASK]
+            for number, prompt in enumerate(prompts, 5):
+                said = ask(number, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": prompt}])
+    except BrokenPipeError:
+        pass
+    process.stdin.close()
+    try:
+        code = process.wait(15)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        code = process.wait()
+    too_late.cancel()
+    asked, _ = stage.requests(since)
+    with open(os.path.join(project, "sum.sh"), encoding="utf-8") as file:
+        is_right = "$1 + $2" in file.read()
+    return {"part": "raw", "title": f"{name} {mode}", "exit": code, "seconds": round(time.time() - begin, 2),
+            "did": [row["did"] or row["status"] for row in asked], "who": sorted({row["who"] or "-" for row in asked}),
+            "schema": False, "asks": max((row["asks"] for row in asked), default=0), "served": served(asked),
+            "message": json.dumps(said.get("error") or said.get("result")), "ok": is_right if mode == "ok" else not is_right}
+
+
 # Tables. -----------------------------------------------------------------------------------------------------------------
 
 COLUMNS = {
@@ -572,6 +647,8 @@ def main():
             if part == "raw" and not options.dry_run:
                 for cli in names(CLIS):
                     rows += [failing(stage, cli, mode) for mode in modes(MODES)] if options.mode else alone(stage, cli)
+                for name in names(SERVERS):
+                    rows += [acp_alone(stage, name, mode) for mode in modes(("ok",) + MODES) if options.mode or mode == "ok"]
             elif part != "raw":
                 for title, document, limit, expected in missions(part, names, modes, stage.port, stage.home):
                     if options.dry_run:
