@@ -23,7 +23,7 @@ SERVERS = {"claude-agent-acp": "claude", "codex-acp": "codex", "gemini-acp": "ge
 # Who judges whom: never the same vendor, and each of them once.
 JUDGE_OF = {"claude": "codex", "codex": "gemini", "gemini": "qwen", "opencode": "claude", "qwen": "opencode"}
 MODES = ("e401", "e402", "e429", "quota", "window", "e500", "ctx", "idle", "hang")
-JUDGE_MODES = ("ok", "e401", "e429", "window", "garbage")
+JUDGED = {"ok": "exit 0", "e401": "exit 6", "e429": "exit 6", "window": "exit 7", "garbage": "exit 6"}
 EXPECTED = {"e401": "provider_auth", "e402": "provider_spend_limit", "e429": "rate_limited", "quota": "provider_spend_limit",
             "window": "window", "e500": "provider_transient", "ctx": "context_too_long", "idle": "not done", "hang": "timeout"}
 TEST = 'test "$(sh sum.sh 2 3)" = 5'
@@ -167,10 +167,10 @@ def missions(part, names, modes, port, home):
                 yield f"{cli} {mode}", mission(f"{cli} with {mode}", agents), 400, EXPECTED[mode]
     if part == "judge":
         for cli in names(CLIS):
-            for mode in modes(JUDGE_MODES):
+            for mode in modes(JUDGED):
                 judge = limited(agent(cli, url(mode, "judge"), home, "reviewer"), mode)
                 agents = {"worker": {"run": "cat > /dev/null; printf %s 'echo $(($1 + $2))' > sum.sh; echo done"}, "judge": judge}
-                yield f"{cli} judges {mode}", mission(f"{cli} judges with {mode}", agents, ["judge"]), 400, "exit 0" if mode == "ok" else "exit 6"
+                yield f"{cli} judges {mode}", mission(f"{cli} judges with {mode}", agents, ["judge"]), 400, JUDGED[mode]
     if part == "acp":
         for name in names(SERVERS):
             for mode in modes(("ok",) + MODES):
@@ -181,40 +181,45 @@ def missions(part, names, modes, port, home):
 # Processes. --------------------------------------------------------------------------------------------------------------
 
 class Watch(threading.Thread):
-    """Looks at all processes below this one, twenty times a second: processor time of those of one program, and how many others."""
+    """Looks at all processes below this one, fifty times a second: the processor time of those of one program."""
 
     def __init__(self, program):
         super().__init__(daemon=True)
         self.program, self.seconds, self.stopped = os.path.realpath(program), {}, threading.Event()
+        self.root = None        # the process that is known to be of the program, also when it has ended
 
     def run(self):
-        while not self.stopped.wait(0.05):
+        while not self.stopped.wait(0.02):
             self.look()
 
     def look(self):
         for pid, row in below(os.getpid()).items():
-            if row["exe"] == self.program:
-                self.seconds[pid, row["start"]] = row["cpu"]
+            if row["exe"] == self.program or pid == self.root:
+                self.seconds[pid, row["start"]] = cpu_of(pid) or self.seconds.get((pid, row["start"]), 0)
 
     def own(self):
+        """What they used; to be called while the last of them is not reaped yet."""
         self.stopped.set()
         self.join()
+        self.look()
         return sum(self.seconds.values())
 
 
 def below(root):
     """The processes below one, by pid."""
-    tick = os.sysconf("SC_CLK_TCK")
     rows = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
                     fields = file.read().rsplit(")", 1)[1].split()
-                rows[int(name)] = {"parent": int(fields[1]), "state": fields[0], "start": fields[19],
-                                   "cpu": (int(fields[11]) + int(fields[12])) / tick, "exe": os.readlink(f"/proc/{name}/exe")}
             except OSError:
                 continue
+            try:
+                exe = os.readlink(f"/proc/{name}/exe")
+            except OSError:         # one that has ended and is not reaped
+                exe = ""
+            rows[int(name)] = {"parent": int(fields[1]), "state": fields[0], "start": fields[19], "exe": exe}
     found, fresh = {}, {root}
     while fresh:
         fresh = {pid for pid, row in rows.items() if row["parent"] in fresh and pid not in found}
@@ -222,10 +227,32 @@ def below(root):
     return found
 
 
+def cpu_of(pid):
+    """Processor time of all threads of a process, which the kernel tells in nanoseconds."""
+    total = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+                total += int(file.read().split()[0])
+    except (OSError, IndexError):
+        return 0
+    return total / 1e9
+
+
 def adopt():
     """Whoever loses its parent becomes a child of this process, so that what is left is seen."""
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def ended(pid, limit):
+    """Waits until a child has ended, and does not reap it."""
+    until = time.time() + limit
+    while time.time() < until:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def reap():
@@ -318,25 +345,22 @@ class Stage:
         run = subprocess.Popen([os.path.abspath(self.options.quorum), "run", "mission.yaml", "--run-id", "r", "--no-input",
                                 "--progress", "plain", "--json"], cwd=at, env=self.environment, stdin=subprocess.DEVNULL,
                                stdout=open(os.path.join(at, "run.json"), "w"), stderr=open(os.path.join(at, "progress"), "w"))
-        late = False
-        try:
-            code = run.wait(limit)
-        except subprocess.TimeoutExpired:
-            late = True
+        watch.root = run.pid
+        late = not ended(run.pid, limit)
+        if late:
             run.send_signal(signal.SIGINT)
-            try:
-                code = run.wait(30)
-            except subprocess.TimeoutExpired:
+            if not ended(run.pid, 30):
                 run.kill()
-                code = run.wait()
+                ended(run.pid, 30)
         seconds = time.time() - begin
         own = watch.own()
+        code = run.wait()
         remains = left(known)
         everything = children_cpu() - before
         asked, _ = self.requests(since)
         told = self.status(at)
         result = {"part": part, "title": title, "expected": expected, "exit": code, "late": late, "seconds": round(seconds, 2),
-                  "ownCpu": round(own, 3), "otherCpu": round(max(everything - own, 0), 3), "left": remains,
+                  "ownCpu": round(own, 4), "otherCpu": round(max(everything - own, 0), 3), "left": remains,
                   "served": served(asked), "servedAll": {"replies": sum(1 for row in asked if row["inputTokens"]), "posts": len(asked)},
                   "asks": max((row["asks"] for row in asked if row["label"] == "worker"), default=0), **told}
         result["sessions"] = self.sessions(at)
@@ -349,16 +373,25 @@ class Stage:
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
         try:
             document = json.loads(shown)
-        except ValueError:
-            return {"class": None, "attempts": 0, "told": None, "points": None, "status": None, "message": "no status"}
-        task = document["tasks"][0]
+            task = document["tasks"][0]
+        except (ValueError, LookupError):       # it did not begin
+            with open(os.path.join(at, "progress"), encoding="utf-8", errors="replace") as file:
+                said = file.read().strip().splitlines() or ["no status"]
+            return {"class": None, "attempts": 0, "told": None, "points": None, "status": None, "message": said[0]}
         failure, waiting = task.get("failure") or {}, task.get("waiting") or {}
         usage = document.get("usage") or {}
-        return {"class": failure.get("class") or waiting.get("reason"), "mode": failure.get("mode"),
+        return {"class": failure.get("class") or self.last_class(at) or waiting.get("reason"), "mode": failure.get("mode"),
                 "message": failure.get("message") or next((wait.get("message") for wait in document.get("approvals", [])), None),
                 "attempts": len(task.get("attempts") or []), "points": task.get("points"), "status": task.get("status"),
                 "resumableAt": document.get("resumableAt"), "cost": usage.get("cost"),
                 "told": [usage.get("inputTokens"), usage.get("outputTokens")]}
+
+    def last_class(self, at):
+        """The class of what failed last, in the public events of the run."""
+        command = [os.path.abspath(self.options.quorum), "events", "r", "--format", "jsonl"]
+        shown = subprocess.run(command, cwd=at, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True).stdout
+        return (re.findall(r'"class":\s*"(\w+)"', shown) or [None])[-1]
 
     def sessions(self, at):
         """The ids of sessions that stand in the run's record, in their order, each once."""
@@ -395,7 +428,9 @@ def judged(result):
         return f"exit {result['exit']}" == result["expected"]
     if result["expected"] == "not done":
         return result["exit"] in (3, 4, 5)
-    return result["class"] == result["expected"] or (result["expected"] == "window" and bool(result["resumableAt"]))
+    if result["expected"] == "window":
+        return result["exit"] == 7 and bool(result["resumableAt"])
+    return result["class"] == result["expected"]
 
 
 # The CLIs alone. ---------------------------------------------------------------------------------------------------------
