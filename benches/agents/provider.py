@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted provider of models on loopback, for agent CLIs that are played without a network or a key.
 
-    provider.py [--port N] [--log FILE] [--hang SECONDS] [--pause SECONDS]
+    provider.py [--port N] [--log FILE] [--words] [--hang SECONDS] [--pause SECONDS]
 
 It prints one line with its port and serves until its standard input ends or it is signalled. It speaks Anthropic messages,
 OpenAI chat completions, OpenAI responses and Gemini generateContent, each with and without streaming. The first part of a path is
@@ -10,7 +10,8 @@ Nothing but the standard library is needed.
 
 What it plays in the modes ok and slow depends on the newest message of the user. Asked to `Fix the file NAME`, it writes the
 file by a tool that the request offers: wrong at first, right where the message tells of work that was sent back. Asked as a
-reviewer, it gives a verdict, held to the schema of the request where there is one. Anything else gets a short text.
+reviewer, it gives a verdict, held to the schema of the request where there is one. Anything else gets a short text. In `idle` it
+only claims to have worked, in `garbage` its verdict cannot be read, in `hang` it does not answer; the other modes are errors.
 """
 import argparse, http.server, json, os, re, shlex, sys, threading, time, uuid
 
@@ -158,6 +159,7 @@ def read_gemini(body, model, stream):
 
 WRITERS = ("write", "write_file")
 READERS = ("read", "read_file")
+STRUCTURED = ("structuredoutput", "structured_output")
 SHELLS = ("exec_command", "shell", "shell_command", "run_shell_command", "bash")
 
 
@@ -247,7 +249,7 @@ def judge(asked, prompt):
     """A verdict in the form that is asked for: by the schema, by a tool for structured replies, or by the prompt's own words."""
     if asked.schema:
         return "text", json.dumps(instance(asked.schema, prompt))
-    tool = pick(asked, ("structuredoutput", "structured_output"))
+    tool = pick(asked, STRUCTURED)
     if tool:
         if any(turn == ("call", tool) for turn in asked.turns):
             return "text", "That is my verdict."
@@ -548,10 +550,11 @@ class Provider(http.server.BaseHTTPRequestHandler):
         """One line for each request."""
         if self.log is None:
             return
-        line = {"time": round(time.time(), 3), "mode": mode, "label": self.label, "protocol": protocol, "model": asked.model if asked else None,
-                "agent": (self.headers.get("user-agent") or "").split("/")[0], "path": self.path.split("?")[0], "status": status,
-                "who": who, "did": did, "asks": asked.asks() if asked else 0, "inputTokens": tokens[0], "outputTokens": tokens[1],
-                "schema": bool(asked and (asked.schema or pick(asked, ("structuredoutput", "structured_output"))))}
+        line = {"time": round(time.time(), 3), "mode": mode, "label": self.label, "protocol": protocol,
+                "model": asked.model if asked else None, "agent": (self.headers.get("user-agent") or "").split("/")[0],
+                "path": self.path.split("?")[0], "status": status, "who": who, "did": did, "asks": asked.asks() if asked else 0,
+                "inputTokens": tokens[0], "outputTokens": tokens[1],
+                "schema": bool(asked and (asked.schema or pick(asked, STRUCTURED)))}
         if self.settings.words and asked:
             line["words"] = asked.newest()[1][:200]
         with self.lock:

@@ -141,8 +141,8 @@ def flow(value):
         return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w./-]*( [\w./-]+)*", value) and value not in ("true", "false", "null", "no", "yes", "on", "off"):
-        return value
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w./-]*( [\w./-]+)*", value):
+        return value if value not in ("true", "false", "null", "no", "yes", "on", "off") else json.dumps(value)
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -548,7 +548,8 @@ def alone(stage, cli):
 def failing(stage, cli, mode):
     """One turn before a failing provider, and what the CLI says of it last; -> row."""
     at = stage.project(f"raw {cli} {mode}")
-    code, seconds, out, err, asked = start(stage, cli, at, "worker", mode, str(uuid.uuid4()), True, f"{TASK}\n", 15 if mode == "hang" else 90)
+    limit = 15 if mode == "hang" else 90
+    code, seconds, out, err, asked = start(stage, cli, at, "worker", mode, str(uuid.uuid4()), True, f"{TASK}\n", limit)
     put(at, "stdout", out), put(at, "stderr", err)
     said = re.findall(r'"(?:message|result)":\s*"((?:[^"\\]|\\.)+)"', out) or [line for line in err.splitlines() if line.strip()] or [""]
     return {"part": "raw", "title": f"{cli} {mode}", "exit": code, "seconds": seconds, "did": [row["status"] for row in asked],
