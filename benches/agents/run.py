@@ -656,7 +656,7 @@ def table(part, rows):
 
 def cell(value):
     if isinstance(value, bool):
-        return "yes" if value else "NO"
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ("/" if all(isinstance(part, int) for part in value) else ", ").join(map(str, value)) or "–"
     return "–" if value is None else re.sub(r"\s+", " ", str(value)).replace("|", "\\|")[:120]
