@@ -37,6 +37,26 @@ Attempt 1: failed at stage 'checks'
 """
 
 
+# What keeps a CLI from updating itself, reporting and retrying for long. A preset says it; alone and as a server it is said here.
+QUIET = {
+    "claude": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
+               "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_MAX_RETRIES": "2"},
+    "codex": {},
+    "gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"},
+    "opencode": {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                 "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"},
+    "qwen": {"QWEN_CODE_NO_RELAUNCH": "true"},
+}
+# What keeps these two from retrying for minutes, and from calls of their own.
+SETTINGS = {
+    "gemini": {"general": {"enableAutoUpdate": False, "maxAttempts": 2}, "privacy": {"usageStatisticsEnabled": False},
+               "telemetry": {"enabled": False}, "security": {"auth": {"selectedType": "gemini-api-key"}}},
+    "qwen": {"general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+             "model": {"generationConfig": {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 2000}}},
+}
+
+
 # Agents, as a mission names them. ---------------------------------------------------------------------------------------
 
 def agent(cli, url, home, role="engineer"):
@@ -81,17 +101,23 @@ def opencode(url):
 
 
 def server(name, url, home):
-    """The entry of an ACP server."""
+    """The entry of an ACP server. No preset says anything for these, so all of it is said here."""
     cli = SERVERS[name]
     entry = agent(cli, url, home)
     entry["adapter"] = "acp"
     entry["run"] = {"claude": ["claude-agent-acp"], "codex": ["codex-acp"], "gemini": ["gemini", "--acp", "-m", "gemini-2.5-flash"],
                     "opencode": ["opencode", "acp"], "qwen": ["qwen", "--acp", "--auth-type", "openai"]}[cli]
     entry.pop("model", None)        # it is in the words, the environment or the files
-    if cli == "codex":      # it takes no settings as words
-        put(home, ".codex/config.toml", "model_provider = 'scripted'\nmodel = 'scripted-model'\n\n[model_providers.scripted]\n"
+    entry["env"] = {**QUIET[cli], **entry["env"]}
+    if cli == "codex":              # it takes no settings as words
+        put(home, ".codex/config.toml", "model_provider = 'scripted'\nmodel = 'scripted-model'\ncheck_for_update_on_startup = false\n"
+            "\n[analytics]\nenabled = false\n\n[model_providers.scripted]\n"
             f"name = 'scripted'\nbase_url = '{url}/v1'\nwire_api = 'responses'\nenv_key = 'SCRIPTED_KEY'\n"
             "request_max_retries = 1\nstream_max_retries = 1\n")
+    elif cli == "opencode":
+        put(home, ".scripted/opencode-engineer.json", {**opencode(url), "permission": {"edit": "allow", "bash": "deny"}})
+    elif cli in SETTINGS:
+        put(home, f".{cli}/settings.json", SETTINGS[cli])
     return entry
 
 
@@ -435,15 +461,6 @@ def judged(result):
 
 # The CLIs alone. ---------------------------------------------------------------------------------------------------------
 
-EVERY_SETTING = {
-    "claude": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
-               "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_MAX_RETRIES": "2"},
-    "codex": {},
-    "gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"},
-    "opencode": {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-                 "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"},
-    "qwen": {"QWEN_CODE_NO_RELAUNCH": "true"},
-}
 SCHEMA = {"type": "object", "properties": {"scores": {"type": "object", "properties": {
     name: {"type": "object", "properties": {"reasoning": {"type": "string"}, "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
            "required": ["reasoning", "score"], "additionalProperties": False} for name in ("correctness", "clarity")},
@@ -493,17 +510,14 @@ def words(cli, entry, role, session, fresh, schema):
 def start(stage, cli, at, role, mode, session, fresh, prompt, limit):
     """Starts a CLI as a preset would; -> exit code (None where it was ended), seconds, both streams, the provider's lines."""
     entry = agent(cli, f"http://127.0.0.1:{stage.port}/{mode}.{role}", stage.home, "reviewer" if role == "judge" else "engineer")
-    environment = {**stage.environment, **EVERY_SETTING[cli]}
+    environment = {**stage.environment, **QUIET[cli]}
     environment.update((name, value.replace("${SCRIPTED_KEY}", KEY)) for name, value in entry.get("env", {}).items())
     if cli == "opencode":
         permission = {"edit": "deny" if role == "judge" else "allow", "bash": "deny"}
         environment["OPENCODE_CONFIG_CONTENT"] = json.dumps({"permission": permission, "share": "disabled", "autoupdate": False,
                                                              "agent": {"title": {"disable": True}}})
-    if cli == "qwen":
-        environment["QWEN_CODE_SYSTEM_SETTINGS_PATH"] = put(stage.home, ".scripted/qwen.json", {
-            "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
-            "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
-            "model": {"generationConfig": {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 2000}}})
+    if cli in SETTINGS:
+        put(stage.home, f".{cli}/settings.json", SETTINGS[cli])
     command = words(cli, entry, role, session, fresh, put(at, "schema.json", SCHEMA))
     _, since = stage.requests(0)
     begin = time.time()
@@ -565,10 +579,8 @@ def acp_alone(stage, name, mode):
     """The fix by an ACP server, two prompts in one session; before a failing provider one prompt; -> row."""
     at, cli = stage.project(f"raw {name} {mode}"), SERVERS[name]
     entry = server(name, f"http://127.0.0.1:{stage.port}/{mode}.worker", stage.home)
-    environment = {**stage.environment, **EVERY_SETTING[cli]}
-    environment.update((key, value.replace("${SCRIPTED_KEY}", KEY)) for key, value in entry.get("env", {}).items())
-    if cli == "opencode":
-        environment["OPENCODE_CONFIG_CONTENT"] = json.dumps({"permission": {"edit": "allow", "bash": "deny"}, "share": "disabled"})
+    environment = dict(stage.environment)
+    environment.update((key, value.replace("${SCRIPTED_KEY}", KEY)) for key, value in entry["env"].items())
     project = os.path.join(at, "project")
     _, since = stage.requests(0)
     begin = time.time()
