@@ -178,13 +178,13 @@ def missions(part, names, modes, port, home):
         return f"http://127.0.0.1:{port}/{mode}.{label}"
 
     def limited(entry, mode):
-        return {**entry, "timeout": "15s" if mode == "hang" else "90s"}
+        return {**entry, "timeout": "15s" if mode == "hang" else "2m"}
 
     if part == "fix":
         for cli in names(CLIS):
             other = JUDGE_OF[cli]
-            agents = {"worker": {**agent(cli, url("ok", "worker"), home), "session": "keep", "timeout": "90s"},
-                      "judge": {**agent(other, url("ok", "judge"), home, "reviewer"), "timeout": "90s"}}
+            agents = {"worker": {**agent(cli, url("ok", "worker"), home), "session": "keep", "timeout": "2m"},
+                      "judge": {**agent(other, url("ok", "judge"), home, "reviewer"), "timeout": "2m"}}
             yield f"{cli} judged by {other}", mission(f"{cli} fixes", agents, ["judge"]), 300, "exit 0"
     if part == "worker":
         for cli in names(CLIS):
