@@ -426,7 +426,7 @@ class Stage:
             for name in sorted(files):
                 if "journal" in name or "journal" in folder:
                     with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                        found += re.findall(r'"session(?:_?[iI]d)?":\s*"([^"]+)"', file.read())
+                        found += re.findall(r'"session(?:_?[iI]d)?":\s*(?:\{"id":\s*)?"([^"]+)"', file.read())
         return list(dict.fromkeys(found))
 
 

@@ -30,6 +30,7 @@ pub struct Schema {
 
 const MISSION: &str = "mission";
 const CONFIG: &str = "config";
+const PRESET: &str = "preset";
 
 /// What has a schema.
 #[derive(Debug, Clone)]
@@ -46,6 +47,7 @@ impl SchemaOf {
         match name {
             MISSION => Some(Self::File(FileKind::Mission)),
             CONFIG => Some(Self::File(FileKind::Config)),
+            PRESET => Some(Self::File(FileKind::Preset)),
             name => documents()
                 .into_iter()
                 .find(|known| words(known).any(|word| word == name))
@@ -65,7 +67,7 @@ fn names() -> Vec<PossibleValue> {
         CONFIG => PossibleValue::new(known.schema),
         name => PossibleValue::new(name).aliases(words(&known)),
     });
-    [MISSION, CONFIG]
+    [MISSION, CONFIG, PRESET]
         .map(PossibleValue::new)
         .into_iter()
         .chain(documents)

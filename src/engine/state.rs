@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, HoldOwner, Points, TaskId, Timestamp, TurnId};
-use crate::mission::model::SessionUse;
 use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
@@ -370,7 +369,7 @@ impl State {
     pub fn session_of(&self, task: TaskId) -> Option<&SessionRef> {
         let agent = &self.plan.agent(self.plan.task(task).agent).spec;
         let session = self.task(task).course.session.as_deref();
-        session.filter(|_| agent.session == SessionUse::Keep)
+        session.filter(|_| agent.keeps_session())
     }
 
     pub(crate) fn current_turn(&self, task: TaskId) -> TurnId {

@@ -154,6 +154,7 @@ impl CommandJob {
             let review = review.path.to_string_lossy().into_owned();
             variables.push(("QUORUM_REVIEW_FILE".to_owned(), review));
         }
+        let of_schema = schema.as_ref().map(|(_, file)| file.clone());
         let schema = schema.map(|(text, file)| (text, file.to_string_lossy().into_owned()));
         let start = Start {
             placeholders: Placeholders {
@@ -169,10 +170,12 @@ impl CommandJob {
             files: "",
             allowed: None,
         };
+        let job = Self::of_agent(agent, &start, Some(&request.path), variables, cwd.clone())?;
         Ok(Self {
+            shown: job.shown.iter().cloned().chain(of_schema).collect(),
             told: [request.clone()].into_iter().chain(review).collect(),
             sealed: true,
-            ..Self::of_agent(agent, &start, Some(&request.path), variables, cwd.clone())?
+            ..job
         })
     }
 
@@ -378,6 +381,7 @@ mod tests {
             result: file("result"),
             secrets: Arc::new(Secrets::of([KEY.to_owned()])),
             limit: 100,
+            given_up: None,
         }
     }
 

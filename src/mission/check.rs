@@ -359,10 +359,7 @@ impl Checker<'_, '_> {
 /// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
 pub(super) fn not_built(place: Place, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
-    let help = match area {
-        _ => "remove it: nothing acts on it yet",
-    };
-    Violation::error(Code::NotBuiltYet, place, message).help(help)
+    Violation::error(Code::NotBuiltYet, place, message).help("remove it: nothing acts on it yet")
 }
 
 /// A key that does not exist at its place: it may belong elsewhere, or be misspelt.

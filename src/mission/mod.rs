@@ -133,7 +133,6 @@ pub use plan::{
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan, WorktreePlan};
-pub use presets::built_in_presets;
 #[cfg(test)]
 pub use presets::preset_of;
 pub use provenance::Origin;

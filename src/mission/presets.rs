@@ -23,11 +23,6 @@ static BUILT_IN: LazyLock<BTreeMap<&str, Arc<Preset>>> = LazyLock::new(|| {
     FILES.map(|(name, text)| (name, Arc::new(read(text)))).into()
 });
 
-/// The built-in presets by name, each as its file says it.
-pub fn built_in_presets() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FILES.into_iter()
-}
-
 /// Gives each agent its preset: one of `own`, else the built-in one.
 pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
     let own: BTreeMap<&str, Arc<Preset>> = own
@@ -39,11 +34,6 @@ pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
         let name = agent.adapter.as_str();
         agent.preset = own.get(name).or_else(|| BUILT_IN.get(name)).cloned();
     }
-}
-
-/// Whether there is a built-in preset of this name.
-pub(super) fn is_built_in(name: &str) -> bool {
-    FILES.iter().any(|(known, _)| *known == name)
 }
 
 /// The built-in preset of this name.
@@ -60,9 +50,10 @@ mod tests {
     #[test]
     fn each_adapter_that_is_a_program_has_a_preset_and_each_preset_an_adapter() {
         for adapter in Adapter::all().filter(|adapter| adapter.has_ledger()) {
-            assert!(is_built_in(adapter.as_str()), "{}", adapter.as_str());
+            let is_there = FILES.iter().any(|(name, _)| *name == adapter.as_str());
+            assert!(is_there, "{}", adapter.as_str());
         }
-        for (name, _) in built_in_presets() {
+        for (name, _) in FILES {
             assert!(Adapter::all().any(|adapter| adapter.as_str() == name), "{name}");
             assert!(!preset_of(name).argv.is_empty(), "{name}");
         }

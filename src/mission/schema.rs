@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::check::expects;
 use super::keys::Keys;
-use super::model::{Config, Mission};
+use super::model::{Config, Mission, Preset};
 use super::scalar::Form;
 use super::shape::{Built, Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
@@ -20,6 +20,8 @@ pub enum FileKind {
     Mission,
     /// A `quorum.yaml`.
     Config,
+    /// A preset, as it stands below `presets` of a `quorum.yaml`.
+    Preset,
 }
 
 impl FileKind {
@@ -27,6 +29,7 @@ impl FileKind {
         match self {
             Self::Mission => Mission::TABLE,
             Self::Config => Config::TABLE,
+            Self::Preset => Preset::TABLE,
         }
     }
 
@@ -34,6 +37,7 @@ impl FileKind {
         match self {
             Self::Mission => "urn:quorum:mission:v1",
             Self::Config => "urn:quorum:config:v1",
+            Self::Preset => "urn:quorum:preset:v1",
         }
     }
 }

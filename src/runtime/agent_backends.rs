@@ -17,6 +17,8 @@ use crate::mission::AgentPlan;
 use crate::mission::model::{AdapterKind, CommandLine};
 use crate::runtime::notices::{Channels, channel_of};
 
+use super::login::{LoginState, login_of};
+
 /// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
 /// trusts, who it works for, and where that keeps its files.
 const PASSED: [&str; 20] = [
@@ -228,6 +230,11 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
             let of_preset = of_preset.chain(PASSED.into_iter().filter(|_| preset.is_some()));
             let passed = agent.spec.pass_env.iter().map(String::as_str).chain(of_preset);
             let env = ChildEnv::of_agent(agent.spec.env.iter(), passed, variable)?;
+            if let Some(LoginState::Missing(help)) = login_of(agent)
+                && preset.is_some_and(|preset| preset.login.required)
+            {
+                return Err(format!("it has no login, and would go on elsewhere without one: {help}").into());
+            }
             let by = ByPreset::of(&agent.spec)?;
             Ok(Backend::Command(Arc::new(CommandAgent { program, env, by })))
         }

@@ -29,6 +29,7 @@
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `guard` | protected files, looked at around each part of judging (22) |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
+//! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
 //! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
 //! | `missions` | the missions that a run went by, frozen in its folder |
@@ -85,6 +86,7 @@ mod error;
 mod foreign_runs;
 mod guard;
 mod inspect;
+mod login;
 mod message_folders;
 mod middleware;
 mod missions;
@@ -131,6 +133,7 @@ pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply};
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
+pub use login::{LoginState, login_of};
 pub use missions::Missions;
 pub use moved::{below, state_base};
 pub use notices::Notification;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::command::{ChildEnv, Placeholders, Program};
 use crate::domain::Money;
 use crate::mission::model::{
-    Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute, SessionUse,
+    Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
 };
 
 use super::invocation::{Invocation, Session, Use};
@@ -35,7 +35,6 @@ pub struct ByPreset {
     client: Option<PathBuf>,
     model: Option<String>,
     permissions: Permissions,
-    session: SessionUse,
     budget: Option<Money>,
 }
 
@@ -70,7 +69,6 @@ impl ByPreset {
             client: is_acp.then(std::env::current_exe).transpose()?,
             model: agent.model.clone(),
             permissions: agent.permissions.clone(),
-            session: agent.session,
             budget: agent.max_cost_per_turn,
         }))
     }
@@ -79,13 +77,6 @@ impl ByPreset {
     #[must_use]
     pub fn permissions(&self) -> PermissionSet {
         self.permissions.set()
-    }
-
-    /// Whether it can go on in a session, and is to.
-    #[must_use]
-    pub fn keeps_session(&self) -> bool {
-        let can = !self.preset.resume.is_empty() || self.client.is_some();
-        can && self.session == SessionUse::Keep
     }
 
     /// What its client is told to do, where it has one.

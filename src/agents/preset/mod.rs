@@ -11,6 +11,6 @@ mod agent;
 mod invocation;
 mod reading;
 
-pub use agent::{ACP_TURN, ByPreset, CommandAgent, Start};
+pub use agent::{ByPreset, CommandAgent, Start};
 pub use invocation::{Session, Use};
-pub use reading::{Heard, Reading, Usage};
+pub use reading::{Heard, Reading};

@@ -17,6 +17,7 @@ use super::super::failure::Failure;
 use super::super::load::mission_folder;
 use super::super::options::{apply_demands, options_with_config};
 use super::super::session::must_be_confined;
+use super::programs;
 use crate::report::doctor::{Check, Verdict};
 
 /// A mission that loads, and where it lies.
@@ -69,6 +70,7 @@ pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
     for (index, agent) in plan.agents.iter().enumerate() {
         let found = [Some(program(agent, &options.mission_folder)), variables(agent)];
         let found = found.into_iter().flatten();
+        let found = found.chain(programs::checks(agent, &options.mission_folder));
         if needed.contains(&AgentId::from_index(index)) {
             checks.extend(found);
         } else {

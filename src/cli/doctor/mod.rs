@@ -1,6 +1,6 @@
 //! `quorum doctor`: whether this machine can run the mission, before anything is spent.
 //!
-//! Nothing of the mission is started, nothing is written and no endpoint is contacted; what could only be found out that way
+//! Nothing of the mission is started but agents' programs, for their version; nothing is written and no endpoint is contacted; what could only be found out that way
 //! is reported as skipped, never as fine.
 //!
 //! | file | what |
@@ -8,11 +8,13 @@
 //! | `agents` | the mission and its agents: programs, variables, who can judge |
 //! | `confinement` | whether processes can be confined here: how far, by what, and why not |
 //! | `machine` | the state folder and what is around it: permissions, space, lock, locale, clock |
+//! | `programs` | programs of agents that presets start: version, node, login |
 //! | `state` | `quorum doctor state`: whether what is on the disk is whole, and the way out where a journal is not |
 
 mod agents;
 mod confinement;
 mod machine;
+mod programs;
 mod state;
 
 use std::path::PathBuf;

@@ -59,7 +59,7 @@ impl TaskState {
                 ..
             } => {
                 self.work.turn = None;
-                self.course.take_session(exit.failure, session.as_ref());
+                self.course.take_session(exit.failure, session.as_deref());
                 for denied in denied {
                     if !self.attempt.denied.contains(denied) {
                         self.attempt.denied.push(denied.clone());
@@ -261,9 +261,11 @@ impl Streak {
 
 impl Course {
     /// Who failed begins anew, but for a limit that resets; of a program that has no sessions there is none.
-    fn take_session(&mut self, failure: Option<FailureClass>, session: Option<&Box<SessionRef>>) {
+    fn take_session(&mut self, failure: Option<FailureClass>, session: Option<&SessionRef>) {
         match failure {
-            None | Some(FailureClass::UsageWindow) => self.session = session.cloned().or(self.session.take()),
+            None | Some(FailureClass::UsageWindow) => {
+                self.session = session.cloned().map(Box::new).or(self.session.take())
+            }
             Some(_) => self.session = None,
         }
     }

@@ -143,6 +143,14 @@ impl Agent {
         self.tools.is_some_and(Tools::any)
     }
 
+    /// Whether its next turn goes on in the session of the last one, where its program has told one.
+    #[must_use]
+    pub fn keeps_session(&self) -> bool {
+        let resumes = |preset: &Arc<Preset>| !preset.resume.is_empty();
+        let can = self.adapter == Adapter::Acp || self.preset.as_ref().is_some_and(resumes);
+        can && self.session == SessionUse::Keep
+    }
+
     /// How far middleware comes around its turns.
     #[must_use]
     pub fn around(&self) -> Around {

@@ -1,0 +1,141 @@
+//! Programs of agents that presets start: their version beside the one that was tried, the node that runs them, and whether
+//! they can log in. A program is asked for its version and for nothing else.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::mission::AgentPlan;
+use crate::mission::model::{Adapter, CommandLine};
+use crate::report::doctor::{Check, Verdict};
+use crate::runtime::{LoginState, locate, login_of};
+use crate::supervisor;
+
+/// How long a program may take to say its version.
+const WITHIN: Duration = Duration::from_secs(15);
+/// How much of what it says is read, in bytes.
+const MOST: u64 = 4096;
+
+/// The checks of an agent whose program a preset starts.
+pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<Check> {
+    let Some(preset) = agent.spec.preset.as_deref() else {
+        return Vec::new();
+    };
+    let mut checks = Vec::new();
+    if let Ok(place) = locate(agent, folder)
+        && agent.spec.adapter != Adapter::Acp
+    {
+        checks.push(version(agent, &place, preset.version.as_deref()));
+        checks.extend(node(agent, Path::new(&place)));
+    }
+    checks.extend(login(agent, preset.login.required));
+    checks
+}
+
+/// What a program says its version is, beside the one that its preset was tried with.
+fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
+    let name = format!("version of {}", agent.name);
+    let mut command = Command::new(place);
+    if let Some(CommandLine::Argv(argv)) = &agent.spec.run {
+        command.args(argv.iter().skip(1));
+    }
+    let said = said_by(command.arg("--version"));
+    let first = |text: &str| {
+        text.lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let (verdict, message) = match (said, tried) {
+        (Err(why), _) => (Verdict::Warn, format!("it does not say its version: {why}")),
+        (Ok(text), Some(tried)) if !text.contains(tried) => (
+            Verdict::Warn,
+            format!("{}; its preset was tried with {tried}", first(&text)),
+        ),
+        (Ok(text), _) => (Verdict::Ok, first(&text)),
+    };
+    Check::new(name, verdict, message).with("tried", tried)
+}
+
+/// The node that runs a program that is a script for it.
+fn node(agent: &AgentPlan, place: &Path) -> Option<Check> {
+    let mut begin = [0; 64];
+    let read = File::open(place)
+        .and_then(|mut file| file.read(&mut begin))
+        .ok()?;
+    let begin = String::from_utf8_lossy(&begin[..read]).into_owned();
+    let line = begin.strip_prefix("#!")?.lines().next()?.to_owned();
+    line.contains("node").then(|| {
+        let name = format!("node of {}", agent.name);
+        let path = std::env::var("PATH").unwrap_or_default();
+        match supervisor::resolve("node", &path, Path::new("/")) {
+            Err(_) => Check::new(
+                name,
+                Verdict::Fail,
+                "there is no `node` on the PATH, and its program needs it",
+            ),
+            Ok(node) => match said_by(Command::new(&node).arg("--version")) {
+                Ok(version) => Check::new(
+                    name,
+                    Verdict::Ok,
+                    format!("{} {}", node.display(), version.trim()),
+                ),
+                Err(why) => Check::new(
+                    name,
+                    Verdict::Fail,
+                    format!("{} cannot be run: {why}", node.display()),
+                ),
+            },
+        }
+    })
+}
+
+/// Whether it can log in, as far as that is seen without a call.
+fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
+    let name = format!("login of {}", agent.name);
+    Some(match login_of(agent)? {
+        LoginState::Variable(variable) => Check::new(name, Verdict::Ok, format!("{variable} is set")),
+        LoginState::File(file) => Check::new(name, Verdict::Ok, format!("{} is there", file.display())),
+        LoginState::Missing(help) => {
+            let verdict = if is_required { Verdict::Fail } else { Verdict::Warn };
+            Check::new(name, verdict, format!("none is seen: {help}"))
+        }
+    })
+}
+
+/// What a command prints, if it ends in time and well.
+fn said_by(command: &mut Command) -> Result<String, String> {
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < WITHIN => std::thread::sleep(Duration::from_millis(20)),
+            ended => {
+                // It may have ended just now; either way it is not waited for any longer.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(ended
+                    .err()
+                    .map_or("it did not end in time".to_owned(), |error| error.to_string()));
+            }
+        }
+    };
+    let mut text = String::new();
+    let output = child.stdout.take().map(|output| output.take(MOST));
+    let read = output
+        .map(|mut output| output.read_to_string(&mut text))
+        .transpose();
+    match (status.success(), read) {
+        (false, _) => Err(format!("it ended with {status}")),
+        (true, Err(error)) => Err(error.to_string()),
+        (true, Ok(_)) => Ok(text),
+    }
+}
