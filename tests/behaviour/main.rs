@@ -91,6 +91,7 @@ mod permissions;
 mod pid_reuse;
 mod plain_words;
 mod plan;
+mod presets;
 mod probes;
 mod protected;
 mod protected_by_default;

@@ -1,0 +1,318 @@
+//! Programs of agents that presets start and read: sessions, usage, denials, judges, limits. Scripts stand for them, and print
+//! what the real ones print.
+
+use serde_json::{Value, json};
+
+use crate::support::events::named;
+use crate::support::{Finished, Mission, Says, Workspace, attempts, standing, task, wait_for_file};
+
+const SESSION: &str = "5f0c6a52-0000-4000-8000-000000000001";
+
+/// A program that notes its arguments, one line a start, and its prompt, and then does this. `say FIELDS` prints Claude Code's
+/// result with these fields; `$resumed` says whether it goes on in a session.
+fn claude(does: &str) -> String {
+    format!(
+        r#"echo "$@" >> args; n=$(wc -l < args | tr -d ' '); cat > prompt.$n; resumed=no; session={SESSION}
+        say() {{ echo '{{"type":"assistant","message":{{"content":[{{"type":"tool_use","name":"Write"}}]}}}}'; echo '{{"type":"result","subtype":"success","is_error":false,"session_id":"'$session'","usage":{{"input_tokens":100,"output_tokens":20}},'"$1"'}}'; }}
+        echo '{{"uuid":"x","type":"system","model":"claude-sonnet-4-5","subtype":"init","session_id":"'$session'"}}'
+        case "$*" in *--resume*) resumed=yes;; esac
+        {does}"#
+    )
+}
+
+/// The same as an agent, with more keys.
+fn agent(does: &str, more: Value) -> Value {
+    let mut keys = json!({"adapter": "claude", "run": ["/bin/sh", "-c", claude(does), "claude"]});
+    keys.as_object_mut().expect("keys").extend(more.as_object().expect("keys").clone());
+    keys
+}
+
+const FIXES: &str = r#"if [ $resumed = yes ]; then echo right > out; say '"result":"mended","total_cost_usd":0.003'
+    else echo wrong > out; say '"result":"first try","total_cost_usd":0.001'; fi"#;
+
+fn fixing(more: Value) -> Workspace {
+    Mission::new()
+        .agent_with("coder", agent(FIXES, more))
+        .task("work", |t| {
+            t.set("description", "Write right into out.").check("grep -q right out").unreviewed()
+        })
+        .workspace()
+}
+
+#[test]
+fn a_fix_goes_on_in_the_same_session_with_only_what_is_to_be_corrected() {
+    let workspace = fixing(json!({}));
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
+    let args = workspace.lines("args");
+    assert!(args[0].contains("--permission-mode acceptEdits --session-id "), "{args:#?}");
+    assert!(args[1].ends_with(&format!("--permission-mode acceptEdits --resume {SESSION}")), "{args:#?}");
+    let (first, second) = (workspace.read("prompt.1"), workspace.read("prompt.2"));
+    assert!(first.contains("Write right into out."), "{first}");
+    assert!(second.contains("Correct your work") && second.contains("grep -q right out"), "{second}");
+    assert!(!second.contains("Write right into out."), "it is in the session already: {second}");
+    // What it costs counts from the beginning of the session, its tokens do not.
+    let usage = &task(&document, "work")["usage"];
+    assert_eq!((&usage["cost"], &usage["inputTokens"]), (&json!(0.003), &json!(200)), "{usage:#}");
+    let events = workspace.events();
+    let ended = named(&events, "work:ended");
+    assert!(ended.iter().any(|event| event["session"] == SESSION), "{ended:#?}");
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+#[test]
+fn a_fix_begins_anew_where_the_mission_says_so() {
+    let workspace = fixing(json!({"session": "fresh"}));
+    workspace.run_json(3, &[]);
+    let args = workspace.lines("args");
+    assert!(args.iter().all(|line| line.contains("--session-id") && !line.contains("--resume")), "{args:#?}");
+    assert!(workspace.read("prompt.2").contains("Write right into out."));
+}
+
+#[test]
+fn a_session_that_is_not_there_any_more_is_told_and_begun_anew() {
+    let gone = r#"if [ $resumed = yes ]; then
+        echo "No conversation found with session ID: $session" >&2; exit 1
+    elif [ $n = 1 ]; then echo wrong > out; say '"result":"first try"'
+    else echo right > out; say '"result":"anew"'; fi"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(gone, json!({})))
+        .task("work", |t| {
+            t.set("description", "Write right.").check("grep -q right out").attempts(4).unreviewed()
+        })
+        .workspace();
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix", "retry"]);
+    let args = workspace.lines("args");
+    assert!(args[1].contains("--resume") && args[2].contains("--session-id"), "{args:#?}");
+    assert!(workspace.read("prompt.3").contains("Write right."), "the new session is told all");
+}
+
+#[test]
+fn what_a_program_was_not_allowed_is_a_finding_of_the_attempt_that_failed() {
+    let denied = r#"say '"result":"I could not","permission_denials":[{"tool_name":"Bash"},{"tool_name":"Write"},{"tool_name":"Bash"}]'"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(denied, json!({"permissions": "read"})))
+        .task("work", |t| t.check("test -e out").attempts(1).unreviewed())
+        .workspace();
+    let document = workspace.run_json(3, &[]);
+    assert!(workspace.lines("args")[0].contains("--permission-mode plan"));
+    let findings = task(&document, "work")["findings"].to_string();
+    assert!(findings.contains("the agent was not allowed to: Bash, Write"), "{document:#}");
+}
+
+#[test]
+fn false_green_a_program_that_exits_with_0_before_it_is_done_has_failed() {
+    for (does, said) in [
+        ("exit 0", "it ended without saying that it is done"),
+        ("echo 'not json'; echo '{\"type\":\"result\"'; exit 0", "it ended without saying that it is done"),
+        (
+            r#"echo '{"type":"result","is_error":true,"api_error_status":402,"result":"Insufficient credits"}'; exit 0"#,
+            "Insufficient credits",
+        ),
+    ] {
+        let workspace = Mission::new()
+            .agent_with("coder", agent(does, json!({})))
+            .setting("maxRetries", 0)
+            .task("work", |t| t.unreviewed())
+            .workspace();
+        let document = workspace.run_json(3, &[]);
+        let message = task(&document, "work")["failure"]["message"].as_str().expect("it failed").to_owned();
+        assert!(message.contains(said), "{does}: {message}");
+    }
+}
+
+#[test]
+fn a_judge_is_asked_in_a_session_of_its_own_with_a_schema_and_may_only_look() {
+    let verdict = json!({"scores": {"correctness": {"score": 5, "reasoning": "it is right"}}, "findings": [], "summary": "good"});
+    let judges = format!(
+        r#"case "$*" in *--json-schema*) ;; *) exit 9;; esac
+        say '"result":"see there","total_cost_usd":0.01,"structured_output":{verdict}'"#
+    );
+    let workspace = Mission::new()
+        .worker("echo right > out")
+        .agent_with("judge", agent(&judges, json!({"role": "reviewer"})))
+        .task("work", |t| {
+            t.expects(json!({"type": "llm_review", "criteria": "It is right.", "dimensions": [{"name": "correctness", "weight": 1}], "threshold": 4}))
+        })
+        .workspace();
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"), "{document:#}");
+    let args = &workspace.lines("args")[0];
+    for word in ["--permission-mode plan", "--no-session-persistence", "\"correctness\""] {
+        assert!(args.contains(word), "{args}");
+    }
+    assert!(!args.contains("--session-id"), "{args}");
+    // It was asked three times: what it used each time is its own.
+    let usage = &document["usage"];
+    assert_eq!((&usage["cost"], &usage["inputTokens"]), (&json!(0.03), &json!(300)), "{usage:#}");
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+#[test]
+fn a_judge_that_says_nothing_readable_is_no_pass_and_its_failure_has_a_class() {
+    for (does, code, told) in [
+        (
+            r#"echo '{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}'; exit 1"#,
+            6,
+            "provider_auth",
+        ),
+        (r#"say '"result":"lovely weather today"'"#, 6, "no JSON object"),
+    ] {
+        let workspace = Mission::new()
+            .worker("echo right > out")
+            .agent_with("judge", agent(does, json!({"role": "reviewer"})))
+            .task("work", |t| t.expects(json!({"type": "llm_review", "criteria": "right", "dimensions": [{"name": "correctness", "weight": 1}]})))
+            .workspace();
+        let finished = workspace.quorum(&["run", "mission.yaml", "--json", "--run-id", "r"]);
+        assert_eq!(finished.code(), Some(code), "{does}\n{}", finished.stderr);
+        let shown = workspace.quorum(&["show", "work", "--json"]).stdout;
+        assert!(
+            shown.contains(told) || finished.stderr.contains(told),
+            "{does}\n{shown}\n{}",
+            finished.stderr
+        );
+    }
+}
+
+/// A gemini that meets a limit and waits for it by itself.
+const WAITS: &str = r#"echo '{"type":"init","session_id":"g","model":"gemini-2.5-flash"}'
+    echo 'Attempt 1 failed: You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.. Retrying after 7200000ms...' >&2
+    exec sleep 1000"#;
+
+#[test]
+fn a_program_that_waits_for_its_provider_for_hours_is_ended_and_no_attempt_is_spent() {
+    let workspace = Mission::new()
+        .agent_with("coder", json!({"adapter": "gemini", "run": ["/bin/sh", "-c", WAITS, "gemini"]}))
+        .setting("maxWindowWait", "1h")
+        .task("work", |t| t.unreviewed())
+        .workspace();
+    let document = workspace.run_json(7, &[]);
+    assert_eq!(standing(&document, "work").0, "pending", "{document:#}");
+    assert!(document["resumableAt"].is_string(), "{document:#}");
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    let events = workspace.events();
+    let waits = named(&events, "task:window");
+    assert!(waits[0].to_string().contains("exhausted your capacity"), "{waits:#?}");
+}
+
+#[test]
+fn silence_behind_a_failed_request_is_not_waited_out() {
+    let stuck = r#"echo 'level=ERROR message="stream error" error.error="AI_APICallError: 503 service unavailable"' >&2; exec sleep 1000"#;
+    let keys = json!({"adapter": "opencode", "run": ["/bin/sh", "-c", stuck, "opencode"], "env": {"OPENCODE_CONFIG": "x"}});
+    let workspace = Mission::new()
+        .agent_with("coder", keys)
+        .setting("maxRetries", 0)
+        .task("work", |t| t.unreviewed())
+        .workspace()
+        .at_scale("0.01");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["class"], "provider_transient", "{document:#}");
+}
+
+#[test]
+fn a_program_that_would_go_elsewhere_without_a_login_is_not_started() {
+    let keys = json!({"adapter": "opencode", "run": ["/bin/sh", "-c", "touch started", "opencode"]});
+    let workspace = Mission::new().agent_with("coder", keys).task("work", |t| t.unreviewed()).workspace();
+    let refused = workspace.quorum(&["run", "mission.yaml"]);
+    refused.exits(9).says(&["agent 'coder'", "it has no login", "opencode auth login"]);
+    assert!(!workspace.exists("started"));
+    workspace.quorum(&["doctor"]).exits(9).shows(&["login of coder", "none is seen"]);
+}
+
+#[test]
+fn a_turn_that_outlives_its_session_is_adopted_and_keeps_its_own() {
+    let does = r#"if [ $resumed = yes ]; then echo right > out; say '"result":"mended"'; else echo > ready; until test -e go; do sleep 0.02; done; echo wrong > out; say '"result":"first"'; fi"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(does, json!({})))
+        .task("work", |t| t.check("grep -q right out").unreviewed())
+        .workspace();
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
+    wait_for_file(&workspace.path("ready"));
+    running.kill();
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
+    let args = workspace.lines("args");
+    assert_eq!(args.len(), 2, "{args:#?}");
+    assert!(args[1].contains(&format!("--resume {SESSION}")), "{args:#?}");
+}
+
+#[test]
+fn an_own_preset_has_the_same_form_and_a_built_in_one_can_be_replaced() {
+    let does = r#"case "$*" in *GO*) echo '{"id":"s1","done":true,"said":"mended"}'; echo right > out;;
+        *) echo '{"id":"s1","done":true,"said":"first"}';; esac; echo "$MARK $@" >> args"#;
+    let preset = json!({
+        "argv": ["/bin/sh", "-c", does, "mine"],
+        "resume": ["GO", "{session}"],
+        "edit": {"argv": ["may-edit"], "env": {"MARK": "edit"}},
+        "format": "jsonl",
+        "rules": [{"when": {"/done": "true"}, "set": {"session": "/id", "text": "/said", "ended": "/done"}}],
+        "complete": "ended",
+    });
+    for name in ["mine", "claude"] {
+        let workspace = Mission::new()
+            .agent_with("coder", json!({"adapter": name}))
+            .task("work", |t| t.check("grep -q right out").unreviewed())
+            .workspace();
+        workspace.write("quorum.yaml", &json!({"presets": {name: preset}}).to_string());
+        workspace.run_json(0, &[]);
+        assert_eq!(workspace.lines("args"), ["edit may-edit", "edit may-edit GO s1"], "{name}");
+    }
+}
+
+#[test]
+fn mistakes_in_presets_are_told_where_they_stand() {
+    let refused = |adapter: &str, preset: Value| -> Finished {
+        let workspace =
+            Mission::new().agent_with("coder", json!({"adapter": adapter})).tasks(["work"]).workspace();
+        workspace.write("quorum.yaml", &format!("presets:\n  mine: {preset}\n"));
+        workspace.quorum(&["run", "mission.yaml"])
+    };
+    let rules = |set: Value| json!({"argv": ["x"], "rules": [{"when": {"/a": "b"}, "set": set}]});
+    refused("claud", json!({"argv": ["x"]})).exits(2).says(&["'claud' is not an adapter", "claude"]);
+    refused("mine", json!({})).exits(2).says(&["quorum.yaml:2", "argv"]);
+    refused("mine", rules(json!({"txt": "/a"}))).exits(2).says(&["quorum.yaml:2", "txt"]);
+    refused("mine", json!({"argv": ["x"], "formt": "jsonl"})).exits(2).says(&["formt", "format"]);
+    refused("mine", json!({"argv": ["x"], "errors": [{"text": "a", "class": "nope"}]}))
+        .exits(2)
+        .says(&["nope"]);
+}
+
+#[test]
+fn doctor_tells_version_and_login_of_a_program() {
+    let says = "case \"$*\" in *--version*) echo '9.9.9 (Claude Code)';; esac";
+    let keys = json!({"adapter": "claude", "run": ["/bin/sh", "-c", says, "claude"], "env": {"ANTHROPIC_API_KEY": "k"}});
+    let workspace = Mission::new().agent_with("coder", keys).task("work", |t| t.unreviewed()).workspace();
+    let told = workspace.quorum(&["doctor"]).exits(0).stdout;
+    told.says(&[
+        "version of coder",
+        "9.9.9",
+        "tried with 2.1.330",
+        "login of coder",
+        "ANTHROPIC_API_KEY is set",
+    ]);
+}
+
+#[test]
+fn what_is_passed_on_is_passed_where_it_is_set_and_a_key_is_in_no_file() {
+    let key = "sk-secret-0123456789";
+    let does = r#"say '"result":"key '$ANTHROPIC_API_KEY' zone '$TZ'"'"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(does, json!({"passEnv": ["TZ", "NOT_SET_ANYWHERE"]})))
+        .task("work", |t| t.unreviewed())
+        .workspace();
+    let mut command = workspace.command(&["run", "mission.yaml", "--run-id", "r"]);
+    command.envs([("ANTHROPIC_API_KEY", key), ("TZ", "UTC")]);
+    crate::support::Running::start(command).finish().exits(0);
+    let said = workspace.quorum(&["logs", "work"]).exits(0).stdout;
+    assert!(said.contains("zone UTC") && !said.contains(key), "{said}");
+    let found = workspace.other_command("grep").args(["-rl", key, ".polpo"]).output().expect("there is grep");
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}
+
+#[test]
+fn the_schema_of_a_preset_is_printed() {
+    let schema = Workspace::new().quorum(&["schema", "preset"]).exits(0).stdout;
+    schema.says(&["urn:quorum:preset:v1", "lostSession", "cumulative"]);
+}
