@@ -9,9 +9,16 @@ pub const SHORT_TEXT: usize = 1 << 10;
 
 /// The beginning of a text, at most `most` bytes of it.
 pub fn cut(text: &str, most: usize) -> String {
-    text.get(..text.floor_char_boundary(most))
-        .unwrap_or_default()
-        .to_owned()
+    text.get(..floor(text, most)).unwrap_or_default().to_owned()
+}
+
+/// The last end of a character in the first `most` bytes of a text.
+pub fn floor(text: &str, most: usize) -> usize {
+    let most = most.min(text.len());
+    (0..=most)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 fn short(text: &str) -> String {

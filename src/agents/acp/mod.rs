@@ -23,9 +23,12 @@
 //! | `{"type":"denied","tool","title"}` | a request for a permission was denied |
 //! | `{"type":"permission","wish","kind"}` | a person must allow it; the turn is cancelled, exit 0 |
 //! | `{"type":"text","text"}` | a message of the agent, in parts of at most 64 KiB |
-//! | `{"type":"usage","inputTokens","outputTokens","cacheRead","cacheWrite","cost"}` | once at the end, where anything was told; what was not told is null; `cost` in dollars; with `"partial":true` where more was used than is told |
+//! | `{"type":"usage","inputTokens","outputTokens","cacheRead","cacheWrite","cost","sessionCost"}` | once at the end, where anything was told; what was not told is null; with `"partial":true` where more may have been used than is told |
 //! | `{"type":"error","message","code","status","kind"}` | the turn failed, exit 1: code of JSON-RPC, status of HTTP, the server's own word, each or null |
 //! | `{"type":"end","stopReason":"end_turn"}` | the turn came to its end, exit 0 |
+//!
+//! Costs are in dollars. Servers tell what the session has cost in all its turns (`sessionCost`); what this turn has cost
+//! (`cost`) is null where a session was gone on in whose cost was not told before the prompt.
 //!
 //! The last of `permission`, `error` and `end` says how the turn ended; after SIGTERM none of them may come, exit 143.
 //! Titles, names and ids have at most 1 KiB, messages of errors 8 KiB, wishes 8,000 bytes.

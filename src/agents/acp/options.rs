@@ -98,8 +98,8 @@ impl TryFrom<Form> for Rule {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Options, String> {
-        serde_json::from_str(text).map_err(|error: serde_json::Error| error.to_string())
+    fn read(text: &str) -> serde_json::Result<Options> {
+        serde_json::from_str(text)
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
             let rules = format!(r#"{{"read": "allow", "edit": {rule}, "run": "deny"}}"#);
             read(&format!(r#"{{"permissions": "read", "rules": {rules}}}"#)).map(drop)
         };
-        assert_eq!(rules(r#""deny""#), Ok(()));
+        assert!(rules(r#""deny""#).is_ok());
         for rule in [
             r#""perhaps""#,
             "3",

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, kill_process};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -19,6 +20,8 @@ use super::wire::{MAX_LINE, Splitter};
 
 /// How long the server has to end after its standard input was closed.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// How long before that it is asked to end by SIGTERM, which ends one that takes its time: codex-acp needs 7 s otherwise.
+const SIGNAL_TIME: Duration = Duration::from_secs(1);
 /// How long the rest of its output is waited for when it has ended or closed a stream.
 const REST_TIME: Duration = Duration::from_millis(500);
 /// How much may wait to be read by the server, beside the prompt.
@@ -195,7 +198,7 @@ impl Running {
                     turn.time_is_up()
                 }
                 Event::Gone => {
-                    let mut steps = turn.line(&std::mem::take(&mut self.lines).rest().to_vec());
+                    let mut steps = turn.line(std::mem::take(&mut self.lines).rest());
                     let status = self.child.try_wait().ok().flatten();
                     let status = status.map_or_else(String::new, |status| format!(" ({status})"));
                     steps.extend(turn.broken(&format!("the server ended before the turn did{status}")));
@@ -297,7 +300,13 @@ impl Running {
     async fn close(mut self, code: u8, child: &mut Signal) -> u8 {
         let latest = Instant::now() + CLOSE_TIME;
         let latest = self.terminate.map_or(latest, |moment| moment.min(latest));
+        let mut signal = Some(latest - SIGNAL_TIME);
         while !self.has_exited && Instant::now() < latest {
+            if signal.is_some_and(|moment| Instant::now() >= moment) {
+                signal = None;
+                // It may just have ended; its number is nobody else's until it was waited for.
+                let _ = kill_process(Pid::from_child(&self.child), rustix::process::Signal::TERM);
+            }
             if self.queue.is_empty() {
                 self.stdin = None;
             }
@@ -306,7 +315,7 @@ impl Running {
                 piece = read(&mut self.stderr) => self.pass_on(&piece),
                 () = writable(self.stdin.as_ref(), !self.queue.is_empty()) => self.write(),
                 _ = child.recv() => self.has_exited = !matches!(self.child.try_wait(), Ok(None)),
-                () = sleep_until(latest) => {}
+                () = sleep_until(signal.unwrap_or(latest)) => {}
             }
         }
         end_at_once(&mut self.child);

@@ -38,7 +38,7 @@ impl Texts {
         }
         let mut rest = text;
         while !rest.is_empty() {
-            let room = rest.floor_char_boundary(MAX_PART.saturating_sub(self.text.len()));
+            let room = lines::floor(rest, MAX_PART.saturating_sub(self.text.len()));
             let (part, later) = rest.split_at(room);
             self.text.push_str(part);
             rest = later;

@@ -99,6 +99,7 @@ pub struct Turn {
     has_tried_login: bool,
     /// The session that it runs in, from when that is known.
     session: String,
+    is_resumed: bool,
     settings: Settings,
     /// The mode that was told last, from when one is being set.
     mode: Option<String>,
@@ -123,6 +124,7 @@ impl Turn {
             server: Server::default(),
             has_tried_login: false,
             session: String::new(),
+            is_resumed: false,
             settings: Settings::default(),
             mode: None,
             texts: Texts::default(),
@@ -245,7 +247,7 @@ impl Turn {
             }
             (Phase::Cancelled(code), answer) => {
                 if let Ok(answer) = answer {
-                    self.take_usage(&answer);
+                    self.take_usage(&answer, false);
                 }
                 self.end(code);
             }
@@ -309,6 +311,7 @@ impl Turn {
     fn opened(&mut self, id: String, answer: &Value, is_resumed: bool) {
         self.print([lines::session(&id, is_resumed)]);
         self.session = id;
+        self.is_resumed = is_resumed;
         self.settings = Settings::read(answer);
         let Some(model) = self.options.model.take() else {
             return self.set_mode();
@@ -348,7 +351,7 @@ impl Turn {
             return self.set_mode();
         }
         self.print([lines::mode(&change.value)]);
-        self.usage.begin();
+        self.usage.begin(!self.is_resumed);
         let prompt = json!([{"type": "text", "text": std::mem::take(&mut self.prompt)}]);
         self.request(
             "session/prompt",
@@ -357,13 +360,13 @@ impl Turn {
         );
     }
 
-    fn take_usage(&mut self, answer: &Value) {
+    fn take_usage(&mut self, answer: &Value, is_whole: bool) {
         let is_last_call_only = self.server.tells_last_usage_only && self.tools.count() > 0;
-        self.usage.answer(answer, is_last_call_only);
+        self.usage.answer(answer, is_last_call_only, is_whole);
     }
 
     fn prompt_answered(&mut self, answer: &Value) {
-        self.take_usage(answer);
+        self.take_usage(answer, true);
         match answer.get("stopReason").and_then(Value::as_str) {
             Some("end_turn") if self.codex.has_failed_with(answer) => self.fail(&self.codex.failure()),
             Some("end_turn") => {

@@ -47,18 +47,20 @@ pub struct Usage {
     whole: Option<Tokens>,
     /// The server says there what the last call used and not what all did.
     is_last_call_only: bool,
-    /// The prompt was answered, so that nothing more is to come.
-    is_answered: bool,
-    /// What the session had cost when the prompt was sent, in dollars.
-    cost_before: f64,
+    /// The turn came to its own end, so that nothing was left out.
+    is_whole: bool,
+    /// What the session had cost when the prompt was sent, in dollars; none where it may have cost what nobody tells.
+    cost_before: Option<f64>,
+    /// What it has cost since it was new, as the server tells it.
     cost: Option<f64>,
 }
 
 impl Usage {
-    /// What was told before the prompt belongs to earlier turns.
-    pub fn begin(&mut self) {
+    /// What was told before the prompt belongs to earlier turns. `is_new`: the session has had none.
+    pub fn begin(&mut self, is_new: bool) {
+        let cost_before = self.cost.or(is_new.then_some(0.0));
         *self = Self {
-            cost_before: self.cost.unwrap_or_default(),
+            cost_before,
             ..Self::default()
         };
     }
@@ -87,34 +89,36 @@ impl Usage {
     }
 
     /// Takes what the answer to the prompt tells. `is_last_call_only`: it is known to tell the last of several calls.
-    pub fn answer(&mut self, result: &Value, is_last_call_only: bool) {
+    /// `is_whole`: nobody has broken the turn off.
+    pub fn answer(&mut self, result: &Value, is_last_call_only: bool, is_whole: bool) {
         let quota = || result.get("_meta")?.get("quota")?.get("token_count");
         self.whole = result
             .get("usage")
             .and_then(Tokens::read)
             .or_else(|| quota().and_then(Tokens::read));
         self.is_last_call_only = is_last_call_only;
-        self.is_answered = true;
+        self.is_whole = is_whole;
     }
 
     /// The line about it; none where nothing was told.
     pub fn line(&self) -> Option<Value> {
-        let cost = self
-            .cost
-            .map(|cost| round(cost - self.cost_before))
-            .filter(|cost| *cost >= 0.0);
+        let session_cost = self.cost.map(round);
+        let cost = self.cost.zip(self.cost_before);
+        let cost = cost.map(|(cost, before)| round(cost - before));
+        let cost = cost.filter(|cost| *cost >= 0.0);
         let tokens = match (self.whole, self.calls) {
             (Some(_), Some(calls)) if self.is_last_call_only => Some(calls),
             (whole, calls) => whole.or(calls),
         };
-        if tokens.is_none() && cost.is_none() {
+        if tokens.is_none() && session_cost.is_none() {
             return None;
         }
-        let is_partial = !self.is_answered || self.is_last_call_only && self.calls.is_none();
+        let is_partial = !self.is_whole || self.is_last_call_only && self.calls.is_none();
         let tokens = tokens.unwrap_or_default();
         let mut line = json!({
             "type": "usage", "inputTokens": tokens.input, "outputTokens": tokens.output,
-            "cacheRead": tokens.cache_read, "cacheWrite": tokens.cache_write, "cost": cost,
+            "cacheRead": tokens.cache_read, "cacheWrite": tokens.cache_write,
+            "cost": cost, "sessionCost": session_cost,
         });
         if let Some(object) = line.as_object_mut().filter(|_| is_partial) {
             object.insert("partial".to_owned(), Value::Bool(true));
