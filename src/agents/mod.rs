@@ -5,6 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `acp` | one turn of an agent that speaks the Agent Client Protocol, as a command of its own |
 //! | `cassette` | recorded replies of models: `--record DIR` writes them, `--offline` works from them |
 //! | `channel` | channels of notifications: where they lead, and how one is handed over (18) |
 //! | `command` | an agent's command line, its environment and its files |
@@ -18,6 +19,7 @@
 //! | `tools` | tools for models that have none of their own: list, read and search; write and run for workers |
 //! | `transport` | how a model is reached: over the network, the same on record, or from a record alone |
 
+pub mod acp;
 pub mod cassette;
 pub mod channel;
 pub mod command;

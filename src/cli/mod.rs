@@ -465,6 +465,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
     #[cfg(target_os = "linux")]
     crate::supervisor::live_as_first_of_a_namespace(&words);
+    if let Some(code) = crate::agents::acp::run_if_asked(&words) {
+        return code;
+    }
     if complete::answers_shell(&words, command_line) {
         return ExitCode::SUCCESS;
     }

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
 
+mod acp;
 mod admission;
 mod adoption;
 mod again;

@@ -20,7 +20,7 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_400),
+    ("code lines: agents", 6_350),
     ("code lines: cli", 9_150),
     ("code lines: domain", 1_865),
     ("code lines: engine", 13_750),
@@ -36,7 +36,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_210),
     ("code lines: the core", 36_900),
-    ("code lines: all", 83_700),
+    ("code lines: all", 85_650),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

@@ -1,0 +1,149 @@
+//! What a turn is told in `QUORUM_ACP_TURN`.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
+
+/// How much the agent may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permissions {
+    Read,
+    Edit,
+    Full,
+}
+
+/// The options of one turn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    pub permissions: Permissions,
+    /// Where they are there, requests go by them and not by `permissions`.
+    #[serde(default)]
+    pub rules: Option<Rules>,
+    /// The session to go on in.
+    #[serde(default)]
+    pub session: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The wish that a person has allowed, once.
+    #[serde(default)]
+    pub allowed: Option<String>,
+}
+
+/// What to do with requests for a permission, by what they are for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    pub read: Rule,
+    pub edit: Rule,
+    pub run: Rule,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Form")]
+pub enum Rule {
+    Allow,
+    Ask,
+    Deny,
+    /// Allowed where every path matches, otherwise denied.
+    Paths(GlobSet),
+}
+
+/// How a rule is written.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a rule is \"allow\", \"ask\", \"deny\" or {\"allow\": [globs]}"
+)]
+enum Form {
+    Word(Word),
+    Paths(Paths),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Allow,
+    Ask,
+    Deny,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paths {
+    allow: Vec<String>,
+}
+
+impl TryFrom<Form> for Rule {
+    type Error = globset::Error;
+
+    fn try_from(form: Form) -> Result<Self, globset::Error> {
+        Ok(match form {
+            Form::Word(Word::Allow) => Self::Allow,
+            Form::Word(Word::Ask) => Self::Ask,
+            Form::Word(Word::Deny) => Self::Deny,
+            Form::Paths(paths) => {
+                let mut set = GlobSetBuilder::new();
+                for glob in &paths.allow {
+                    // As everywhere in a mission: `*` stays within a folder, `**` does not.
+                    set.add(GlobBuilder::new(glob).literal_separator(true).build()?);
+                }
+                Self::Paths(set.build()?)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> serde_json::Result<Options> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn only_permissions_must_be_there() {
+        let options = read(r#"{"permissions": "edit", "rules": null, "session": "s"}"#).unwrap();
+        assert_eq!(options.permissions, Permissions::Edit);
+        assert_eq!(options.session.as_deref(), Some("s"));
+        assert!(options.rules.is_none() && options.model.is_none() && options.allowed.is_none());
+    }
+
+    #[test]
+    fn a_rule_is_a_word_or_globs() {
+        let text = r#"{"permissions": "read", "rules": {"read": "allow", "edit": {"allow": ["src/*.rs"]}, "run": "ask"}}"#;
+        let rules = read(text).unwrap().rules.unwrap();
+        assert!(matches!(rules.read, Rule::Allow) && matches!(rules.run, Rule::Ask));
+        let Rule::Paths(globs) = rules.edit else {
+            panic!("it has globs")
+        };
+        assert!(globs.is_match("src/a.rs") && !globs.is_match("src/a/b.rs"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_an_error() {
+        let rules = |rule: &str| {
+            let rules = format!(r#"{{"read": "allow", "edit": {rule}, "run": "deny"}}"#);
+            read(&format!(r#"{{"permissions": "read", "rules": {rules}}}"#)).map(drop)
+        };
+        assert!(rules(r#""deny""#).is_ok());
+        for rule in [
+            r#""perhaps""#,
+            "3",
+            "{}",
+            r#"{"allow": ["["]}"#,
+            r#"{"allow": [], "deny": []}"#,
+        ] {
+            assert!(rules(rule).is_err(), "{rule}");
+        }
+        for text in [
+            "{}",
+            "[]",
+            r#"{"permissions": "all"}"#,
+            r#"{"permissions": "read", "folder": "/"}"#,
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}
