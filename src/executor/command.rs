@@ -17,7 +17,7 @@ use crate::supervisor::{Exit, MountPlan, Spawn, Told};
 use crate::test_clock::scaled_ms;
 
 use super::error::WorkError;
-use super::program::files_of;
+use super::preset_files::files_of;
 use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_head, read_tail};
 use super::workspace::make_folder;
 

@@ -10,7 +10,8 @@
 //! | `error` | why work cannot be begun, or what it left cannot be used |
 //! | `finish_gate` | commands of finish gates: run like checks, in the same clean environment (6.3) |
 //! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
-//! | `program` | programs of agents that a preset starts and reads: their files, and what their end means |
+//! | `preset_files` | the files with settings that a preset has for its program |
+//! | `program` | what the end of a program means that a preset reads |
 //! | `runner` | starts commands below the supervisor and hands their ends on |
 //! | `spool` | files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces |
 //! | `task_command` | what commands that work or judge for a task have in common |
@@ -21,6 +22,7 @@ pub mod check;
 pub mod command;
 pub mod error;
 pub mod finish_gate;
+mod preset_files;
 pub mod probes;
 pub mod program;
 pub mod runner;

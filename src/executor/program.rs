@@ -1,20 +1,14 @@
-//! Programs of agents that a preset starts and reads: their files, and what their end means.
+//! What the end of a program means that a preset reads.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{Heard, Reading};
 use crate::mission::model::Preset;
-use crate::store;
 
 use super::command::CommandEnd;
-use super::error::WorkError;
-
-/// The folder of the files of presets, beside the prompts.
-const FOLDER: &str = "presets";
 
 /// What a program told on its outputs.
 #[derive(Debug)]
@@ -24,33 +18,6 @@ pub struct Told {
     pub failure: Option<ToldFailure>,
     /// Whether the session that it was to go on in is not there any more.
     pub lost_session: bool,
-}
-
-/// The files of a preset, written where they are not there yet, in the folder of a prompt. The folder in which they lie.
-///
-/// # Errors
-/// What the file system says.
-pub fn files_of(preset: &Preset, prompt: &Path) -> Result<PathBuf, WorkError> {
-    let folder = prompt.parent().unwrap_or(prompt).join(FOLDER);
-    let folder = folder.join(
-        preset
-            .argv
-            .first()
-            .map_or("", |program| program.rsplit('/').next().unwrap_or_default()),
-    );
-    for (name, text) in &preset.files {
-        let path = folder.join(name);
-        let write = || -> io::Result<()> {
-            // Somebody may have changed it since: what it says is what its preset says.
-            if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
-                return Ok(());
-            }
-            fs::create_dir_all(&folder)?;
-            store::replace_file(&path, text.as_bytes())
-        };
-        write().map_err(WorkError::file("write", &path))?;
-    }
-    Ok(folder)
 }
 
 /// Reads what a program told. Blocks.
@@ -134,6 +101,9 @@ fn why(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
     use crate::agents::failure::Moment;
     use crate::domain::FailureClass;

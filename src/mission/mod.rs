@@ -43,6 +43,7 @@
 //! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
 //! | `violation` | what is wrong, before it is known where that stands in the text |
+//! | `presets` | the built-in presets, each a file of data |
 //! | `provenance` | where a task comes from that the mission does not have, and what a plan knows of such tasks |
 //! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
 //! | `run_options` | what the command line and the environment say about a run, frozen in its journal |

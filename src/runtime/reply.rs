@@ -123,14 +123,14 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
 }
 
 /// What a program said that a preset reads.
-pub(super) struct Said {
+pub(super) struct ProgramReply {
     pub text: String,
     pub model: Option<String>,
     pub usage: Usage,
 }
 
 /// What the program of an agent replied: held to a schema, else its last message. Blocks.
-pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<Said, Failed> {
+pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<ProgramReply, Failed> {
     let failed = match end.how() {
         How::NotStarted(_) => {
             return Err(no_reply(who, end).unwrap_or_else(|| Failed::ours("it was not started")));
@@ -166,7 +166,7 @@ pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> R
     };
     let Some(failure) = told.failure else {
         let structured = told.heard.structured.map(|value| value.to_string());
-        return Ok(Said {
+        return Ok(ProgramReply {
             text: structured.unwrap_or(told.heard.text),
             model: told.heard.model,
             usage,

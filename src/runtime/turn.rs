@@ -12,7 +12,7 @@ use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use crate::engine::{
     AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
 };
-use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
+use crate::executor::command::{CommandEnd, CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::error::WorkError;
 use crate::executor::program::{Told, told_by};
 use crate::executor::runner::CommandRequest;
@@ -330,32 +330,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     // Its last word may have come since it was last listened to.
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
-    let told = preset_of(&files.plan, turn).map(|preset| {
-        with_failed(&files.plan, turn.task, exit, |failed| {
-            told_by(preset, &left, failed)
-        })
-    });
-    let mut end = match told {
-        None => turn_end(
-            turn,
-            exit,
-            limit,
-            has_failed(exit).then(|| {
-                let (stdout, stderr) = left.last_words();
-                failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
-            }),
-        ),
-        Some(Ok(told)) => {
-            let mut end = turn_end(turn, exit, limit, told.failure.clone());
-            take_told(&mut end, (&files.plan, &secrets), told, &out);
-            end
-        }
-        Some(Err(error)) => {
-            let mut end = turn_end(turn, exit, limit, None);
-            lose_output(&mut end.exit, &error.to_string());
-            end
-        }
-    };
+    let mut end = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
     inputs.extend(seal_outputs(&mut end, exit, (&printed, &out), &err));
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
@@ -391,6 +366,35 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
+}
+
+/// How a turn ended, by what its process and, where a preset reads that, its program told. Blocks.
+fn told_end(
+    plan: &Plan,
+    turn: TurnId,
+    (left, limit): (&CommandEnd, &str),
+    (secrets, out): (&Secrets, &Path),
+) -> TurnEnd {
+    let exit = &left.exit;
+    let Some(preset) = preset_of(plan, turn) else {
+        let failure = || {
+            let (stdout, stderr) = left.last_words();
+            failure_of(plan, turn.task, exit, &stdout, &stderr)
+        };
+        return turn_end(turn, exit, limit, has_failed(exit).then(failure));
+    };
+    match with_failed(plan, turn.task, exit, |failed| told_by(preset, left, failed)) {
+        Ok(told) => {
+            let mut end = turn_end(turn, exit, limit, told.failure.clone());
+            take_told(&mut end, (plan, secrets), told, out);
+            end
+        }
+        Err(error) => {
+            let mut end = turn_end(turn, exit, limit, None);
+            lose_output(&mut end.exit, &error.to_string());
+            end
+        }
+    }
 }
 
 /// Makes what a turn printed durable. An output that is lost or cut is a failure of the turn; lost errors are worth a warning.

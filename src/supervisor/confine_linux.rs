@@ -38,6 +38,9 @@ enum How {
     Scope(Option<OwnedFd>),
 }
 
+/// Why no namespaces can be made, by any way.
+struct Refused(String);
+
 /// Which processes a confined child finds in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Processes {
@@ -59,7 +62,7 @@ impl Launcher {
     pub(super) fn try_confinement(&mut self) -> Tier {
         let (how, tier) = match self.namespaces(Processes::Own) {
             Ok((how, way)) => (how, Tier::Whole(way)),
-            Err(refused) => match self.namespaces(Processes::Everybodys) {
+            Err(Refused(refused)) => match self.namespaces(Processes::Everybodys) {
                 Ok((how, way)) => (how, Tier::SharedProcesses(way, refused)),
                 Err(_) => match scope::domain() {
                     Some(domain) => (How::Scope(Some(domain)), Tier::Signals(refused)),
@@ -72,16 +75,16 @@ impl Launcher {
     }
 
     /// The first way that makes namespaces here; else why each does not.
-    fn namespaces(&mut self, processes: Processes) -> Result<(How, Way), String> {
+    fn namespaces(&mut self, processes: Processes) -> Result<(How, Way), Refused> {
         let Some(refused) = namespaces::probe(processes) else {
             return Ok((How::Namespaces(processes), Way::Native));
         };
         let Some(place) = bubblewrap::installed() else {
-            return Err(refused);
+            return Err(Refused(refused));
         };
         match bubblewrap::probe(&place, &mut self.starter, processes) {
             None => Ok((How::Bubblewrap(place, processes), Way::Bubblewrap)),
-            Some(also) => Err(format!("{refused}; nor by bubblewrap: {also}")),
+            Some(also) => Err(Refused(format!("{refused}; nor by bubblewrap: {also}"))),
         }
     }
 

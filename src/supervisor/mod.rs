@@ -45,6 +45,7 @@
 //! | `protocol` | what the runner and the supervisor say to each other, and how it is framed |
 //! | `resolve` | where a program is: the search that a shell would do, done once per agent |
 //! | `socket` | Unix sockets in folders of the state: who may connect and speak |
+//! | `scope_linux` | keeping a child from others' processes where no namespaces can be made: a domain of Landlock |
 //! | `start_linux` | starting a program on Linux |
 //! | `start_other` | starting a program where only the standard library knows how |
 

@@ -221,9 +221,9 @@ fn a_tool_call_that_nobody_allows_in_time_is_denied() {
 }
 
 #[test]
-fn of_permissions_only_the_time_is_built() {
+fn permissions_that_would_hold_nobody_are_refused() {
     for (permissions, words) in
-        [("edit", "not built yet"), ("{read: all}", "not built yet"), ("{time: 1}", "timeout")]
+        [("edit", "does not apply"), ("{read: allow}", "over ACP only"), ("{time: 1}", "timeout")]
     {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{run: 'true', permissions: {permissions}}}}}\ntasks: [{{title: work, review: none}}]\n"

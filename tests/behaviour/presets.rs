@@ -255,7 +255,7 @@ fn an_own_preset_has_the_same_form_and_a_built_in_one_can_be_replaced() {
             .agent_with("coder", json!({"adapter": name}))
             .task("work", |t| t.check("grep -q right out").unreviewed())
             .workspace();
-        workspace.write("quorum.yaml", &json!({"presets": {name: preset}}).to_string());
+        workspace.write("quorum.yaml", json!({"presets": {name: preset}}).to_string());
         workspace.run_json(0, &[]);
         assert_eq!(workspace.lines("args"), ["edit may-edit", "edit may-edit GO s1"], "{name}");
     }
@@ -266,7 +266,7 @@ fn mistakes_in_presets_are_told_where_they_stand() {
     let refused = |adapter: &str, preset: Value| -> Finished {
         let workspace =
             Mission::new().agent_with("coder", json!({"adapter": adapter})).tasks(["work"]).workspace();
-        workspace.write("quorum.yaml", &format!("presets:\n  mine: {preset}\n"));
+        workspace.write("quorum.yaml", format!("presets:\n  mine: {preset}\n"));
         workspace.quorum(&["run", "mission.yaml"])
     };
     let rules = |set: Value| json!({"argv": ["x"], "rules": [{"when": {"/a": "b"}, "set": set}]});

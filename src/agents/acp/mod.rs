@@ -73,9 +73,9 @@ use paths::{Folder, follow_links};
 use turn::{FAILED, Turn};
 
 /// The first word of a command line that runs a turn.
-const WORD: &str = "--acp-turn";
+pub const WORD: &str = "--acp-turn";
 /// The variable with its options.
-const VARIABLE: &str = "QUORUM_ACP_TURN";
+pub const VARIABLE: &str = "QUORUM_ACP_TURN";
 /// The longest prompt, in bytes.
 const MAX_PROMPT: u64 = 16 << 20;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::agents::acp;
 use crate::agents::command::{ChildEnv, Placeholders, Program};
 use crate::domain::Money;
 use crate::mission::model::{
@@ -12,11 +13,6 @@ use crate::mission::model::{
 };
 
 use super::invocation::{Invocation, Session, Use};
-
-/// The first argument with which this program is a client of the Agent Client Protocol for one turn.
-pub const ACP_TURN: &str = "--acp-turn";
-/// The variable that tells that client what it may do.
-const ACP_OPTIONS: &str = "QUORUM_ACP_TURN";
 
 /// An agent that is a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +128,7 @@ impl CommandAgent {
         let client = by
             .client
             .iter()
-            .flat_map(|client| [client.to_string_lossy().into_owned(), ACP_TURN.to_owned()]);
+            .flat_map(|client| [client.to_string_lossy().into_owned(), acp::WORD.to_owned()]);
         let program: Vec<String> = client.chain(words).collect();
         let invocation = Invocation {
             preset: &by.preset,
@@ -147,7 +143,7 @@ impl CommandAgent {
         };
         told.extend(
             by.acp_options(start)
-                .map(|options| (ACP_OPTIONS.to_owned(), options.to_string())),
+                .map(|options| (acp::VARIABLE.to_owned(), options.to_string())),
         );
         let mut env = self.env.with(told);
         for (name, value) in invocation.variables() {

@@ -107,35 +107,29 @@ fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
 }
 
 /// What a command prints, if it ends in time and well.
-fn said_by(command: &mut Command) -> Result<String, String> {
+fn said_by(command: &mut Command) -> anyhow::Result<String> {
     let command = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut child = command.spawn()?;
     let begun = Instant::now();
     let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if begun.elapsed() < WITHIN => std::thread::sleep(Duration::from_millis(20)),
-            ended => {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if begun.elapsed() < WITHIN => std::thread::sleep(Duration::from_millis(20)),
+            None => {
                 // It may have ended just now; either way it is not waited for any longer.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(ended
-                    .err()
-                    .map_or("it did not end in time".to_owned(), |error| error.to_string()));
+                anyhow::bail!("it did not end in time");
             }
         }
     };
+    anyhow::ensure!(status.success(), "it ended with {status}");
     let mut text = String::new();
-    let output = child.stdout.take().map(|output| output.take(MOST));
-    let read = output
-        .map(|mut output| output.read_to_string(&mut text))
-        .transpose();
-    match (status.success(), read) {
-        (false, _) => Err(format!("it ended with {status}")),
-        (true, Err(error)) => Err(error.to_string()),
-        (true, Ok(_)) => Ok(text),
+    if let Some(output) = child.stdout.take() {
+        output.take(MOST).read_to_string(&mut text)?;
     }
+    Ok(text)
 }

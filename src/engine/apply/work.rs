@@ -44,42 +44,7 @@ impl TaskState {
                 Some(running) => running.fail(Some(*not_before)),
                 None => {}
             },
-            TurnEvent::Finished {
-                exit,
-                duration,
-                output,
-                result,
-                files,
-                tool_calls,
-                asked,
-                model,
-                tools,
-                session,
-                denied,
-                ..
-            } => {
-                self.work.turn = None;
-                self.course.take_session(exit.failure, session.as_deref());
-                for denied in denied {
-                    if !self.attempt.denied.contains(denied) {
-                        self.attempt.denied.push(denied.clone());
-                    }
-                }
-                self.course.streak.take_turn(turn, exit, *duration);
-                if asked.is_some() || self.dialog.is_some() {
-                    let dialog = self.dialog.get_or_insert_default();
-                    dialog.said.clone_from(asked);
-                    dialog.end_turn();
-                }
-                self.attempt.calls = self.attempt.calls.and(*tool_calls);
-                self.course.take_files(turn, files.as_ref());
-                self.output = OutputRefs {
-                    stdout: output.clone(),
-                    result: result.clone(),
-                    tools: tools.as_deref().and_then(|tools| tools.file.clone()),
-                    model: model.as_deref().map(Box::from),
-                };
-            }
+            TurnEvent::Finished { .. } => self.finish_turn(turn, event),
             TurnEvent::Lost => {
                 self.work.turn = None;
                 if let Some(dialog) = &mut self.dialog {
@@ -96,6 +61,48 @@ impl TaskState {
             | TurnEvent::AuthorityCues { .. }
             | TurnEvent::Escalated { .. } => {}
         }
+    }
+
+    /// A turn has ended, with what it left.
+    fn finish_turn(&mut self, turn: TurnId, event: &TurnEvent) {
+        let TurnEvent::Finished {
+            exit,
+            duration,
+            output,
+            result,
+            files,
+            tool_calls,
+            asked,
+            model,
+            tools,
+            session,
+            denied,
+            ..
+        } = event
+        else {
+            return;
+        };
+        self.work.turn = None;
+        self.course.take_session(exit.failure, session.as_deref());
+        for denied in denied {
+            if !self.attempt.denied.contains(denied) {
+                self.attempt.denied.push(denied.clone());
+            }
+        }
+        self.course.streak.take_turn(turn, exit, *duration);
+        if asked.is_some() || self.dialog.is_some() {
+            let dialog = self.dialog.get_or_insert_default();
+            dialog.said.clone_from(asked);
+            dialog.end_turn();
+        }
+        self.attempt.calls = self.attempt.calls.and(*tool_calls);
+        self.course.take_files(turn, files.as_ref());
+        self.output = OutputRefs {
+            stdout: output.clone(),
+            result: result.clone(),
+            tools: tools.as_deref().and_then(|tools| tools.file.clone()),
+            model: model.as_deref().map(Box::from),
+        };
     }
 
     pub(super) fn apply_work(&mut self, event: &WorkEvent) {

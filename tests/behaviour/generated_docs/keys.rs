@@ -22,6 +22,35 @@ fn the_page_of_the_mission_has_every_key() {
     current(PAGE, &page);
 }
 
+#[test]
+fn the_page_of_presets_has_every_key() {
+    let page = page_with("docs/reference/presets.md", |name| {
+        let keys = |path: &str| {
+            let schema = json_schema(FileKind::Preset);
+            let names = match path {
+                "" => schema["properties"].as_object().expect("a preset is a map").keys().cloned().collect(),
+                path => {
+                    let doc = field_doc(FileKind::Preset, path).expect("it is a key");
+                    doc.keys.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>()
+                }
+            };
+            let rows = names.into_iter().map(|name| {
+                let below = format!("{path}.{name}");
+                let doc = field_doc(FileKind::Preset, below.trim_start_matches('.')).expect("it is a key");
+                let (meaning, default) = meaning_and_default(&doc);
+                [format!("`{name}`"), tidy(&doc.takes), default, meaning]
+            });
+            table(["key", "takes", "default", "meaning"], rows)
+        };
+        match name {
+            "preset" => keys(""),
+            "rule" => keys("rules"),
+            name => panic!("the page of presets has a part '{name}' that nobody makes"),
+        }
+    });
+    current("docs/reference/presets.md", &page);
+}
+
 /// Where the page has the keys below a key, in the order of the page: the path of the key, with the anchor of its heading.
 struct Sections(Vec<(String, String)>);
 
