@@ -42,7 +42,7 @@ fn a_turn_is_told_in_lines_and_the_server_sees_only_what_is_its() {
         "cost": null, "sessionCost": null
     });
     let expected = [
-        json!({"type": "session", "id": "s1", "resumed": false}),
+        json!({"type": "session", "id": null, "resumed": false}),
         json!({"type": "mode", "id": "acceptEdits"}),
         json!({"type": "text", "text": format!("in {} with []", folder.display())}),
         usage,

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
 
 mod acp;
+mod acp_agents;
 mod admission;
 mod adoption;
 mod again;

@@ -52,12 +52,9 @@ impl Failure {
     }
 }
 
-pub fn session(id: &str, is_resumed: bool) -> Value {
+/// Without an id where nobody can go on in it.
+pub fn session(id: Option<&String>, is_resumed: bool) -> Value {
     json!({"type": "session", "id": id, "resumed": is_resumed})
-}
-
-pub fn session_lost(id: &str, message: &str) -> Value {
-    json!({"type": "session_lost", "id": id, "message": cut(message, LONG_TEXT)})
 }
 
 pub fn mode(id: &str) -> Value {

@@ -15,8 +15,7 @@
 //!
 //! | line | when |
 //! |---|---|
-//! | `{"type":"session_lost","id","message"}` | the session could not be gone on in; a new one is opened |
-//! | `{"type":"session","id","resumed"}` | the session is open |
+//! | `{"type":"session","id","resumed"}` | the session is open; without an id where the server can go on in none |
 //! | `{"type":"mode","id"}` | the server has taken the mode; the prompt goes out |
 //! | `{"type":"tool","name","kind","title","id"}` | a tool is called, once a call; `kind` is the protocol's word, or empty |
 //! | `{"type":"tool_end","id","status"}` | it has `completed` or `failed` |

@@ -18,6 +18,8 @@ use super::wire::{self, Message, RpcError};
 
 /// The version of the protocol that is spoken here.
 const PROTOCOL: u64 = 1;
+/// What an error begins with where the session is not there any more.
+const LOST_SESSION: &str = "cannot go on in the session";
 /// How long the server has to end its turn after it was told that a person must be asked first.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 /// How long it has after somebody wants us to end.
@@ -217,7 +219,8 @@ impl Turn {
             (Phase::Authenticate, Ok(_)) => self.open_session(),
             (Phase::GoOn(id), Ok(answer)) => self.opened(id, &answer, true),
             (Phase::GoOn(id), Err(error)) if !self.logs_in(&error) => {
-                self.lose_session(&id, &failures::of_error(&error).message);
+                let failure = failures::of_error(&error);
+                self.lose_session(&id, &failure.message);
             }
             (Phase::New, Ok(answer)) => match answer.get("sessionId").and_then(Value::as_str) {
                 Some(id) if (1..=SHORT_TEXT).contains(&id.len()) => {
@@ -289,10 +292,10 @@ impl Turn {
         self.request("session/new", params, Phase::New);
     }
 
+    /// What the prompt says is only what is new in that session: it is no prompt for another one.
     fn lose_session(&mut self, id: &str, message: &str) {
-        self.options.session = None;
-        self.print([lines::session_lost(id, message)]);
-        self.new_session();
+        let id = cut(id, SHORT_TEXT);
+        self.fail(&Failure::new(format!("{LOST_SESSION} {id}: {message}")));
     }
 
     /// Logs in where an error says that this must be, once, and if there is one way that needs no person. Whether it does.
@@ -309,7 +312,8 @@ impl Turn {
     }
 
     fn opened(&mut self, id: String, answer: &Value, is_resumed: bool) {
-        self.print([lines::session(&id, is_resumed)]);
+        let can_go_on = self.server.can_resume || self.server.can_load;
+        self.print([lines::session(can_go_on.then_some(&id), is_resumed)]);
         self.session = id;
         self.is_resumed = is_resumed;
         self.settings = Settings::read(answer);

@@ -48,24 +48,22 @@ fn a_session_is_gone_on_in_as_the_server_can() {
 }
 
 #[test]
-fn a_session_that_is_lost_is_told_and_another_one_opened() {
+fn a_session_that_is_lost_ends_the_turn_whose_prompt_is_for_it() {
     let lost = json!({"error": {"code": -32603, "message": "Internal error: no such session"}});
-    let answers = [
-        ("initialize", capabilities(true)),
-        ("session/resume", lost),
-        ("session/new", opened()),
-    ];
-    let (_, played) = talk(IN_SESSION, &answers);
-    let told = json!({"type": "session_lost", "id": "old", "message": "no such session"});
-    assert_eq!(*played.line("session_lost"), told);
-    assert_eq!(
-        *played.line("session"),
-        json!({"type": "session", "id": "new", "resumed": false})
-    );
-
     let nothing = json!({"result": {"protocolVersion": 1}});
-    let (_, played) = talk(IN_SESSION, &[("initialize", nothing), ("session/new", opened())]);
-    assert_eq!(played.types(), ["session_lost", "session"]);
+    let (_, lost) = talk(
+        IN_SESSION,
+        &[("initialize", capabilities(true)), ("session/resume", lost)],
+    );
+    let (_, unable) = talk(IN_SESSION, &[("initialize", nothing)]);
+    for (played, why) in [
+        (lost, "no such session"),
+        (unable, "the server cannot go on in a session"),
+    ] {
+        assert_eq!(played.types(), ["error"]);
+        let message = played.line("error")["message"].as_str().unwrap().to_owned();
+        assert_eq!(message, format!("cannot go on in the session old: {why}"));
+    }
 }
 
 #[test]

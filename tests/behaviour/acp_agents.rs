@@ -1,0 +1,105 @@
+//! Agents behind the Agent Client Protocol in missions, with a scripted server.
+
+use serde_json::json;
+
+use crate::support::{Mission, Says, Workspace, attempts, standing, task};
+
+/// A server that keeps its session, and writes `wrong` in its first prompt, `right` where it goes on. With `asks` it asks first
+/// whether it may run a command.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+modes='"modes":{"availableModes":[{"id":"acceptEdits"},{"id":"default"},{"id":"plan"}]}'
+ended() { say '"id":4,"result":{"stopReason":"'"$1"'","usage":{"inputTokens":100,"outputTokens":20}}'; }
+work() {
+  say '"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"write","kind":"edit","status":"completed"}}'
+  if test -n "$loaded"; then echo right > out; else echo wrong > out; fi
+  ended end_turn
+}
+while read -r line; do
+  printf '%s\n' "$line" >> received
+  case $line in
+    *'"initialize"'*) say '"id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}' ;;
+    *'"session/new"'*) say '"id":2,"result":{"sessionId":"s1",'"$modes"'}' ;;
+    *'"session/load"'*) loaded=yes; say '"id":2,"result":{'"$modes"'}' ;;
+    *'"session/set_mode"'*) say '"id":3,"result":null' ;;
+    *'"session/prompt"'*)
+      if test "$1" = asks; then
+        say '"id":"a","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c","title":"make","kind":"execute","rawInput":{"command":"make"}},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}'
+      else work; fi ;;
+    *'"session/cancel"'*) ended cancelled ;;
+    *'"y"'*) loaded=yes; work ;;
+  esac
+done"#;
+
+fn server(what: &str, more: serde_json::Value) -> serde_json::Value {
+    let mut keys = json!({"adapter": "acp", "run": ["/bin/sh", "server.sh", what]});
+    keys.as_object_mut().expect("keys").extend(more.as_object().expect("keys").clone());
+    keys
+}
+
+fn workspace(agent: serde_json::Value) -> Workspace {
+    let workspace = Mission::new()
+        .agent_with("coder", agent)
+        .task("work", |t| t.set("description", "Write right.").check("grep -q right out").unreviewed())
+        .workspace();
+    workspace.write("server.sh", SERVER);
+    workspace
+}
+
+#[test]
+fn a_fix_loads_the_session_and_the_mode_is_set_each_time() {
+    let workspace = workspace(server("works", json!({})));
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"], "{document:#}");
+    let received = workspace.read("received");
+    assert_eq!(received.matches("session/set_mode").count(), 2, "{received}");
+    assert_eq!((received.matches("session/new").count(), received.matches("session/load").count()), (1, 1));
+    let prompts: Vec<&str> = received.lines().filter(|line| line.contains("session/prompt")).collect();
+    assert!(prompts[0].contains("Write right.") && !prompts[1].contains("Write right."), "{prompts:#?}");
+    assert_eq!(task(&document, "work")["usage"]["inputTokens"], 200, "{document:#}");
+}
+
+#[test]
+fn what_an_agent_must_ask_for_waits_for_a_person_whose_yes_is_for_that_once() {
+    let workspace = workspace(server("asks", json!({"permissions": {"run": "ask"}})));
+    let asked = workspace.run_json(8, &["--run-id", "r"]);
+    assert_eq!(standing(&asked, "work").0, "awaiting_approval", "{asked:#}");
+    let approval = &asked["approvals"][0];
+    assert_eq!(approval["reason"], "auth", "{approval:#}");
+    assert!(approval.to_string().contains("run \\\"make\\\""), "{approval:#}");
+    let id = approval["id"].as_str().expect("it has an id").to_owned();
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work").0, "done", "{document:#}");
+    let received = workspace.read("received");
+    assert_eq!(received.matches("session/load").count(), 1, "it goes on in its session");
+    assert_eq!(received.matches(r#""optionId":"y""#).count(), 1, "{received}");
+}
+
+#[test]
+fn a_server_that_cannot_be_set_as_asked_is_refused_before_it_is_prompted() {
+    let workspace = workspace(server("works", json!({"permissions": "full"})));
+    let document = workspace.run_json(3, &[]);
+    let message = task(&document, "work")["failure"]["message"].as_str().expect("it failed").to_owned();
+    message.says(&["it offers acceptEdits, default, plan"]);
+    assert!(!workspace.read("received").contains("session/prompt") && !workspace.exists("out"));
+}
+
+#[test]
+fn a_judge_behind_the_protocol_may_only_look() {
+    let judge = r#"case $line in *'"session/prompt"'*) say '"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"SCORE: 90"}}}'; ended end_turn; continue;; esac"#;
+    let script = SERVER.replace(
+        "  case $line in\n    *'\"initialize\"'",
+        &format!("  {judge}\n  case $line in\n    *'\"initialize\"'"),
+    );
+    assert_ne!(script, SERVER);
+    let workspace = Mission::new()
+        .worker("echo right > out")
+        .agent_with("judge", server("judges", json!({"role": "reviewer"})))
+        .task("work", |t| t)
+        .workspace();
+    workspace.write("server.sh", &script);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"), "{document:#}");
+    assert!(workspace.read("received").contains(r#""modeId":"plan""#));
+}
