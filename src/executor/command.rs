@@ -78,8 +78,8 @@ pub struct Outputs {
     pub secrets: Arc<Secrets>,
     /// How many bytes it may print in all.
     pub limit: u64,
-    /// The line for which it was ended before its time.
-    pub given_up: Option<String>,
+    /// Why it was ended before its time.
+    pub given_up: Option<GivenUp>,
 }
 
 impl Outputs {
@@ -129,6 +129,15 @@ impl Outputs {
             unclean,
         }
     }
+}
+
+/// Why a program was ended before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenUp {
+    /// What it said.
+    pub line: String,
+    /// For how long it would have waited, where it said that.
+    pub waits: Option<Millis>,
 }
 
 /// What an agent is asked by: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep, as a text and

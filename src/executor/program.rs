@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{Heard, Reading};
+use crate::domain::FailureClass;
 use crate::mission::model::Preset;
 
-use super::command::CommandEnd;
+use super::command::{CommandEnd, GivenUp};
 
 /// What a program told on its outputs.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Told {
 /// # Errors
 /// When its output cannot be read.
 pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>) -> io::Result<Told> {
-    let given_up = end.outputs().given_up.as_deref();
+    let given_up = end.outputs().given_up.as_ref();
     let mut reading = Reading::of(preset.clone());
     if let Some(output) = &end.outputs().stdout {
         match File::open(output) {
@@ -55,17 +56,31 @@ fn why(
     reading: &Reading,
     failed: FailedCommand<'_>,
     stderr: &str,
-    given_up: Option<&str>,
+    given_up: Option<&GivenUp>,
 ) -> ToldFailure {
     let error = reading.error().map(|error| error.to_string());
     let told = match given_up {
         // It told what it waits for, and was not waited for.
-        Some(line) => read_command(&FailedCommand {
-            code: Some(1),
-            stderr: line,
-            stdout: "",
-            ..failed
-        }),
+        Some(GivenUp { line, waits }) => {
+            // The reason may stand above the line.
+            let said = format!("{stderr}\n{line}");
+            let told = read_command(&FailedCommand {
+                code: Some(1),
+                stderr: &said,
+                stdout: "",
+                ..failed
+            });
+            let is_open = matches!(told.class, FailureClass::Unknown | FailureClass::RateLimited);
+            match waits {
+                // Whatever it waits for, it is there again at that time.
+                Some(waits) if is_open => ToldFailure {
+                    class: FailureClass::UsageWindow,
+                    retry_after: told.retry_after.or(Some(*waits)),
+                    ..told
+                },
+                _ => told,
+            }
+        }
         None => read_command(&FailedCommand {
             stderr,
             stdout: error.as_deref().unwrap_or_default(),
@@ -106,7 +121,6 @@ mod tests {
 
     use super::*;
     use crate::agents::failure::Moment;
-    use crate::domain::FailureClass;
     use crate::executor::command::Outputs;
     use crate::mission::preset_of;
     use crate::supervisor::Exit;

@@ -12,7 +12,7 @@ use crate::engine::{ProcessRef, WorkKind, policy};
 use crate::store::no_links::scratch_folder;
 use crate::supervisor::{Client, Command, Event, Exit, MountPlan, Spawn};
 
-use super::command::{CommandEnd, CommandJob, Outputs};
+use super::command::{CommandEnd, CommandJob, GivenUp, Outputs};
 use super::error::WorkError;
 
 /// Whose work a command is.
@@ -290,9 +290,9 @@ impl Runner {
     }
 
     /// A command is ended before its time, because of what it said.
-    pub fn give_up(&mut self, key: u64, line: String) {
+    pub fn give_up(&mut self, key: u64, why: GivenUp) {
         if let Some(started) = self.started.get_mut(&key) {
-            started.outputs.given_up = Some(line);
+            started.outputs.given_up = Some(why);
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::agents::preset::Reading;
 use crate::domain::{Millis, TurnId};
 use crate::engine::{Fact, ProcessRef, State};
-use crate::executor::command::GRACE;
+use crate::executor::command::{GRACE, GivenUp};
 use crate::executor::runner::Owner;
 use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
@@ -40,6 +40,8 @@ struct Watched {
     rest: [Vec<u8>; 2],
     /// The last line that told of a failed request, and when it stood there.
     trouble: Option<(String, Instant)>,
+    /// How many such lines there were.
+    troubles: u32,
     said: String,
     told: u32,
     is_given_up: bool,
@@ -52,6 +54,7 @@ impl Watched {
             read: [0; 2],
             rest: [Vec::new(), Vec::new()],
             trouble: None,
+            troubles: 0,
             said: String::new(),
             told: 0,
             is_given_up: false,
@@ -84,19 +87,17 @@ impl Watched {
             .collect()
     }
 
-    /// Looks at what it printed; the line for which it is not waited for any longer.
-    fn look(&mut self, identity: &supervisor::ProcessIdentity) -> Option<String> {
+    /// Looks at what it printed: why it is not waited for any longer.
+    fn look(&mut self, identity: &supervisor::ProcessIdentity) -> Option<GivenUp> {
         let printed = self.lines(identity, 0);
         for line in &printed {
             self.reading.heard.waits = None;
             self.reading.line(line);
-            if self
-                .reading
-                .heard
-                .waits
-                .is_some_and(|waits| waits > LONGEST_WAIT.0)
-            {
-                return Some(String::from_utf8_lossy(line).trim().to_owned());
+            if let Some(waits) = too_long(self.reading.heard.waits) {
+                return Some(GivenUp {
+                    line: String::from_utf8_lossy(line).trim().to_owned(),
+                    waits: Some(waits),
+                });
             }
         }
         if !printed.is_empty() {
@@ -104,20 +105,26 @@ impl Watched {
         }
         for line in self.lines(identity, 1) {
             let line = String::from_utf8_lossy(&line).trim().to_owned();
-            if self
-                .reading
-                .waits_in(&line)
-                .is_some_and(|waits| waits > LONGEST_WAIT.0)
-            {
-                return Some(line);
+            if let Some(waits) = too_long(self.reading.waits_in(&line)) {
+                return Some(GivenUp {
+                    line,
+                    waits: Some(waits),
+                });
             }
             if self.reading.tells_of_trouble(&line) {
+                self.troubles += 1;
+                if self.reading.is_too_much_trouble(self.troubles) {
+                    return Some(GivenUp { line, waits: None });
+                }
                 let since = self.trouble.take().map_or_else(Instant::now, |(_, since)| since);
                 self.trouble = Some((line, since));
             }
         }
         let (line, since) = self.trouble.as_ref()?;
-        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE)).then(|| line.clone())
+        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE)).then(|| GivenUp {
+            line: line.clone(),
+            waits: None,
+        })
     }
 
     /// What it does now, if that is not what was told last.
@@ -169,13 +176,14 @@ impl Executor {
             if watched.is_given_up {
                 continue;
             }
-            let line = watched.look(&self.identity_of(&process));
+            let given_up = watched.look(&self.identity_of(&process));
             if let (Some(turn), Some(word)) = (owner.as_turn(), watched.word()) {
                 inputs.push(activity(turn, &secrets.redact(&word)));
             }
-            if let Some(line) = line {
+            if let Some(GivenUp { line, waits }) = given_up {
                 watched.is_given_up = true;
-                self.runner.give_up(key, secrets.redact(&line));
+                let line = secrets.redact(&line);
+                self.runner.give_up(key, GivenUp { line, waits });
                 let grace_ms = GRACE.0;
                 self.send(&Command::Terminate { key, grace_ms })?;
             }
@@ -183,6 +191,11 @@ impl Executor {
         self.programs_at_work.0 = known;
         Ok(())
     }
+}
+
+/// A wait that is longer than anybody here waits.
+fn too_long(waits: Option<u64>) -> Option<Millis> {
+    waits.map(Millis).filter(|waits| *waits > LONGEST_WAIT)
 }
 
 fn activity(turn: TurnId, text: &str) -> Fact {

@@ -150,6 +150,12 @@ impl Reading {
         digits.parse().ok()
     }
 
+    /// Whether so many failed requests are more than are waited for.
+    #[must_use]
+    pub fn is_too_much_trouble(&self, count: u32) -> bool {
+        self.preset.max_troubles.is_some_and(|most| count > most)
+    }
+
     /// Whether a line of its standard error tells of a failed request.
     #[must_use]
     pub fn tells_of_trouble(&self, line: &str) -> bool {

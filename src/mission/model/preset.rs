@@ -55,6 +55,8 @@ keys! {
         "waits" waits: Vec<Box<str>> as Filled;
         /// Texts on its standard error that tell of a failed request: silence behind one is no work, so that it is ended soon.
         "troubles" troubles: Vec<Box<str>> as Filled;
+        /// How many of them are waited for; with the next one it is ended at once [any number].
+        "maxTroubles" max_troubles: Option<u32>;
         /// Fields that count from the beginning of a session, not of a turn.
         "cumulative" cumulative: Vec<Field>;
         /// A field without which a turn did not end well, whatever the exit code says.
