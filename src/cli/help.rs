@@ -105,6 +105,16 @@ topics! {
     "strict-judging": "guides/strict-judging.md",
     "your-agent": "guides/your-agent.md",
     "worktrees": "guides/worktrees.md",
+    "agent-clis": "guides/agent-clis.md",
+    "presets": "reference/presets.md",
+    "acp": "agents/acp.md",
+    "aider": "agents/aider.md",
+    "claude": "agents/claude.md",
+    "codex": "agents/codex.md",
+    "gemini": "agents/gemini.md",
+    "opencode": "agents/opencode.md",
+    "pi": "agents/pi.md",
+    "qwen": "agents/qwen.md",
 }
 
 /// The names of all topics.
@@ -214,7 +224,7 @@ mod tests {
     #[test]
     fn every_guide_concept_and_reference_page_is_a_topic() {
         let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
-        for folder in ["guides", "concepts", "reference"] {
+        for folder in ["guides", "concepts", "reference", "agents"] {
             let pages = std::fs::read_dir(format!("{docs}/{folder}")).expect("it is there");
             for page in pages {
                 let name = page.expect("it can be read").file_name();
