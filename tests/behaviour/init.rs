@@ -49,6 +49,18 @@ fn every_template_passes_validate_and_doctor() {
 }
 
 #[test]
+fn the_template_of_agent_clis_is_valid_and_doctor_says_what_is_missing() {
+    let workspace = Workspace::new();
+    init(&workspace, "agent-clis");
+    assert_eq!(workspace.quorum(&["validate", "mission.yaml"]).exits(0).stderr, "");
+    let told = workspace.quorum(&["doctor", "--json"]).json();
+    let checks = told["checks"].as_array().expect("a list");
+    for name in ["agent builder", "login of builder", "login of critic", "login of second"] {
+        assert!(checks.iter().any(|check| check["name"] == name), "{name}: {told:#}");
+    }
+}
+
+#[test]
 fn minimal_runs_as_written() {
     let workspace = Workspace::new();
     init(&workspace, "minimal");

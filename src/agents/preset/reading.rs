@@ -363,3 +363,94 @@ fn found<'v>(event: &'v Value, pointer: &str) -> Vec<&'v Value> {
     all.retain(|value| !value.is_null());
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Cursor};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::mission::preset_of;
+
+    const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "qwen", "acp"];
+
+    fn read(name: &str, output: impl Read) -> Heard {
+        let mut reading = Reading::of(preset_of(name));
+        reading.output(BufReader::new(output)).unwrap();
+        reading.heard
+    }
+
+    #[test]
+    fn keys_come_in_any_order_and_what_is_not_known_is_ignored() {
+        let lines = concat!(
+            "\u{feff}not json\n{\"type\":\"unknown\",\"deep\":{\"er\":[1]}}\n[]\nnull\n7\n\"text\"\n",
+            "{\"result\":\"done\",\"usage\":{\"output_tokens\":2,\"input_tokens\":3},\"is_error\":false,\"type\":\"result\"}\n",
+            "{\"type\":\"result\",\"res",
+        );
+        let heard = read("claude", Cursor::new(lines));
+        assert_eq!(
+            (heard.text.as_str(), heard.usage.input, heard.usage.output),
+            ("done", Some(3), Some(2))
+        );
+    }
+
+    /// Events of a stream that never seems to end, and one line that is too long in the middle of it.
+    struct Endless {
+        left: u64,
+        line: &'static [u8],
+        at: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            for byte in &mut buffer[..most] {
+                *byte = self.line[self.at];
+                self.at = (self.at + 1) % self.line.len();
+            }
+            self.left -= most as u64;
+            Ok(most)
+        }
+    }
+
+    #[test]
+    fn a_hundred_megabytes_are_read_in_bounded_memory() {
+        let events = Endless {
+            left: 20_000_000,
+            line: b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"0123456789\"}\n{\"type\":\"tool_use\",\"tool_name\":\"t\"}\n",
+            at: 0,
+        };
+        let line = Endless {
+            left: 80_000_000,
+            line: b"x",
+            at: 0,
+        };
+        let last = Cursor::new("\n{\"type\":\"result\",\"stats\":{\"input_tokens\":1}}\n");
+        let heard = read("gemini", events.chain(line).chain(last));
+        assert!(heard.text.len() <= LONGEST_TEXT && heard.tools.len() == MOST_NAMES);
+        assert_eq!(heard.usage.input, Some(1), "what stands behind it is read");
+    }
+
+    proptest! {
+        #[test]
+        fn any_output_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..2000), which in 0..NAMES.len()) {
+            let mut reading = Reading::of(preset_of(NAMES[which]));
+            reading.output(Cursor::new(&bytes)).unwrap();
+            reading.standard_error(&String::from_utf8_lossy(&bytes));
+            let _ = (reading.error(), reading.is_complete());
+        }
+
+        /// What a real program printed, with bytes changed and cut off.
+        #[test]
+        fn what_was_recorded_may_be_torn_anywhere(at in any::<prop::sample::Index>(), byte in any::<u8>(), which in 0..5_usize) {
+            let place = format!("{}/fixtures/agents/{}/ok/stdout", env!("CARGO_MANIFEST_DIR"), NAMES[which]);
+            let mut bytes = std::fs::read(place).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            let whole = read(NAMES[which], Cursor::new(&bytes));
+            let torn = read(NAMES[which], Cursor::new(&bytes[..at]));
+            prop_assert!(torn.calls <= whole.calls + 1);
+        }
+    }
+}

@@ -42,6 +42,8 @@ pub enum Template {
     /// Two tasks, a worker and a reviewer
     #[default]
     Minimal,
+    /// Claude Code works, Codex and Gemini CLI judge
+    AgentClis,
     /// Agents that review the change of a git repository
     CodeReview,
     /// A mission for pipelines, with a workflow for GitHub

@@ -51,11 +51,12 @@ const CI: [Text; 3] = [
 pub fn files(template: Template) -> Vec<File> {
     let (mission, scripts): (&str, &[Text]) = match template {
         Template::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
+        Template::AgentClis => (include_str!("agent-clis/mission.yaml"), &[]),
         Template::CodeReview => (include_str!("../../../missions/code-review.yaml"), &CODE_REVIEW),
         Template::CiGithub | Template::CiGitlab => (include_str!("../../../missions/ci.yaml"), &CI),
     };
     let pipeline: &[Text] = match template {
-        Template::Minimal | Template::CodeReview => &[],
+        Template::Minimal | Template::AgentClis | Template::CodeReview => &[],
         Template::CiGithub => &[(
             ".github/workflows/quorum.yml",
             include_str!("pipelines/github.yml"),
@@ -110,7 +111,7 @@ fn at_home(mission: &str) -> String {
 /// What git must not see.
 pub fn ignored(template: Template) -> &'static [&'static str] {
     match template {
-        Template::Minimal => &[".polpo/", "work/"],
+        Template::Minimal | Template::AgentClis => &[".polpo/", "work/"],
         Template::CodeReview => &[".polpo/", ".review/"],
         Template::CiGithub | Template::CiGitlab => &[".polpo/", ".pipeline/", ".quorum/"],
     }
