@@ -2,13 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
 
+use crate::agents::preset::Reading;
 use crate::domain::{RunId, TurnId};
 use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
+use crate::mission::model::{OutputFormat, Preset};
 use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
@@ -83,7 +86,9 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
         screen.document(&document);
         return Ok(0);
     }
-    let mut printer = Printer::new(arguments, &run, screen);
+    let agent = told.state.plan.task(told.history.task).agent;
+    let preset = told.state.plan.agent(agent).spec.preset.clone();
+    let mut printer = Printer::new(arguments, &run, screen, preset);
     loop {
         if let Err(error) = printer.pump(&told.history, &told.supervisor) {
             return not_printed(error);
@@ -185,11 +190,15 @@ struct Printer<'a> {
     offset: u64,
     /// The output of a turn that goes on: it keeps its content when it gets its name.
     open: Option<File>,
+    /// Where that is events of a program: what is told of them.
+    events: Option<Events>,
+    /// How such events are read.
+    preset: Option<Arc<Preset>>,
     out: Box<dyn Write>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen) -> Self {
+    fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen, preset: Option<Arc<Preset>>) -> Self {
         let stdout = io::stdout();
         // On a terminal an agent's output may neither move the cursor nor hide; for anything else it stays as it is.
         let out: Box<dyn Write> = match stdout.is_terminal() {
@@ -206,6 +215,8 @@ impl<'a> Printer<'a> {
             announced: false,
             offset: 0,
             open: None,
+            events: None,
+            preset: preset.filter(|preset| preset.format == OutputFormat::Jsonl),
             out,
         }
     }
@@ -223,7 +234,7 @@ impl<'a> Printer<'a> {
                 break;
             }
             self.done += 1;
-            (self.announced, self.offset, self.open) = (false, 0, None);
+            (self.announced, self.offset, self.open, self.events) = (false, 0, None, None);
         }
         self.out.flush()
     }
@@ -239,14 +250,22 @@ impl<'a> Printer<'a> {
     fn print(&mut self, turn: &TurnHistory, supervisor: &SupervisorRef) -> io::Result<()> {
         let named = || open_regular(&self.run.spool_file(&self.arguments.file(turn.id))).ok();
         if self.open.is_none() {
-            self.open = named().or_else(|| self.of_process(turn, supervisor));
+            self.open = named();
+            if self.open.is_none() {
+                self.open = self.of_process(turn, supervisor);
+                let preset = self.preset.clone().filter(|_| !self.arguments.stderr);
+                self.events = preset.map(Events::of);
+            }
         }
         let Some(file) = &mut self.open else {
             return Ok(());
         };
         // What cannot be read is not there for us; the task's own verdict does not hang on it.
         if file.seek(SeekFrom::Start(self.offset)).is_ok() {
-            self.offset += copy(file, &mut self.out)?;
+            self.offset += match &mut self.events {
+                Some(events) => copy(file, &mut EventWriter(events, &mut self.out))?,
+                None => copy(file, &mut self.out)?,
+            };
         }
         Ok(())
     }
@@ -259,6 +278,68 @@ impl<'a> Printer<'a> {
         let identity = identity(turn.process.as_ref()?, supervisor);
         let descriptor = if self.arguments.stderr { 2 } else { 1 };
         supervisor::open_output(&identity, descriptor)
+    }
+}
+
+/// Events of a program as people follow them: what it says, and which tools it uses.
+struct Events {
+    reading: Reading,
+    /// What of a line has come.
+    rest: Vec<u8>,
+    /// What was said last, as it is printed.
+    said: String,
+    calls: u32,
+}
+
+impl Events {
+    fn of(preset: Arc<Preset>) -> Self {
+        Self {
+            reading: Reading::of(preset),
+            rest: Vec::new(),
+            said: String::new(),
+            calls: 0,
+        }
+    }
+
+    /// What a line adds to what was told.
+    fn told_by(&mut self, line: &[u8]) -> String {
+        self.reading.line(line);
+        let heard = &self.reading.heard;
+        let mut told = String::new();
+        if heard.calls > self.calls {
+            let name = heard.tools.last().map_or("a tool", String::as_str);
+            told = format!("\n[{name}]\n");
+        }
+        self.calls = heard.calls;
+        match heard.text.strip_prefix(&self.said) {
+            Some(more) => told.push_str(more),
+            None => told.push_str(&heard.text),
+        }
+        self.said.clone_from(&heard.text);
+        told
+    }
+}
+
+/// Writes what events say.
+struct EventWriter<'a>(&'a mut Events, &'a mut dyn Write);
+
+impl Write for EventWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Self(events, out) = self;
+        events.rest.extend_from_slice(bytes);
+        while let Some(end) = events.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = events.rest.drain(..=end).collect();
+            out.write_all(events.told_by(&line).as_bytes())?;
+        }
+        // A line of such a length tells nothing.
+        if events.rest.len() as u64 > LONGEST_FILE {
+            events.rest.clear();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.1.flush()
     }
 }
 
