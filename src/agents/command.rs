@@ -233,11 +233,11 @@ impl ChildEnv {
         let own = env.map(|(name, text)| Ok((name.clone(), mission::expand(text, variable)?)));
         let mut own = own.collect::<Result<Vec<_>, UnsetVariable>>()?;
         for name in passed {
-            // What it is named for says whether its value is a secret; addresses and folders are in every other line.
-            let value = if names_a_secret(name) {
-                variable(name)
-            } else {
-                lookup(name)
+            // Addresses and folders are in every other line, and no secret; but an address may hold a password.
+            let holds_a_secret = |value: &String| names_a_secret(name) || value.contains('@');
+            let value = match lookup(name).is_some_and(|value| holds_a_secret(&value)) {
+                true => variable(name),
+                false => lookup(name),
             };
             if let Some(value) = value.filter(|_| !own.iter().any(|(known, _)| known == name)) {
                 own.push((name.to_owned(), value));

@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use crate::agents::acp;
 use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
 use crate::executor::runner::{CommandRequest, Owner};
@@ -195,10 +196,10 @@ impl Confiner {
     fn outside_of_workspace(&self, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
         let scratch = scratch.into_iter().filter_map(|path| real(&path));
-        let program = job
-            .argv
-            .first()
-            .and_then(|program| Path::new(program).file_name());
+        // Behind ACP the first word is our own client, and the server stands behind its word.
+        let is_client = job.argv.get(1).is_some_and(|word| word == acp::WORD);
+        let program = job.argv.get(if is_client { 2 } else { 0 });
+        let program = program.and_then(|program| Path::new(program).file_name());
         let program = program.and_then(|name| name.to_str()).unwrap_or_default();
         let kept = KEPT
             .iter()
@@ -240,7 +241,9 @@ fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
 /// What known agents must still write of the folder of the user, by the name of their program (`docs/guides/confinement.md`).
 const KEPT: &[(&str, &[&str])] = &[
     ("claude", &[".claude", ".claude.json", ".cache"]),
+    ("claude-agent-acp", &[".claude", ".claude.json", ".cache"]),
     ("codex", &[".codex"]),
+    ("codex-acp", &[".codex"]),
     ("gemini", &[".gemini"]),
     (
         "opencode",

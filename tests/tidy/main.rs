@@ -21,7 +21,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 6_950),
-    ("code lines: cli", 9_260),
+    ("code lines: cli", 9_330),
     ("code lines: domain", 1_865),
     ("code lines: engine", 13_900),
     ("code lines: judging", 4_733),
