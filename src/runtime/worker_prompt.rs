@@ -61,8 +61,9 @@ pub(super) fn compose(
 fn going_on(state: &State, task: TaskId) -> String {
     let current = state.task(task);
     let mut prompt = format!("# Task: {}, once more\n", state.plan.task(task).title);
-    let is_new = current.attempt.turn == 0;
-    match current.feedback.last().filter(|_| is_new) {
+    // Nobody knows whether a turn that was lost was told: whoever is told twice corrects it once.
+    let is_fix = current.attempt.kind == AttemptKind::Fix;
+    match current.feedback.last().filter(|_| is_fix) {
         Some(last) => {
             correct(&mut prompt, last.stage);
             describe(&mut prompt, last);

@@ -1,10 +1,13 @@
 //! Programs of agents that presets start and read: sessions, usage, denials, judges, limits. Scripts stand for them, and print
 //! what the real ones print.
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::events::named;
-use crate::support::{Finished, Mission, Says, Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{
+    Finished, Mission, Says, Workspace, attempts, standing, supervisor_of, task, wait_for_file,
+};
 
 const SESSION: &str = "5f0c6a52-0000-4000-8000-000000000001";
 
@@ -236,6 +239,26 @@ fn a_turn_that_outlives_its_session_is_adopted_and_keeps_its_own() {
     let args = workspace.lines("args");
     assert_eq!(args.len(), 2, "{args:#?}");
     assert!(args[1].contains(&format!("--resume {SESSION}")), "{args:#?}");
+}
+
+#[test]
+fn a_fix_whose_turn_was_lost_is_told_again_what_is_to_be_corrected() {
+    let does = r#"if [ $resumed = no ]; then echo wrong > out; say '"result":"first"'
+        elif [ $n = 2 ]; then echo > ready; sleep 1000
+        else echo right > out; say '"result":"mended"'; fi"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(does, json!({})))
+        .task("work", |t| t.check("grep -q right out").unreviewed())
+        .workspace();
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
+    wait_for_file(&workspace.path("ready"));
+    kill_process(supervisor_of(running.pid()), Signal::KILL).expect("it can be killed");
+    running.kill();
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
+    let prompt = workspace.read("prompt.3");
+    assert!(prompt.contains("Correct your work") && prompt.contains("grep -q right out"), "{prompt}");
+    assert!(workspace.lines("args")[2].contains(&format!("--resume {SESSION}")));
 }
 
 #[test]
