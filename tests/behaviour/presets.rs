@@ -342,7 +342,8 @@ fn the_schema_of_a_preset_is_printed() {
 
 #[test]
 fn logs_that_are_followed_tell_what_a_program_says_and_uses() {
-    let does = r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write"}]}}'; echo > ready
+    // Whoever writes to another file by itself has that as its output for a moment, and would be followed there.
+    let does = r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write"}]}}'; sh -c 'echo > ready'
         until test -e go; do sleep 0.02; done; say '"result":"All is written."'"#;
     let workspace = Mission::new()
         .agent_with("coder", agent(does, json!({})))
