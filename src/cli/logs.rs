@@ -250,11 +250,12 @@ impl<'a> Printer<'a> {
     fn print(&mut self, turn: &TurnHistory, supervisor: &SupervisorRef) -> io::Result<()> {
         let named = || open_regular(&self.run.spool_file(&self.arguments.file(turn.id))).ok();
         if self.open.is_none() {
+            // What has its name is what the agent said; what its process prints are events.
             self.open = named();
             if self.open.is_none() {
                 self.open = self.of_process(turn, supervisor);
                 let preset = self.preset.clone().filter(|_| !self.arguments.stderr);
-                self.events = preset.map(Events::of);
+                self.events = preset.filter(|_| self.open.is_some()).map(Events::of);
             }
         }
         let Some(file) = &mut self.open else {

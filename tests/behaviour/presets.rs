@@ -339,3 +339,20 @@ fn the_schema_of_a_preset_is_printed() {
     let schema = Workspace::new().quorum(&["schema", "preset"]).exits(0).stdout;
     schema.says(&["urn:quorum:preset:v1", "lostSession", "cumulative"]);
 }
+
+#[test]
+fn logs_that_are_followed_tell_what_a_program_says_and_uses() {
+    let does = r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write"}]}}'; sh -c 'echo > ready'
+        until test -e go; do sleep 0.02; done; say '"result":"All is written."'"#;
+    let workspace = Mission::new()
+        .agent_with("coder", agent(does, json!({})))
+        .task("work", |t| t.unreviewed())
+        .workspace();
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
+    wait_for_file(&workspace.path("ready"));
+    let follows = workspace.start(&["logs", "work", "-f"]);
+    workspace.write("go", "");
+    running.finish().exits(0);
+    let told = follows.finish().exits(0);
+    assert!(told.stdout.contains("All is written.") && !told.stdout.contains("\"type\""), "{}", told.stdout);
+}
