@@ -181,7 +181,7 @@ impl CommandJob {
         };
         let job = Self::of_agent(agent, &start, Some(&request.path), variables, cwd.clone())?;
         Ok(Self {
-            shown: job.shown.iter().cloned().chain(of_schema).collect(),
+            shown: job.shown.into_iter().chain(of_schema).collect(),
             told: [request.clone()].into_iter().chain(review).collect(),
             sealed: true,
             ..job
@@ -199,18 +199,17 @@ impl CommandJob {
         variables: Vec<(String, String)>,
         cwd: PathBuf,
     ) -> Result<Self, WorkError> {
-        let files = match (&agent.by, prompt) {
-            (Some(by), Some(prompt)) => Some(files_of(&by.preset, prompt)?),
-            _ => None,
+        let (files, shown) = match (&agent.by, prompt) {
+            (Some(by), Some(prompt)) => files_of(&by.preset, prompt)?,
+            _ => Default::default(),
         };
-        let shown = files.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let is_argument = agent.takes_prompt_as_argument();
         let text = match prompt.filter(|_| is_argument) {
             Some(prompt) => read_head(prompt, u64::MAX).map_err(WorkError::file("read", prompt))?,
             None => String::new(),
         };
         let start = Start {
-            files: &shown,
+            files: &files,
             prompt: &text,
             ..*start
         };
@@ -220,7 +219,7 @@ impl CommandJob {
             env,
             cwd,
             stdin: prompt.filter(|_| !is_argument).map(Path::to_owned),
-            shown: files.iter().cloned().collect(),
+            shown,
             ..Self::default()
         })
     }

@@ -17,32 +17,7 @@ use crate::mission::AgentPlan;
 use crate::mission::model::{AdapterKind, CommandLine};
 use crate::runtime::notices::{Channels, channel_of};
 
-use super::login::{LoginState, login_of};
-
-/// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
-/// trusts, who it works for, and where that keeps its files.
-const PASSED: [&str; 20] = [
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "https_proxy",
-    "http_proxy",
-    "no_proxy",
-    "all_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "TZ",
-    "LC_ALL",
-    "LC_CTYPE",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_STATE_HOME",
-];
+use super::login::{LoginState, login_of, passed_to};
 
 /// Why an agent or a channel cannot be used offline.
 const OFFLINE: &str = "needs the network, and the run is offline";
@@ -214,6 +189,7 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter.kind() {
+        AdapterKind::AgentCli if matches!(network, Network::Offline(_)) => Err(OFFLINE.into()),
         AdapterKind::Command | AdapterKind::AgentCli => {
             let preset = agent.spec.preset.as_deref();
             let own = preset.and_then(|preset| preset.argv.first());
@@ -225,11 +201,7 @@ pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) ->
                 .or(own.as_ref())
                 .ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder)?;
-            let of_preset = preset.map_or(&[][..], |preset| &preset.pass_env);
-            let of_preset = of_preset.iter().map(|name| &**name);
-            let of_preset = of_preset.chain(PASSED.into_iter().filter(|_| preset.is_some()));
-            let passed = agent.spec.pass_env.iter().map(String::as_str).chain(of_preset);
-            let env = ChildEnv::of_agent(agent.spec.env.iter(), passed, variable)?;
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), passed_to(agent), variable)?;
             if let Some(LoginState::Missing(help)) = login_of(agent)
                 && preset.is_some_and(|preset| preset.login.required)
             {

@@ -1,10 +1,35 @@
-//! Whether the program of an agent can log in, as far as that is seen without starting it: a variable with a key, or a file that
-//! a login leaves.
+//! What the program of an agent is passed of the environment, and whether it can log in, as far as that is seen without starting
+//! it: a variable with a key, or a file that a login leaves.
 
 use std::path::PathBuf;
 
 use crate::mission::AgentPlan;
-use crate::mission::model::{Login, Preset};
+use crate::mission::model::Login;
+
+/// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
+/// trusts, who it works for, and where that keeps its files.
+const PASSED: [&str; 20] = [
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "TZ",
+    "LC_ALL",
+    "LC_CTYPE",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
 
 /// What is seen of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +51,8 @@ pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
         return None;
     }
     let own = |name: &str| agent.spec.env.contains_key(name);
-    let passed = |name: &str| {
-        let mut passed = agent
-            .spec
-            .pass_env
-            .iter()
-            .map(String::as_str)
-            .chain(passed_by(preset));
-        passed.any(|passed| passed == name) && std::env::var_os(name).is_some_and(|value| !value.is_empty())
-    };
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let passed = |name: &str| passed_to(agent).any(|passed| passed == name) && is_set(name);
     if let Some(name) = env.iter().find(|name| own(name) || passed(name)) {
         return Some(LoginState::Variable(name.to_string()));
     }
@@ -54,6 +72,12 @@ pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
     ))
 }
 
-fn passed_by(preset: &Preset) -> impl Iterator<Item = &str> {
-    preset.pass_env.iter().map(|name| &**name)
+/// The names of the variables that an agent's program is passed, where they are set.
+pub(super) fn passed_to(agent: &AgentPlan) -> impl Iterator<Item = &str> {
+    let preset = agent.spec.preset.as_deref();
+    let of_preset = preset.into_iter().flat_map(|preset| &preset.pass_env);
+    let own = agent.spec.pass_env.iter().map(String::as_str);
+    let of_preset = of_preset.map(|name| &**name);
+    own.chain(of_preset)
+        .chain(PASSED.into_iter().filter(move |_| preset.is_some()))
 }

@@ -457,7 +457,10 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, 
         heard, lost_session, ..
     } = told;
     let text = secrets.redact(heard.text.trim());
-    if let Err(why) = reply::write(out, &text) {
+    // Empty files are not kept.
+    if !text.is_empty()
+        && let Err(why) = reply::write(out, &text)
+    {
         lose_output(&mut end.exit, &why.to_string());
     }
     let Some(preset) = preset_of(plan, end.turn) else {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::named;
 use crate::support::{
-    Finished, Mission, Says, Workspace, attempts, standing, supervisor_of, task, wait_for_file,
+    Finished, Mission, Running, Says, Workspace, attempts, standing, supervisor_of, task, wait_for_file,
 };
 
 const SESSION: &str = "5f0c6a52-0000-4000-8000-000000000001";
@@ -39,6 +39,14 @@ fn fixing(more: Value) -> Workspace {
         .task("work", |t| {
             t.set("description", "Write right into out.").check("grep -q right out").unreviewed()
         })
+        .workspace()
+}
+
+/// A task whose check wants `right` in `out`.
+fn checked(agent: Value) -> Workspace {
+    Mission::new()
+        .agent_with("coder", agent)
+        .task("work", |t| t.check("grep -q right out").unreviewed())
         .workspace()
 }
 
@@ -226,10 +234,7 @@ fn a_program_that_would_go_elsewhere_without_a_login_is_not_started() {
 #[test]
 fn a_turn_that_outlives_its_session_is_adopted_and_keeps_its_own() {
     let does = r#"if [ $resumed = yes ]; then echo right > out; say '"result":"mended"'; else echo > ready; until test -e go; do sleep 0.02; done; echo wrong > out; say '"result":"first"'; fi"#;
-    let workspace = Mission::new()
-        .agent_with("coder", agent(does, json!({})))
-        .task("work", |t| t.check("grep -q right out").unreviewed())
-        .workspace();
+    let workspace = checked(agent(does, json!({})));
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
     wait_for_file(&workspace.path("ready"));
     running.kill();
@@ -246,10 +251,7 @@ fn a_fix_whose_turn_was_lost_is_told_again_what_is_to_be_corrected() {
     let does = r#"if [ $resumed = no ]; then echo wrong > out; say '"result":"first"'
         elif [ $n = 2 ]; then echo > ready; sleep 1000
         else echo right > out; say '"result":"mended"'; fi"#;
-    let workspace = Mission::new()
-        .agent_with("coder", agent(does, json!({})))
-        .task("work", |t| t.check("grep -q right out").unreviewed())
-        .workspace();
+    let workspace = checked(agent(does, json!({})));
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
     wait_for_file(&workspace.path("ready"));
     kill_process(supervisor_of(running.pid()), Signal::KILL).expect("it can be killed");
@@ -269,15 +271,13 @@ fn an_own_preset_has_the_same_form_and_a_built_in_one_can_be_replaced() {
         "argv": ["/bin/sh", "-c", does, "mine"],
         "resume": ["GO", "{session}"],
         "edit": {"argv": ["may-edit"], "env": {"MARK": "edit"}},
+        "env": {"MARK": "what every start has"},
         "format": "jsonl",
         "rules": [{"when": {"/done": "true"}, "set": {"session": "/id", "text": "/said", "ended": "/done"}}],
         "complete": "ended",
     });
     for name in ["mine", "claude"] {
-        let workspace = Mission::new()
-            .agent_with("coder", json!({"adapter": name}))
-            .task("work", |t| t.check("grep -q right out").unreviewed())
-            .workspace();
+        let workspace = checked(json!({"adapter": name}));
         workspace.write("quorum.yaml", json!({"presets": {name: preset}}).to_string());
         workspace.run_json(0, &[]);
         assert_eq!(workspace.lines("args"), ["edit may-edit", "edit may-edit GO s1"], "{name}");
@@ -297,6 +297,10 @@ fn mistakes_in_presets_are_told_where_they_stand() {
     refused("mine", json!({})).exits(2).says(&["quorum.yaml:2", "argv"]);
     refused("mine", rules(json!({"txt": "/a"}))).exits(2).says(&["quorum.yaml:2", "txt"]);
     refused("mine", json!({"argv": ["x"], "formt": "jsonl"})).exits(2).says(&["formt", "format"]);
+    let files = |name: &str| json!({"argv": ["x"], "files": {name: "{}"}});
+    refused("mine", files("../../escaped")).exits(2).says(&["quorum.yaml:2", "escaped", "no name of a file"]);
+    refused("mine", json!({"argv": ["x"], "env": {"A": "{file:gone}"}})).exits(2).says(&["no file 'gone'"]);
+    refused("mine", json!({"argv": ["x"], "resumeAt": 2})).exits(2).says(&["resumeAt"]);
     refused("mine", json!({"argv": ["x"], "errors": [{"text": "a", "class": "nope"}]}))
         .exits(2)
         .says(&["nope"]);
@@ -304,10 +308,22 @@ fn mistakes_in_presets_are_told_where_they_stand() {
 
 #[test]
 fn doctor_tells_version_and_login_of_a_program() {
-    let says = "case \"$*\" in *--version*) echo '9.9.9 (Claude Code)';; esac";
-    let keys = json!({"adapter": "claude", "run": ["/bin/sh", "-c", says, "claude"], "env": {"ANTHROPIC_API_KEY": "k"}});
-    let workspace = Mission::new().agent_with("coder", keys).task("work", |t| t.unreviewed()).workspace();
-    let told = workspace.quorum(&["doctor"]).exits(0).stdout;
+    let says = "#!/bin/sh\ntouch started\ncase \"$*\" in *--version*) echo '9.9.9 (Claude Code)';; esac\n";
+    let keys = |run: Value| json!({"adapter": "claude", "run": run, "env": {"ANTHROPIC_API_KEY": "k"}});
+    let doctor = |run: Value| {
+        let mission = Mission::new().agent_with("coder", keys(run));
+        let workspace = mission.task("work", |t| t.unreviewed()).workspace();
+        workspace.write("bin/claude", says);
+        workspace.bash("chmod +x bin/claude").exits(0);
+        let mut command = workspace.command(&["doctor"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", workspace.path("bin").display()));
+        let told = Running::start(command).finish().exits(0).stdout;
+        (told, workspace.exists("started"))
+    };
+    // What comes with a repository is not started to be looked at.
+    let (told, started) = doctor(json!(["bin/claude"]));
+    assert!(told.contains("not asked") && !started, "{told}");
+    let (told, _) = doctor(Value::Null);
     told.says(&[
         "version of coder",
         "9.9.9",
@@ -327,7 +343,7 @@ fn what_is_passed_on_is_passed_where_it_is_set_and_a_key_is_in_no_file() {
         .workspace();
     let mut command = workspace.command(&["run", "mission.yaml", "--run-id", "r"]);
     command.envs([("ANTHROPIC_API_KEY", key), ("TZ", "UTC")]);
-    crate::support::Running::start(command).finish().exits(0);
+    Running::start(command).finish().exits(0);
     let said = workspace.quorum(&["logs", "work"]).exits(0).stdout;
     assert!(said.contains("zone UTC") && !said.contains(key), "{said}");
     let found = workspace.other_command("grep").args(["-rl", key, ".polpo"]).output().expect("there is grep");
@@ -355,4 +371,50 @@ fn logs_that_are_followed_tell_what_a_program_says_and_uses() {
     running.finish().exits(0);
     let told = follows.finish().exits(0);
     assert!(told.stdout.contains("All is written.") && !told.stdout.contains("\"type\""), "{}", told.stdout);
+}
+
+#[test]
+fn no_variable_takes_the_place_of_what_a_program_may_do() {
+    for (key, value) in
+        [("env", json!({"OPENCODE_CONFIG_CONTENT": "{}"})), ("passEnv", json!(["OPENCODE_CONFIG_CONTENT"]))]
+    {
+        let keys = json!({"adapter": "opencode", key: value});
+        let workspace = Mission::new().agent_with("coder", keys).tasks(["work"]).workspace();
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["OPENCODE_CONFIG_CONTENT", "permissions"]);
+    }
+}
+
+#[test]
+fn a_program_that_needs_its_provider_does_not_begin_offline() {
+    let workspace = fixing(json!({}));
+    let refused = workspace.quorum(&["run", "mission.yaml", "--offline"]).exits(9);
+    refused.says(&["agent 'coder'", "needs the network"]);
+    assert!(!workspace.exists("args"));
+}
+
+#[test]
+fn files_of_a_preset_are_written_anew_whatever_stands_in_their_place() {
+    let does = r#"echo '{"done":true,"text":"'"$(cat $SETTINGS)"'"}'; echo x > out"#;
+    let preset = json!({
+        "argv": ["/bin/sh", "-c", does, "mine"],
+        "files": {"settings.json": "of the preset"},
+        "env": {"SETTINGS": "{file:settings.json}"},
+        "format": "jsonl",
+        "rules": [{"when": {"/done": "true"}, "set": {"text": "/text", "ended": "/done"}}],
+        "complete": "ended",
+    });
+    // An agent that nothing confines plants a link where the file of the next task will lie.
+    let plants = "ln -s $PWD/decoy .polpo/runs/r/work/1.1.1.preset.settings.json; echo > planted";
+    let workspace = Mission::new()
+        .setting("sandbox", "off")
+        .agent("planter", plants)
+        .agent_with("coder", json!({"adapter": "mine"}))
+        .task("plant", |t| t.unreviewed())
+        .task("work", |t| t.by("coder").needs("plant").unreviewed())
+        .workspace();
+    workspace.write("quorum.yaml", json!({"presets": {"mine": preset}}).to_string());
+    workspace.write("decoy", "of the user");
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r"]).exits(0);
+    assert_eq!(workspace.read("decoy"), "of the user");
+    assert_eq!(workspace.quorum(&["logs", "work"]).exits(0).stdout, "of the preset");
 }

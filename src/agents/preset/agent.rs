@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::agents::acp;
-use crate::agents::command::{ChildEnv, Placeholders, Program};
+use crate::agents::command::{ChildEnv, Program};
 use crate::domain::Money;
 use crate::mission::model::{
     Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
 };
 
-use super::invocation::{Invocation, Session, Use};
+use super::invocation::{Invocation, Session, Start, Use};
 
 /// An agent that is a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,22 +32,6 @@ pub struct ByPreset {
     model: Option<String>,
     permissions: Permissions,
     budget: Option<Money>,
-}
-
-/// What differs between starts.
-#[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
-    pub placeholders: Placeholders<'a>,
-    pub purpose: Use,
-    pub session: Session<'a>,
-    /// The JSON Schema that the reply is to keep, as a text and as the path of a file.
-    pub schema: Option<(&'a str, &'a str)>,
-    /// The prompt, where [`CommandAgent::takes_prompt_as_argument`].
-    pub prompt: &'a str,
-    /// The folder in which the files of the preset lie.
-    pub files: &'a str,
-    /// What a person has allowed once.
-    pub allowed: Option<&'a str>,
 }
 
 impl ByPreset {
@@ -133,13 +117,9 @@ impl CommandAgent {
         let invocation = Invocation {
             preset: &by.preset,
             program: &program,
-            purpose: start.purpose,
-            session: start.session,
             model: by.model.as_deref(),
             budget: by.budget.filter(|budget| *budget != Money::ZERO),
-            schema: start.schema,
-            prompt: start.prompt,
-            files: start.files,
+            start,
         };
         told.extend(
             by.acp_options(start)
@@ -151,6 +131,10 @@ impl CommandAgent {
             if !env.iter().any(|(known, _)| *known == name) {
                 env.push((name, value));
             }
+        }
+        for (name, value) in invocation.granted() {
+            env.retain(|(known, _)| *known != name);
+            env.push((name, value));
         }
         (invocation.argv(), env)
     }

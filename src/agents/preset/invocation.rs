@@ -1,5 +1,8 @@
 //! The command line and environment of one turn or question, as a preset says it.
 
+use std::collections::BTreeMap;
+
+use crate::agents::command::Placeholders;
 use crate::domain::Money;
 use crate::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
 
@@ -21,28 +24,37 @@ pub enum Session<'a> {
     Resumed(&'a str),
 }
 
-/// One start of a program.
+/// What differs between starts of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    pub placeholders: Placeholders<'a>,
+    pub purpose: Use,
+    pub session: Session<'a>,
+    /// The JSON Schema that the reply is to keep, as a text and as the path of a file.
+    pub schema: Option<(&'a str, &'a str)>,
+    /// The prompt, where it is an argument.
+    pub prompt: &'a str,
+    /// What the paths of the preset's files begin with.
+    pub files: &'a str,
+    /// What a person has allowed once.
+    pub allowed: Option<&'a str>,
+}
+
+/// One start of a program by a preset.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'a> {
     pub preset: &'a Preset,
     /// What stands for the first word of `argv`: the program with an absolute path, and arguments that come first.
     pub program: &'a [String],
-    pub purpose: Use,
-    pub session: Session<'a>,
     pub model: Option<&'a str>,
     /// The most that it may cost.
     pub budget: Option<Money>,
-    /// The JSON Schema that its reply is to keep, as a text and as the path of a file.
-    pub schema: Option<(&'a str, &'a str)>,
-    /// The prompt, where it is an argument.
-    pub prompt: &'a str,
-    /// The folder in which the files of the preset lie.
-    pub files: &'a str,
+    pub start: &'a Start<'a>,
 }
 
 impl Invocation<'_> {
     fn grant(&self) -> &Grant {
-        match self.purpose {
+        match self.start.purpose {
             Use::Question | Use::Work(PermissionSet::Read) => &self.preset.read,
             Use::Work(PermissionSet::Edit) => &self.preset.edit,
             Use::Work(PermissionSet::Full) => &self.preset.full,
@@ -60,25 +72,26 @@ impl Invocation<'_> {
         if self.model.is_some() {
             add(&preset.model);
         }
-        if self.schema.is_some() {
+        if self.start.schema.is_some() {
             add(&preset.schema);
         }
         if self.budget.is_some() {
             add(&preset.budget);
         }
-        match (self.purpose, self.session) {
+        match (self.start.purpose, self.start.session) {
             (Use::Question, _) => add(&preset.throwaway),
             (Use::Work(_), Session::New(_)) => add(&preset.new),
             (Use::Work(_), Session::Resumed(_)) if preset.resume_at.is_none() => add(&preset.resume),
             (Use::Work(_), Session::Resumed(_)) => {}
         }
-        if let (Use::Work(_), Session::Resumed(_), Some(at)) = (self.purpose, self.session, preset.resume_at)
+        if let (Use::Work(_), Session::Resumed(_), Some(at)) =
+            (self.start.purpose, self.start.session, preset.resume_at)
         {
             self.resume_at(&mut argv, at as usize);
         }
         argv.extend(preset.tail.iter().map(|word| self.fill(word)));
         if preset.prompt == PromptRoute::Argument {
-            argv.push(self.prompt.to_owned());
+            argv.push(self.start.prompt.to_owned());
         }
         argv
     }
@@ -94,24 +107,36 @@ impl Invocation<'_> {
 
     /// The variables that the preset sets.
     pub fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let all = self.preset.env.iter().chain(&self.grant().env);
-        all.map(|(name, text)| (name.clone(), self.with_files(text)))
+        self.filled(&self.preset.env)
+    }
+
+    /// The variables that say what it may do: no other value may stand in their place.
+    pub fn granted(&self) -> impl Iterator<Item = (String, String)> {
+        self.filled(&self.grant().env)
+    }
+
+    fn filled(&self, env: &BTreeMap<String, String>) -> impl Iterator<Item = (String, String)> {
+        env.iter()
+            .map(|(name, text)| (name.clone(), self.with_files(text)))
     }
 
     /// A text with the paths of files of the preset in it.
     fn with_files(&self, text: &str) -> String {
         let mut filled = text.to_owned();
         for name in self.preset.files.keys() {
-            filled = filled.replace(&format!("{{file:{name}}}"), &format!("{}/{name}", self.files));
+            filled = filled.replace(
+                &format!("{{file:{name}}}"),
+                &format!("{}{name}", self.start.files),
+            );
         }
         filled
     }
 
     /// A word with placeholders filled in: one pass for each word, so that nothing that is filled in is filled once more.
     fn fill(&self, word: &str) -> String {
-        let (schema, schema_file) = self.schema.unwrap_or_default();
+        let (schema, schema_file) = self.start.schema.unwrap_or_default();
         let budget = self.budget.map(|budget| budget.to_f64().to_string());
-        let session = match self.session {
+        let session = match self.start.session {
             Session::New(id) => ("{uuid}", id),
             Session::Resumed(id) => ("{session}", id),
         };
@@ -135,17 +160,32 @@ mod tests {
     use super::*;
     use crate::mission::preset_of;
 
+    const START: Start<'_> = Start {
+        placeholders: Placeholders {
+            task: "",
+            attempt: "",
+            prompt_file: "",
+            workspace: "",
+        },
+        purpose: Use::Work(PermissionSet::Edit),
+        session: Session::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+        schema: None,
+        prompt: "do it",
+        files: "/state/1.preset.",
+        allowed: None,
+    };
+    const RESUMED: Start<'_> = Start {
+        session: Session::Resumed("S"),
+        ..START
+    };
+
     fn invocation<'a>(preset: &'a Preset, program: &'a [String]) -> Invocation<'a> {
         Invocation {
             preset,
             program,
-            purpose: Use::Work(PermissionSet::Edit),
-            session: Session::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
             model: None,
             budget: None,
-            schema: None,
-            prompt: "do it",
-            files: "/state",
+            start: &START,
         }
     }
 
@@ -165,7 +205,7 @@ mod tests {
             line(&new)
         );
         let resumed = Invocation {
-            session: Session::Resumed("S"),
+            start: &RESUMED,
             ..new
         };
         let told = line(&resumed);
@@ -181,7 +221,7 @@ mod tests {
                 .ends_with("--permission-mode acceptEdits --session-id 1b4e28ba-2fa1-11d2-883f-0016d3cca427")
         );
         let resumed = Invocation {
-            session: Session::Resumed("S"),
+            start: &RESUMED,
             ..new
         };
         assert!(line(&resumed).ends_with("--resume S"), "{}", line(&resumed));
@@ -190,10 +230,14 @@ mod tests {
     #[test]
     fn a_question_is_asked_with_what_lets_it_look_only_in_a_session_of_its_own() {
         let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
-        let question = Invocation {
+        let start = Start {
             purpose: Use::Question,
-            model: Some("{schema}"),
             schema: Some(("{\"a\": \"{model}\"}", "/s")),
+            ..START
+        };
+        let question = Invocation {
+            start: &start,
+            model: Some("{schema}"),
             budget: Some("0.5".parse().unwrap()),
             ..invocation(&claude, &program)
         };
@@ -218,7 +262,7 @@ mod tests {
         let variables: Vec<_> = invocation(&gemini, &program).variables().collect();
         let settings = (
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(),
-            "/state/settings.json".to_owned(),
+            "/state/1.preset.settings.json".to_owned(),
         );
         assert!(variables.contains(&settings), "{variables:?}");
     }

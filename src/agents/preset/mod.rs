@@ -11,6 +11,6 @@ mod agent;
 mod invocation;
 mod reading;
 
-pub use agent::{ByPreset, CommandAgent, Start};
-pub use invocation::{Session, Use};
+pub use agent::{ByPreset, CommandAgent};
+pub use invocation::{Session, Start, Use};
 pub use reading::{Heard, Reading};

@@ -1,5 +1,6 @@
 //! Programs of agents that presets start: their version beside the one that was tried, the node that runs them, and whether
-//! they can log in. A program is asked for its version and for nothing else.
+//! they can log in. A program is asked for its version and for nothing else, and only one that the user has installed: a mission
+//! or a `quorum.yaml` may come with a repository, and what `run` names of it is not started here.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::mission::AgentPlan;
-use crate::mission::model::{Adapter, CommandLine};
+use crate::mission::model::Adapter;
 use crate::report::doctor::{Check, Verdict};
 use crate::runtime::{LoginState, locate, login_of};
 use crate::supervisor;
@@ -37,11 +38,16 @@ pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<Check> {
 /// What a program says its version is, beside the one that its preset was tried with.
 fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
     let name = format!("version of {}", agent.name);
-    let mut command = Command::new(place);
-    if let Some(CommandLine::Argv(argv)) = &agent.spec.run {
-        command.args(argv.iter().skip(1));
+    let own = agent
+        .spec
+        .preset
+        .as_deref()
+        .and_then(|preset| preset.argv.first());
+    if agent.spec.run.is_some() || own.is_none_or(|program| program.contains('/')) {
+        let message = "not asked: the mission or a quorum.yaml names the program";
+        return Check::new(name, Verdict::Skipped, message).with("tried", tried);
     }
-    let said = said_by(command.arg("--version"));
+    let said = said_by(Command::new(place).arg("--version"));
     let first = |text: &str| {
         text.lines()
             .find(|line| !line.trim().is_empty())
@@ -108,7 +114,11 @@ fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
 
 /// What a command prints, if it ends in time and well.
 fn said_by(command: &mut Command) -> anyhow::Result<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::home_dir().unwrap_or_default();
     let command = command
+        .env_clear()
+        .envs([("PATH", path.as_os_str()), ("HOME", home.as_os_str())])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

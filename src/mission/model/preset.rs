@@ -43,7 +43,7 @@ keys! {
         "env" env: BTreeMap<String, String> as String;
         /// Variables that are passed on where they are set.
         "passEnv" pass_env: Vec<Box<str>> as Filled;
-        /// Files with settings for it, by name. They lie in the state folder of the run.
+        /// Files with settings for it, by name: each start has its own.
         "files" files: BTreeMap<String, String> as String;
         /// What it prints [=].
         "format" format: OutputFormat, or("text");

@@ -137,6 +137,21 @@ fn program(name: &str, agent: &Agent, problems: &mut Violations) {
         Some(CommandLine::Argv(_)) => command(name, agent, problems),
         None => {}
     }
+    // Its own value would stand in the place of what says what it may do.
+    let preset = agent.preset.iter();
+    let grants = preset.flat_map(|preset| [&preset.read, &preset.edit, &preset.full]);
+    let mut granted = grants.flat_map(|grant| grant.env.keys());
+    if let Some(variable) =
+        granted.find(|name| agent.env.contains_key(*name) || agent.pass_env.contains(*name))
+    {
+        let is_own = agent.env.contains_key(variable);
+        let (variable, told) = (quoted(variable), quoted(name));
+        let message = format!("{variable} is how its preset says what the agent {told} may do");
+        let help =
+            "remove it, and write `permissions`; other settings of the program belong into a file of its own";
+        let place = Place::Key(path(name).key(if is_own { "env" } else { "passEnv" }));
+        problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
+    }
 }
 
 /// Adapters that nobody knows: neither quorum nor a preset has the name.

@@ -11,6 +11,7 @@
 //! | `edges` | verifications as nodes: exactly one edge of each kind (10) |
 //! | `fallback` | `fallback` on agents that never judge does nothing |
 //! | `order` | cycles: tasks and gates that wait for each other |
+//! | `presets` | presets: what they name is there, and stays where it belongs |
 //! | `shared_files` | tasks that may work at the same time and name the same target file (6) |
 //! | `stages` | further stages and the red team: who judges, by what, and never the own work |
 //! | `tasks` | tasks: titles, who works, what they depend on, who judges |
@@ -24,6 +25,7 @@ mod criteria;
 mod edges;
 mod fallback;
 pub(super) mod order;
+mod presets;
 mod shared_files;
 mod stages;
 mod tasks;
@@ -166,6 +168,7 @@ pub(super) fn validate_config(config: &Config) -> Violations {
     agents::validate_each(&config.agents, &mut problems);
     waits::settings(&config.settings, &mut problems);
     channels::validate(&config.channels, &mut problems);
+    presets::validate(&config.presets, &mut problems);
     problems
 }
 
