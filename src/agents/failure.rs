@@ -203,7 +203,15 @@ pub fn read_command(end: &FailedCommand) -> ToldFailure {
     let reason = [&printed, &complained]
         .into_iter()
         .find_map(|object| message_of(object.as_ref()?));
-    let last_line = end.stderr.trim().lines().last().unwrap_or_default();
+    // The end of a document says nothing.
+    let says = |line: &&str| line.contains(char::is_alphanumeric);
+    let last_line = end
+        .stderr
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(says)
+        .unwrap_or_default();
     let says_when = matches!(
         class,
         FailureClass::UsageWindow | FailureClass::RateLimited | FailureClass::ProviderTransient

@@ -75,7 +75,7 @@ fn why(
                 // Whatever it waits for, it is there again at that time.
                 Some(waits) if is_open => ToldFailure {
                     class: FailureClass::UsageWindow,
-                    retry_after: told.retry_after.or(Some(*waits)),
+                    retry_after: told.retry_after.max(Some(*waits)),
                     ..told
                 },
                 _ => told,

@@ -40,7 +40,7 @@ struct Watched {
     rest: [Vec<u8>; 2],
     /// The last line that told of a failed request, and when it stood there.
     trouble: Option<(String, Instant)>,
-    /// How many such lines there were.
+    /// How many such lines there were since it went on.
     troubles: u32,
     said: String,
     told: u32,
@@ -101,17 +101,20 @@ impl Watched {
             }
         }
         if !printed.is_empty() {
-            self.trouble = None;
+            (self.trouble, self.troubles) = (None, 0);
         }
         for line in self.lines(identity, 1) {
             let line = String::from_utf8_lossy(&line).trim().to_owned();
+            let trouble = self.reading.trouble_in(&line).map(str::to_owned);
             if let Some(waits) = too_long(self.reading.waits_in(&line)) {
+                // Why it waits may stand in a line before.
+                let before = self.trouble.take().map(|(line, _)| line);
                 return Some(GivenUp {
-                    line,
+                    line: trouble.or(before).unwrap_or(line),
                     waits: Some(waits),
                 });
             }
-            if self.reading.tells_of_trouble(&line) {
+            if let Some(line) = trouble {
                 self.troubles += 1;
                 if self.reading.is_too_much_trouble(self.troubles) {
                     return Some(GivenUp { line, waits: None });

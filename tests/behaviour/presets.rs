@@ -207,6 +207,34 @@ fn a_program_that_waits_for_its_provider_for_hours_is_ended_and_no_attempt_is_sp
     assert!(waits[0].to_string().contains("exhausted your capacity"), "{waits:#?}");
 }
 
+/// A qwen that counts what it asks its provider, as the settings of its preset want it to: one failed request, and the pause.
+fn counts(error: &str, pause: u64) -> String {
+    let counted =
+        json!({"attributes": {"error_message": error, "status_code": 429, "retry_delay_ms": pause}});
+    let counted = serde_json::to_string_pretty(&counted).expect("it is JSON");
+    format!("cat >&2 <<'E'\n{counted}\nE")
+}
+
+#[test]
+fn a_program_that_asks_its_provider_again_in_silence_is_ended_by_what_it_counts() {
+    let run = |does: String, code: i32| {
+        let keys = json!({"adapter": "qwen", "run": ["/bin/sh", "-c", does, "qwen"]});
+        let mission =
+            Mission::new().agent_with("coder", keys).setting("maxWindowWait", "1h").setting("maxRetries", 0);
+        mission.task("work", |t| t.unreviewed()).workspace().run_json(code, &[])
+    };
+    let limit = "429 This request would exceed your account's rate limit.";
+    let document = run(format!("{}\nexec sleep 1000", counts(limit, 7_200_000)), 7);
+    let wait = &document["approvals"][0];
+    assert_eq!((&wait["reason"], &attempts(&document, "work")), (&json!("window"), &vec!["execute"]));
+    let told = wait["message"].as_str().expect("it is told");
+    assert!(told.ends_with(limit), "without the signs of JSON: {told}");
+    let down = counts("500 Internal server error", 1_500);
+    let document = run(format!("for n in 1 2 3 4 5 6; do {down}\ndone; exec sleep 1000"), 3);
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(failure["class"], "provider_transient", "{failure:#}");
+}
+
 #[test]
 fn silence_behind_a_failed_request_is_not_waited_out() {
     let stuck = r#"echo 'level=ERROR message="stream error" error.error="AI_APICallError: 503 service unavailable"' >&2; exec sleep 1000"#;

@@ -156,10 +156,18 @@ impl Reading {
         self.preset.max_troubles.is_some_and(|most| count > most)
     }
 
-    /// Whether a line of its standard error tells of a failed request.
+    /// What a line of its standard error tells of a failed request, if it does: the string of JSON that the preset's text
+    /// begins, else the whole line.
     #[must_use]
-    pub fn tells_of_trouble(&self, line: &str) -> bool {
-        self.preset.troubles.iter().any(|text| line.contains(&**text))
+    pub fn trouble_in<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let (text, behind) = self.preset.troubles.iter().find_map(|text| {
+            let (_, behind) = line.split_once(&**text)?;
+            Some((text, behind))
+        })?;
+        Some(match text.ends_with(": \"") {
+            true => behind.trim_end().trim_end_matches(',').trim_end_matches('"'),
+            false => line,
+        })
     }
 
     /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none.
