@@ -11,6 +11,7 @@ use clap::Args;
 use crate::agents::preset::Reading;
 use crate::domain::{RunId, TurnId};
 use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
+use crate::mission::Plan;
 use crate::mission::model::{OutputFormat, Preset};
 use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
@@ -86,9 +87,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
         screen.document(&document);
         return Ok(0);
     }
-    let agent = told.state.plan.task(told.history.task).agent;
-    let preset = told.state.plan.agent(agent).spec.preset.clone();
-    let mut printer = Printer::new(arguments, &run, screen, preset);
+    let mut printer = Printer::new(arguments, &run, screen, told.state.plan.clone());
     loop {
         if let Err(error) = printer.pump(&told.history, &told.supervisor) {
             return not_printed(error);
@@ -192,13 +191,12 @@ struct Printer<'a> {
     open: Option<File>,
     /// Where that is events of a program: what is told of them.
     events: Option<Events>,
-    /// How such events are read.
-    preset: Option<Arc<Preset>>,
+    plan: Arc<Plan>,
     out: Box<dyn Write>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen, preset: Option<Arc<Preset>>) -> Self {
+    fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen, plan: Arc<Plan>) -> Self {
         let stdout = io::stdout();
         // On a terminal an agent's output may neither move the cursor nor hide; for anything else it stays as it is.
         let out: Box<dyn Write> = match stdout.is_terminal() {
@@ -216,7 +214,7 @@ impl<'a> Printer<'a> {
             offset: 0,
             open: None,
             events: None,
-            preset: preset.filter(|preset| preset.format == OutputFormat::Jsonl),
+            plan,
             out,
         }
     }
@@ -254,7 +252,7 @@ impl<'a> Printer<'a> {
             self.open = named();
             if self.open.is_none() {
                 self.open = self.of_process(turn, supervisor);
-                let preset = self.preset.clone().filter(|_| !self.arguments.stderr);
+                let preset = self.preset_of(turn).filter(|_| !self.arguments.stderr);
                 self.events = preset.filter(|_| self.open.is_some()).map(Events::of);
             }
         }
@@ -269,6 +267,14 @@ impl<'a> Printer<'a> {
             };
         }
         Ok(())
+    }
+
+    /// How events of the program that has a turn are read.
+    fn preset_of(&self, turn: &TurnHistory) -> Option<Arc<Preset>> {
+        let assigned = self.plan.task(turn.id.task).assigned;
+        let agent = self.plan.agent(turn.instead.unwrap_or(assigned));
+        let preset = agent.spec.preset.clone();
+        preset.filter(|preset| preset.format == OutputFormat::Jsonl)
     }
 
     /// The output of a running turn by way of its process: the file may not have its name yet.

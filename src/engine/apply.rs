@@ -18,6 +18,8 @@ mod run;
 mod task;
 mod work;
 
+use std::sync::Arc;
+
 use super::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::fixups::supersede;
 use super::job::{Job, JobEnd};
@@ -88,13 +90,14 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         TaskEvent::Transition { .. } => transition(state, task, event),
         TaskEvent::Deferred { .. } | TaskEvent::Released => defer(state, task, event),
         TaskEvent::Superseded { .. } => supersede(state, task, true),
+        TaskEvent::FellBack { work: true, .. } => change_worker(state, task, event),
         TaskEvent::AttemptPlanned {
             kind: AttemptKind::Execute,
             ..
         } => {
             // A person wants it done and judged anew.
             forgive(state, task);
-            change_task(state, task, event);
+            change_worker(state, task, event);
             // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
             routes::undecided(state, task);
         }
@@ -148,6 +151,25 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         }
         _ => change_task(state, task, event),
     }
+}
+
+/// Another agent may work on a task from here on: what is known of who is busy, and of who has something to do, follows.
+fn change_worker(state: &mut State, id: TaskId, event: &Event) {
+    change_task(state, id, event);
+    let Some(step) = event.plan_step() else {
+        return;
+    };
+    let is_busy = state.task(id).holds_slot();
+    let plan = state.plan.task(id);
+    state.ready.remove(id, plan.agent, plan.priority);
+    if is_busy {
+        state.ready.release(plan.agent);
+    }
+    Arc::make_mut(&mut state.plan).follow(&step);
+    if is_busy {
+        state.ready.occupy(state.plan.task(id).agent);
+    }
+    make_ready_if_unblocked(state, id);
 }
 
 /// Work for a task, and what it looks at.

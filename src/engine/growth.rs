@@ -49,10 +49,12 @@ fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
     let of = state.task(source);
     let (feedback, remedies) = (of.feedback.clone(), of.remedies.clone());
     let (acted, sent_back) = (of.consent.acted, of.course.sent_back);
+    let authors_before = of.course.authors_before.clone();
     state.alter(fixup, |task| {
         task.feedback = feedback;
         task.course.sent_back = sent_back;
         task.remedies = remedies;
+        task.course.authors_before = authors_before;
         task.consent.acted |= acted;
     });
 }

@@ -381,6 +381,14 @@ impl State {
         }
     }
 
+    /// Whoever works on a task or did, with the model that its provider says it used, as far as that is known.
+    pub(crate) fn authors(&self, id: TaskId) -> impl Iterator<Item = (AgentId, Option<&str>)> {
+        let (work, task) = (self.plan.task(id), self.task(id));
+        let before = task.course.authors_before.iter();
+        let before = before.map(|(agent, model)| (*agent, model.as_deref()));
+        before.chain([(work.agent, task.output.model.as_deref())])
+    }
+
     /// What a task's work is the work of, as far as the judge breaker goes: the model of its agent; the agent itself, where
     /// it names none.
     pub(crate) fn worker_model(&self, task: TaskId) -> &str {

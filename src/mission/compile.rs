@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
+use thin_vec::ThinVec;
 
 use super::confinement::Confinement;
 use super::defaults;
@@ -239,7 +240,9 @@ impl Compiler<'_> {
             part: Part::Selected,
             deadline: task.deadline.map(|deadline| *deadline),
             description: task.description,
+            assigned: agent,
             agent,
+            agents_before: ThinVec::new(),
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
             priority,
             kind: task.kind,

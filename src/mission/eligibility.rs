@@ -7,7 +7,7 @@ use crate::domain::{AgentId, Stage, StageKey, TaskId};
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
 use super::pipeline::Reviewers;
-use super::plan::Plan;
+use super::plan::{ApproverPlan, Plan, TaskPlan};
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,12 +97,52 @@ fn verifier(plan: &Plan, task: TaskId) -> Option<AgentId> {
     (!is_author && !depends && !is_person).then_some(judge)
 }
 
-/// The agents whose work is judged: the task's own, or those of the tasks that a verification is about.
+/// The agents whose work is judged: whoever works on the task or did, or on the tasks that a verification is about.
 pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ {
     let is_node = plan.route(task).is_some();
-    let own = (!is_node).then(|| plan.task(task).agent);
+    let own = (!is_node).then_some(task);
     let judged = is_node.then(|| plan.judged(task)).into_iter().flatten();
-    own.into_iter().chain(judged.map(|task| plan.task(task).agent))
+    own.into_iter()
+        .chain(judged)
+        .flat_map(|task| plan.task(task).workers())
+}
+
+/// Who goes on with the work of `task` where its agent cannot be reached: the next of the fallbacks that is no person and
+/// does not cost the work a judge. Nobody who judges the work, agrees to it, or whom one of its judges depends on takes
+/// it over.
+pub fn successor(plan: &Plan, task: TaskId) -> Option<AgentId> {
+    let work = plan.task(task);
+    let first = work.assigned;
+    let all = std::iter::once(first).chain(plan.fallbacks(first));
+    let mut next = all.skip_while(|agent| *agent != work.agent).skip(1);
+    next.find(|agent| keeps_from_taking_over(plan, task, *agent).is_none())
+}
+
+/// What keeps an agent from going on with the work of `task`, in words; `None` where nothing does.
+pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
+    if plan.agent(agent).spec.adapter == Adapter::Human {
+        return Some("is a person".to_owned());
+    }
+    let work = plan.task(task);
+    if work.approving_agents().any(|approver| approver == agent) {
+        return Some("agrees to its start".to_owned());
+    }
+    let dependents = plan.dependents.of(task.index()).iter().copied();
+    let verifications = dependents.filter(|id| plan.route(*id).is_some());
+    std::iter::once(task).chain(verifications).find_map(|judged| {
+        let mut judges = plan.task(judged).judging_agents();
+        judges.find_map(|judge| {
+            if judge == agent {
+                return Some("judges the work".to_owned());
+            }
+            let declared = |agent: AgentId| ModelIdentity::of(plan.agent(agent), None);
+            let why = declared(judge).depends_on(&declared(agent), independence(plan, judged))?;
+            let judge = &plan.agent(judge).name;
+            Some(format!(
+                "is not whom '{judge}', who judges the work, is independent of: {why}"
+            ))
+        })
+    })
 }
 
 /// Whoever is asked, one after the other, for what `first` is to judge: `first`, then each where those before it cannot be
@@ -140,7 +180,7 @@ pub fn independence(plan: &Plan, task: TaskId) -> Independence {
 
 /// What keeps an agent that the mission names from judging `task`, in words; `None` where nothing does.
 pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
-    if agent == plan.task(task).agent {
+    if plan.task(task).workers().any(|author| author == agent) {
         return Some("did the work itself".to_owned());
     }
     if plan.agent(agent).removed {
@@ -152,12 +192,8 @@ pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<St
 /// What keeps an agent from judging `task`, by what the mission declares.
 fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     let rule = independence(plan, task);
-    if rule == Independence::Identity {
-        return None;
-    }
-    let reviewer = ModelIdentity::of(plan.agent(agent), None);
-    authors(plan, task)
-        .find_map(|author| reviewer.depends_on(&ModelIdentity::of(plan.agent(author), None), rule))
+    let declared = |agent: AgentId| ModelIdentity::of(plan.agent(agent), None);
+    authors(plan, task).find_map(|author| declared(agent).depends_on(&declared(author), rule))
 }
 
 fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
@@ -166,7 +202,7 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
     let named = named.unwrap_or_default();
     let manager = plan.agent(author).reports_to;
     let claim = |agent: AgentId| {
-        if agent == author || plan.agent(agent).removed {
+        if work.workers().any(|author| author == agent) || plan.agent(agent).removed {
             return None;
         }
         if let Some(position) = named.iter().position(|name| *name == agent) {
@@ -221,6 +257,23 @@ pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<Agen
     }
     let agents = seated.iter().map(|(eligible, _)| eligible.agent);
     agents.cycle().take(seats).collect()
+}
+
+impl TaskPlan {
+    /// Whoever works on it or did.
+    pub fn workers(&self) -> impl Iterator<Item = AgentId> + '_ {
+        let before = self.agents_before.iter().copied();
+        before.filter(|agent| *agent != self.agent).chain([self.agent])
+    }
+
+    /// The agents of which one may have to agree before it starts.
+    pub fn approving_agents(&self) -> impl Iterator<Item = AgentId> + '_ {
+        let approvers = self.approvals.iter().flat_map(|approval| &approval.approvers);
+        approvers.filter_map(|approver| match approver {
+            ApproverPlan::Agent(agent) => Some(*agent),
+            ApproverPlan::Person(_) | ApproverPlan::Command(_) => None,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -79,6 +79,19 @@ pub struct AddedTask {
     pub awaited_by: Vec<TaskId>,
 }
 
+/// What changes a plan while its run works, beside another mission.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanStep {
+    /// Tasks came.
+    Added(Box<Addition>),
+    /// Added tasks left.
+    Withdrawn(Vec<TaskId>),
+    /// Another agent goes on with a task.
+    HandedOver { task: TaskId, to: AgentId },
+    /// A task begins anew: with the agent that the mission names.
+    Anew(TaskId),
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -159,6 +172,28 @@ impl Plan {
             "the criterion {criterion:.100?} {}",
             reasons.join(", and ")
         ))
+    }
+
+    /// Goes on with what a step leads to.
+    pub fn follow(&mut self, step: &PlanStep) {
+        match step {
+            PlanStep::Added(addition) => self.extend(addition),
+            PlanStep::Withdrawn(tasks) => self.withdraw(tasks),
+            PlanStep::HandedOver { task, to } => self.hand_over(*task, *to),
+            PlanStep::Anew(task) => self.hand_over(*task, self.task(*task).assigned),
+        }
+    }
+
+    /// Another agent works on a task from here on. Who judges it stays (`eligibility::successor`).
+    fn hand_over(&mut self, id: TaskId, to: AgentId) {
+        if self.task(id).agent == to {
+            return;
+        }
+        let task = &mut self.tasks[id.index()];
+        let from = std::mem::replace(&mut task.agent, to);
+        if !task.agents_before.contains(&from) {
+            task.agents_before.push(from);
+        }
     }
 
     /// Grows by these tasks. Costs O(their edges).
@@ -259,6 +294,7 @@ impl Plan {
             let finish = self.task(id).finish().cloned().map(StagePlan::Finish);
             made.pipeline = finish.into_iter().chain(made.pipeline.iter().cloned()).collect();
         }
+        made.agents_before = self.task(id).agents_before.clone();
         made.provenance = Some(from);
         made.wave = self.task(id).wave;
         self.tasks[id.index()] = made;

@@ -36,7 +36,13 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
         removed: true,
         ..old.agents[index].clone()
     });
-    let new_tasks = new.tasks.iter().map(|plan| ids.task_plan(plan.clone()));
+    let new_tasks = new.tasks.iter().zip(&ids.tasks.places).map(|(plan, place)| {
+        let mut plan = ids.task_plan(plan.clone());
+        if let Some(before) = old.tasks.get(*place) {
+            goes_on_with(&mut plan, before, &agents);
+        }
+        plan
+    });
     let tasks = ids.tasks.fill(new_tasks, |index| TaskPlan {
         part: if alive.added(TaskId::from_index(index)) {
             Part::Selected
@@ -68,6 +74,19 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     plan
 }
 
+/// Whoever worked on a task is not forgotten; whoever went on with it does so, if the mission still names the same agent.
+fn goes_on_with(task: &mut TaskPlan, before: &TaskPlan, agents: &[AgentPlan]) {
+    if before.agents_before.is_empty() {
+        return;
+    }
+    task.agents_before = before.agents_before.clone();
+    if task.agent == before.assigned && !agents[before.agent.index()].removed {
+        task.agent = before.agent;
+    } else if !task.agents_before.contains(&before.agent) {
+        task.agents_before.push(before.agent);
+    }
+}
+
 /// The ids of the old plan, for those of the new one.
 struct Ids {
     agents: Places,
@@ -89,6 +108,7 @@ impl Ids {
 
     /// A task of the new plan.
     fn task_plan(&self, mut plan: TaskPlan) -> TaskPlan {
+        plan.assigned = self.agent(plan.assigned);
         plan.agent = self.agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(|id| self.agent(id));
         let stages = plan.pipeline.iter().cloned();

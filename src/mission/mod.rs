@@ -119,7 +119,7 @@ pub use diagnostics::Severity;
 pub use diagnostics::{DiagnosticRow, Style};
 pub use environment::{UnsetVariable, expand};
 pub use folders::FilesIn;
-pub use growth::{AddedTask, Addition};
+pub use growth::{AddedTask, Addition, PlanStep};
 pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;

@@ -410,6 +410,17 @@ impl TaskPlan {
         self.stage(step)?.agent()
     }
 
+    /// Everybody who is to judge it, in any stage.
+    pub fn judging_agents(&self) -> impl Iterator<Item = AgentId> + '_ {
+        let judge = self.judge();
+        let seats = judge.map_or(&[][..], Judge::seats).iter();
+        let people = judge.map_or(&[][..], Judge::people).iter();
+        let criteria = self.verification().into_iter();
+        let criteria = criteria.flat_map(|by| by.grader.into_iter().chain(by.decomposer));
+        let stages = self.pipeline.iter().filter_map(StagePlan::agent);
+        seats.chain(people).copied().chain(criteria).chain(stages)
+    }
+
     /// The judge that is meant to answer, before anybody stands in for it.
     pub fn judge_of(&self, purpose: Purpose) -> Option<AgentId> {
         match purpose {

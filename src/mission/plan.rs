@@ -309,8 +309,12 @@ pub struct TaskPlan {
     pub deadline: Option<Deadline>,
     /// What is to be done.
     pub description: Option<Box<str>>,
-    /// Who does it.
+    /// Who does it, as the mission says.
+    pub assigned: AgentId,
+    /// Who does it now: that agent, or another one that goes on with it.
     pub agent: AgentId,
+    /// Others who worked on it before, each once.
+    pub agents_before: ThinVec<AgentId>,
     /// The agent that handed it down, if any.
     pub delegated_by: Option<AgentId>,
     /// Orders the ready queue and weighs in the mission threshold. Greater than zero.

@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use rpds::VectorSync;
+use rpds::{HashTrieMapSync, VectorSync};
 
 use super::plan::TaskPlan;
 
@@ -11,6 +11,8 @@ use super::plan::TaskPlan;
 #[derive(Debug, Clone)]
 pub struct TaskList {
     base: Arc<Vec<TaskPlan>>,
+    /// Tasks of the block that are not what they were, by position.
+    changed: HashTrieMapSync<usize, Arc<TaskPlan>>,
     later: VectorSync<Arc<TaskPlan>>,
 }
 
@@ -23,7 +25,7 @@ impl TaskList {
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &TaskPlan> {
-        self.base.iter().chain(self.later.iter().map(AsRef::as_ref))
+        (0..self.len()).filter_map(|index| self.get(index))
     }
 
     /// Adds one behind the others.
@@ -35,7 +37,11 @@ impl TaskList {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&TaskPlan> {
         match index.checked_sub(self.base.len()) {
-            None => self.base.get(index),
+            None if self.changed.is_empty() => self.base.get(index),
+            None => self
+                .changed
+                .get(&index)
+                .map_or_else(|| self.base.get(index), |task| Some(task)),
             Some(later) => self.later.get(later).map(AsRef::as_ref),
         }
     }
@@ -45,6 +51,7 @@ impl From<Vec<TaskPlan>> for TaskList {
     fn from(tasks: Vec<TaskPlan>) -> Self {
         Self {
             base: Arc::new(tasks),
+            changed: HashTrieMapSync::new_sync(),
             later: VectorSync::new_sync(),
         }
     }
@@ -58,17 +65,19 @@ impl Index<usize> for TaskList {
     }
 }
 
-/// Costs a copy of the mission's tasks if another plan shares them.
+/// Where another plan shares the mission's tasks, this one gets its own copy of that one task.
 impl IndexMut<usize> for TaskList {
     fn index_mut(&mut self, index: usize) -> &mut TaskPlan {
-        let base = self.base.len();
-        match index.checked_sub(base) {
-            None => &mut Arc::make_mut(&mut self.base)[index],
-            Some(later) => Arc::make_mut(
-                self.later
-                    .get_mut(later)
-                    .expect("a plan names only tasks that it has"),
-            ),
+        const KNOWN: &str = "a plan names only tasks that it has";
+        if let Some(later) = index.checked_sub(self.base.len()) {
+            return Arc::make_mut(self.later.get_mut(later).expect(KNOWN));
         }
+        if self.changed.is_empty() && Arc::get_mut(&mut self.base).is_some() {
+            return &mut Arc::make_mut(&mut self.base)[index];
+        }
+        if !self.changed.contains_key(&index) {
+            self.changed.insert_mut(index, Arc::new(self.base[index].clone()));
+        }
+        Arc::make_mut(self.changed.get_mut(&index).expect(KNOWN))
     }
 }

@@ -1,11 +1,11 @@
 //! What is known before a run starts and would else be a surprise at its end: gates that cannot pass, a threshold that
-//! applies to nothing, work that nobody will judge.
+//! applies to nothing, work that nobody will judge or take over.
 
 use crate::domain::{Bar, BarOrigin, TaskId};
-use crate::engine::State;
+use crate::engine::{State, judging_agents};
 use crate::mission::Judge;
 use crate::mission::Loosening;
-use crate::mission::eligibility::excluded;
+use crate::mission::eligibility::{excluded, keeps_from_taking_over, successor};
 use crate::mission::model::Review;
 
 use super::text::count;
@@ -80,7 +80,30 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
 pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
-    threshold.into_iter().chain(shut_gates(state)).collect()
+    let warnings = threshold.into_iter().chain(shut_gates(state));
+    warnings.chain(idle_fallbacks(state)).collect()
+}
+
+/// Tasks of agents that have fallbacks, none of which may go on with the work.
+fn idle_fallbacks(state: &State) -> Vec<String> {
+    let plan = &state.plan;
+    let judges = judging_agents(state);
+    let tasks = plan.selected_ids().filter(|id| plan.route(*id).is_none());
+    let idle = tasks.filter_map(|id| {
+        let task = plan.task(id);
+        let agent = task.agent;
+        let first = *plan.fallbacks(agent).first()?;
+        if judges.contains(&agent) || successor(plan, id).is_some() {
+            return None;
+        }
+        let why = keeps_from_taking_over(plan, id, first)?;
+        let (agent, first) = (&plan.agent(agent).name, &plan.agent(first).name);
+        Some(format!(
+            "nobody goes on with the task '{}' where '{agent}' cannot be reached: its fallback '{first}' {why}",
+            task.title
+        ))
+    });
+    idle.collect()
 }
 
 /// What makes judging less strict, where neither the mission nor a flag says it: nobody who reads them would know.

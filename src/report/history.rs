@@ -12,6 +12,7 @@ use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, ProcessRef, ReplyRef, StageReport, TaskEvent,
     ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
 };
+use crate::mission::PlanStep;
 
 /// The story of one task.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct TaskHistory {
     pub attempts: Vec<AttemptHistory>,
     /// Its state.
     pub status: Status,
+    /// Who goes on with it instead of the agent that the mission names, if anybody does.
+    instead: Option<AgentId>,
 }
 
 /// One attempt.
@@ -44,6 +47,8 @@ pub struct AttemptHistory {
 pub struct TurnHistory {
     /// The turn.
     pub id: TurnId,
+    /// Whose it is, where that is not the agent that the mission names.
+    pub instead: Option<AgentId>,
     /// When it was decided.
     pub started_at: Timestamp,
     /// Its process, once it was there.
@@ -110,6 +115,7 @@ impl TaskHistory {
             task,
             attempts: Vec::new(),
             status: Status::default(),
+            instead: None,
         }
     }
 
@@ -117,6 +123,11 @@ impl TaskHistory {
     pub fn apply(&mut self, at: Timestamp, event: &Event) {
         if event.task() != Some(self.task) {
             return;
+        }
+        match event.plan_step() {
+            Some(PlanStep::HandedOver { to, .. }) => self.instead = Some(to),
+            Some(PlanStep::Anew(_)) => self.instead = None,
+            _ => {}
         }
         match event {
             Event::Task(_, TaskEvent::Transition { to, .. }) => {
@@ -132,7 +143,7 @@ impl TaskHistory {
             },
             _ => {
                 if let Some(attempt) = self.attempts.last_mut() {
-                    attempt.apply(at, event);
+                    attempt.apply(at, event, self.instead);
                 }
             }
         }
@@ -194,7 +205,7 @@ impl AttemptHistory {
         }
     }
 
-    fn apply(&mut self, at: Timestamp, event: &Event) {
+    fn apply(&mut self, at: Timestamp, event: &Event, instead: Option<AgentId>) {
         match event {
             Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
             Event::Work(
@@ -210,6 +221,7 @@ impl AttemptHistory {
             Event::Ask(id, event) => self.apply_ask(*id, event),
             Event::Turn(turn, TurnEvent::Started { .. }) => self.turns.push(TurnHistory {
                 id: *turn,
+                instead,
                 started_at: at,
                 process: None,
                 refused: Vec::new(),

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Digest, TaskId};
+use crate::domain::Digest;
 use crate::engine::{Event, Fact, RunEvent, RunStarted};
 use crate::mission::{
-    self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, migrate_plan,
+    self, LONGEST_MISSION, Plan, PlanStep, Report, RunOptions, Source, compile, migrate_plan,
 };
 use crate::store::{Record, RunFolder, read_regular};
 
@@ -27,10 +27,8 @@ pub struct Missions {
 enum Step {
     /// A mission; the first one is number 1.
     Mission(u32, Digest),
-    /// Tasks that came while the run worked.
-    Added(Box<Addition>),
-    /// Some of them went.
-    Withdrawn(Vec<TaskId>),
+    /// What it was changed by while the run worked.
+    Changed(PlanStep),
 }
 
 impl Missions {
@@ -78,11 +76,7 @@ impl Missions {
                     self.steps.push(Step::Mission(change.number, change.to));
                 }
                 Event::Run(RunEvent::Resumed { options, .. }) => self.options = (**options).clone(),
-                Event::Run(RunEvent::TasksAdded(addition)) => self.steps.push(Step::Added(addition.clone())),
-                Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
-                    self.steps.push(Step::Withdrawn(tasks.clone()))
-                }
-                _ => {}
+                _ => self.steps.extend(event.plan_step().map(Step::Changed)),
             }
         }
         Ok(())
@@ -103,8 +97,7 @@ impl Missions {
                         None => next,
                     });
                 }
-                (Step::Added(addition), Some(plan)) => plan.extend(addition),
-                (Step::Withdrawn(tasks), Some(plan)) => plan.withdraw(tasks),
+                (Step::Changed(step), Some(plan)) => plan.follow(step),
                 // A run starts with a mission.
                 (_, None) => {}
             }

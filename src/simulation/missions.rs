@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::domain::{Digest, Millis, TaskId};
+use crate::domain::{Digest, Millis};
 use crate::engine::random::Random;
 use crate::engine::simulation::plan_of;
 use crate::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
-use crate::mission::{Addition, Plan, RunOptions, migrate_plan};
+use crate::mission::{Plan, PlanStep, RunOptions, migrate_plan};
 
 use super::reference_model::ReferenceModel;
 
@@ -27,8 +27,7 @@ type Known = (Vec<Step>, RunOptions, Arc<Plan>);
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Mission(String),
-    Added(Box<Addition>),
-    Withdrawn(Vec<TaskId>),
+    Changed(PlanStep),
 }
 
 impl Missions {
@@ -56,7 +55,7 @@ impl Missions {
         }
         let plan = plan_of_all(&self.steps, options);
         // Every task that comes makes another plan: only those that are asked for again are worth keeping.
-        if !matches!(self.steps.last(), Some(Step::Added(_) | Step::Withdrawn(_))) {
+        if !matches!(self.steps.last(), Some(Step::Changed(_))) {
             known.push((self.steps.clone(), options.clone(), plan.clone()));
         }
         plan
@@ -69,9 +68,7 @@ impl Missions {
                 let text = self.texts[change.number as usize - 1].clone();
                 self.steps.push(Step::Mission(text));
             }
-            Event::Run(RunEvent::TasksAdded(addition)) => self.steps.push(Step::Added(addition.clone())),
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => self.steps.push(Step::Withdrawn(tasks.clone())),
-            _ => {}
+            _ => self.steps.extend(event.plan_step().map(Step::Changed)),
         }
     }
 
@@ -147,8 +144,7 @@ fn plan_of_all(steps: &[Step], options: &RunOptions) -> Arc<Plan> {
                     None => next,
                 });
             }
-            Step::Added(addition) => plan.as_mut().unwrap().extend(addition),
-            Step::Withdrawn(tasks) => plan.as_mut().unwrap().withdraw(tasks),
+            Step::Changed(step) => plan.as_mut().unwrap().follow(step),
         }
     }
     Arc::new(plan.unwrap())

@@ -28,8 +28,8 @@ use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
 use crate::domain::{
-    Answer, BarrierId, Cause, Edge, FailureClass, FailureMode, HoldOwner, OutcomeClass, Points, Purpose,
-    QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
+    AgentId, Answer, BarrierId, Cause, Edge, FailureClass, FailureMode, HoldOwner, OutcomeClass, Points,
+    Purpose, QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
@@ -77,6 +77,8 @@ struct Seen {
     tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
     finished: bool,
+    /// Agents that others went on for, since the task last began by a person's word.
+    given_up: BTreeSet<AgentId>,
     /// By kind, of the current allowance.
     tries: u32,
     fixes: u32,
@@ -805,6 +807,12 @@ impl ReferenceModel {
                     self.tasks[id.index()].visits = *visits;
                 }
             }
+            Event::Task(
+                task,
+                TaskEvent::FellBack {
+                    from, to, work: true, ..
+                },
+            ) => self.goes_on_with(state, *task, *from, *to),
             Event::Task(_, TaskEvent::FellBack { .. } | TaskEvent::Probed { .. })
             | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
             Event::Task(task, TaskEvent::Superseded { by }) => {

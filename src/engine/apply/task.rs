@@ -1,6 +1,8 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
-use crate::domain::{AttemptKind, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason};
+use crate::domain::{
+    AgentId, AttemptKind, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
+};
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
@@ -82,6 +84,8 @@ impl TaskState {
             // Whatever becomes of the work now, the score of earlier work is not its score.
             TaskEvent::EvalUnparsed => self.attempt.points = None,
 
+            TaskEvent::FellBack { from, work: true, .. } => self.hand_over(*from),
+
             // What these say is in the transition beside them, is the business of its judging, or matters to readers only.
             TaskEvent::StageVoided(_)
             | TaskEvent::AcceptanceRecorded { .. }
@@ -125,6 +129,17 @@ impl TaskState {
             self.keep_asks(|purpose| !purpose.is_judging());
         }
         self.deferral = Some(deferral);
+    }
+
+    /// Another agent goes on.
+    fn hand_over(&mut self, from: AgentId) {
+        let author = (from, self.output.model.take());
+        if !self.course.authors_before.contains(&author) {
+            self.course.authors_before.push(author);
+        }
+        // Neither the session nor what failed in a row is of the next one.
+        self.course.session = None;
+        self.course.streak = Streak::default();
     }
 
     fn hand_down(&mut self, sub_tasks: &[SubTask]) {
@@ -254,6 +269,7 @@ impl TaskState {
                     tries: 1,
                     // It lies in its worktree still.
                     committed,
+                    authors_before: std::mem::take(&mut self.course.authors_before),
                     // The judges of what a fixup mends have sent back what the fixup begins with.
                     sent_back: self.course.sent_back && number == 1,
                     ..Course::default()

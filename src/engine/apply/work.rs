@@ -101,7 +101,11 @@ impl TaskState {
             stdout: output.clone(),
             result: result.clone(),
             tools: tools.as_deref().and_then(|tools| tools.file.clone()),
-            model: model.as_deref().map(Box::from),
+            // A turn that failed and told none takes nothing back of what is known of the work so far.
+            model: match exit.failure {
+                Some(_) => model.as_deref().map(Box::from).or(self.output.model.take()),
+                None => model.as_deref().map(Box::from),
+            },
         };
     }
 

@@ -57,14 +57,14 @@ fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>
     let depends_on = |agent: AgentId, model: Option<&str>| {
         reviewer.depends_on(&ModelIdentity::of(plan.agent(agent), model), rule)
     };
-    if plan.route(draft.id).is_none() {
-        return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
-    }
     // A verification judges the work of others.
-    let mut judged = plan.judged(draft.id).map(|id| draft.state.effective_task(id));
-    judged.find_map(|id| {
-        let model = draft.state.task(id).output.model.as_deref();
-        depends_on(plan.task(id).agent, model)
+    let is_node = plan.route(draft.id).is_some();
+    let own = (!is_node).then_some(draft.id);
+    let judged = is_node.then(|| plan.judged(draft.id)).into_iter().flatten();
+    let judged = judged.map(|id| draft.state.effective_task(id));
+    own.into_iter().chain(judged).find_map(|id| {
+        let mut authors = draft.state.authors(id);
+        authors.find_map(|(agent, model)| depends_on(agent, model))
     })
 }
 
@@ -130,6 +130,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
                     to: next,
                     class: failure.class,
                     message: failure.message.clone(),
+                    work: false,
                 },
             ));
             request::ask_again(&mut draft, &open, next, None, None);

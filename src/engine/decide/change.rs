@@ -109,7 +109,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
         (&plan.rules.settings.checks_may_write, &task.checks_may_write),
-        (task.agent, as_asked(plan, task.agent)),
+        (task.assigned, as_asked(plan, task.assigned)),
         // What it is told beside that, and whether it is heard when it says that something does not hold.
         [
             AgentMiddleware::AuthorityDeference,
@@ -127,14 +127,7 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         plan.rules.settings.fail_open_on_unparsed_eval,
         plan.rules.settings.verify_prior_feedback,
     ));
-    let further = task.steps().filter_map(|step| task.step_agent(step));
-    let verification = task.verification();
-    let of_criteria = verification
-        .into_iter()
-        .flat_map(|by| by.grader.into_iter().chain(by.decomposer));
-    let seats = judge.map_or(&[][..], Judge::seats).iter().copied();
-    let judges = seats.chain(of_criteria).chain(further);
-    let judges: Vec<Agent> = judges.map(|agent| as_asked(plan, agent)).collect();
+    let judges: Vec<Agent> = task.judging_agents().map(|agent| as_asked(plan, agent)).collect();
     (
         (&task.pipeline, judge, plan.full_bar(id).map(|bar| bar.points)),
         (&task.target_files, &task.acceptance, task.requires_tool_calls),

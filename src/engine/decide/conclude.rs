@@ -11,6 +11,8 @@ use crate::engine::fact::TurnEnd;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::engine::state::{Hold, TaskState};
+use crate::engine::work::policy::{WorkKind, policy};
+use crate::mission::eligibility::successor;
 use crate::mission::model::{CommandLine, OnExhausted};
 use crate::mission::{Judge, TaskPlan};
 
@@ -83,6 +85,46 @@ pub(super) fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end
         }
         (None, Some(why)) => draft.fail(class.mode(), format!("{message}; {why}")),
         (None, None) => draft.fail(class.mode(), message),
+    }
+}
+
+/// Another agent goes on with the work where its own cannot be reached and one may (section 13); else nothing is decided. No
+/// attempt is spent: it has a turn of the same attempt, in the same files. It takes a slot of its own, so the task waits for
+/// one like any that is ready.
+pub(super) fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
+    if !policy(WorkKind::Turn).fallback || !is_out_of_reach(draft, class, end) {
+        return false;
+    }
+    let Some(to) = successor(draft.plan(), draft.id) else {
+        return false;
+    };
+    let from = draft.task_plan().agent;
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::FellBack {
+            from,
+            to,
+            class,
+            message: end.exit.message.clone().unwrap_or_default(),
+            work: true,
+        },
+    ));
+    let (from, to) = (&draft.plan().agent(from).name, &draft.plan().agent(to).name);
+    let why = format!("'{to}' goes on instead of '{from}'");
+    if side_effects::is_held(draft) {
+        side_effects::hold_back(draft, &format!("{why}, and how far that one came is unknown"));
+    } else {
+        draft.enter_because(Status::Pending, why);
+    }
+    true
+}
+
+/// Whether nothing can be expected of the agent for now: its limit, its credit or its login, at once; what passes by
+/// itself, when no attempt is left.
+fn is_out_of_reach(draft: &Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
+    match class {
+        FailureClass::UsageWindow | FailureClass::ProviderSpendLimit | FailureClass::ProviderAuth => true,
+        class => class.is_of_provider() && !end.killed && next_attempt(draft, true).is_none(),
     }
 }
 

@@ -167,6 +167,7 @@ fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
             }
             questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now);
         }
+        Some(class) if conclude::another_goes_on(draft, class, end) => {}
         Some(FailureClass::UsageWindow) => {
             deferral::turn_waits(draft, &end.exit, now);
         }

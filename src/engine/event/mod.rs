@@ -22,7 +22,8 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AskId, GateId, HoldOwner, TaskId, TurnId};
+use crate::domain::{AskId, AttemptKind, GateId, HoldOwner, TaskId, TurnId};
+use crate::mission::PlanStep;
 
 use super::deadline::DeadlineEvent;
 use super::notice::NoticeEvent;
@@ -72,6 +73,26 @@ impl Event {
     #[must_use]
     pub fn voided(voided: VoidedStage) -> Self {
         Self::Task(voided.work.task, TaskEvent::StageVoided(Box::new(voided)))
+    }
+
+    /// What it changes of the plan, where that is not another mission.
+    #[must_use]
+    pub fn plan_step(&self) -> Option<PlanStep> {
+        match self {
+            Self::Run(RunEvent::TasksAdded(addition)) => Some(PlanStep::Added(addition.clone())),
+            Self::Run(RunEvent::TasksWithdrawn { tasks }) => Some(PlanStep::Withdrawn(tasks.clone())),
+            Self::Task(task, TaskEvent::FellBack { to, work: true, .. }) => {
+                Some(PlanStep::HandedOver { task: *task, to: *to })
+            }
+            Self::Task(
+                task,
+                TaskEvent::AttemptPlanned {
+                    kind: AttemptKind::Execute,
+                    ..
+                },
+            ) => Some(PlanStep::Anew(*task)),
+            _ => None,
+        }
     }
 
     /// The task that it is about; `None` where it is about the run, or about several tasks.

@@ -130,15 +130,18 @@ pub enum TaskEvent {
         /// What the operator is told.
         message: String,
     },
-    /// `agent:fallback`: an agent cannot be reached, and another one is asked instead.
+    /// `agent:fallback`: an agent cannot be reached, and another one is asked instead or goes on with the work.
     FellBack {
         /// The agent that cannot be reached.
         from: AgentId,
-        /// The agent that is asked instead.
+        /// The agent that is asked instead, or goes on.
         to: AgentId,
         /// Why the first cannot be reached, by class.
         class: FailureClass,
         message: String,
+        /// Whether it goes on with the work, from here on.
+        #[serde(default, skip_serializing_if = "is_default")]
+        work: bool,
     },
     /// `task:question`: the agent of the task waits for an answer; `tool:asked`: for a person's word about a tool call.
     Question {

@@ -2,7 +2,7 @@
 
 use thin_vec::ThinVec;
 
-use crate::domain::{AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
+use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
 
@@ -102,6 +102,9 @@ pub struct Course {
     pub session: Option<Box<SessionRef>>,
     /// Of a task in a worktree: what it has committed.
     pub committed: Option<Box<Committed>>,
+    /// Agents that worked on the task before another one went on with it, each with the model that its provider said it used.
+    /// Their work stays where it is when the task begins anew.
+    pub authors_before: ThinVec<(AgentId, Option<Box<str>>)>,
 }
 
 /// What a task in a worktree has committed.

@@ -1,9 +1,9 @@
-//! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
+//! `fallback`: who judges, or goes on with the work, instead of an agent that cannot be reached, and who never does.
 
-use crate::domain::{AgentId, Answer, FailureClass, OutcomeClass, QualityFlag, TaskId};
-use crate::engine::{AskEvent, Effect, Event, HoldEvent, State, TaskEvent, outcome};
+use crate::domain::{AgentId, Answer, FailureClass, OutcomeClass, QualityFlag, TaskId, WaitingReason};
+use crate::engine::{AskEvent, Effect, Event, Fact, HoldEvent, State, TaskEvent, TurnEvent, outcome};
 
-use super::simulation::{Response, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options, plan_of};
 
 const T: TaskId = TaskId(0);
 
@@ -208,4 +208,159 @@ fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
     assert_eq!(asked, "");
     let (_, asked) = said("54.26");
     assert!(asked.starts_with("the judge is 54.3 % sure"), "{asked}");
+}
+
+/// Whoever works is one of these and cannot be reached.
+fn worked_without(
+    unreachable: &'static [u32],
+    class: FailureClass,
+) -> impl FnMut(&State, &Effect) -> Response {
+    move |state, effect| match effect {
+        Effect::RunTurn { turn, .. } if unreachable.contains(&state.plan.task(turn.task).agent.0) => {
+            Response::AgentFailed(class)
+        }
+        _ => good(state, effect),
+    }
+}
+
+fn turns(simulation: &Simulation) -> usize {
+    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. })))
+}
+
+fn attempts(simulation: &Simulation) -> usize {
+    1 + simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::AttemptPlanned { .. })))
+}
+
+const JUDGED_BY_C: &str = "expectations: [{type: llm_review, criteria: c, reviewers: [c]}]";
+
+#[test]
+fn the_next_one_goes_on_with_the_work_and_no_attempt_is_spent() {
+    let yaml =
+        mission([", fallback: a", ", fallback: b", "", ""], JUDGED_BY_C) + "settings: {maxRetries: 0}\n";
+    for class in [
+        FailureClass::UsageWindow,
+        FailureClass::ProviderAuth,
+        FailureClass::ProviderSpendLimit,
+        FailureClass::RateLimited,
+    ] {
+        let simulation = run(&yaml, worked_without(&[0, 1], class));
+        assert_eq!(
+            fell_back(&simulation),
+            [(AgentId(0), AgentId(1)), (AgentId(1), AgentId(2))],
+            "{class:?}"
+        );
+        assert_eq!((turns(&simulation), attempts(&simulation)), (3, 1), "{class:?}");
+        assert_eq!(
+            simulation.state.task(T).flag(),
+            Some(QualityFlag::Clean),
+            "{class:?}"
+        );
+        assert_eq!(simulation.state.plan.task(T).agent, AgentId(2));
+    }
+}
+
+#[test]
+fn what_passes_by_itself_is_tried_again_before_anybody_takes_over() {
+    let yaml = mission([", fallback: a", "", "", ""], JUDGED_BY_C) + "settings: {maxRetries: 2}\n";
+    let simulation = run(&yaml, worked_without(&[0], FailureClass::ProviderTransient));
+    assert_eq!((turns(&simulation), attempts(&simulation)), (4, 3));
+    assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
+    // What its work came to is not a matter of reach.
+    for class in [FailureClass::Unknown, FailureClass::ContextTooLong] {
+        let simulation = run(&yaml, worked_without(&[0], class));
+        assert_eq!(fell_back(&simulation), [], "{class:?}");
+    }
+}
+
+#[test]
+fn nobody_takes_over_who_judges_the_work_or_is_not_independent_of_its_judges() {
+    let fails = |yaml: &str| {
+        let simulation = run(yaml, worked_without(&[0], FailureClass::ProviderAuth));
+        assert_eq!(fell_back(&simulation), [], "{yaml}");
+        assert_eq!(
+            outcome(&simulation.state).class,
+            OutcomeClass::TaskFailed,
+            "{yaml}"
+        );
+    };
+    fails(&mission([", fallback: c", "", "", ""], JUDGED_BY_C));
+    fails(&mission(
+        [", fallback: b", ", role: reviewer", "", ""],
+        "review: required, stages: [{name: s, agent: b}]",
+    ));
+    let family = |b: &str| {
+        let keys = [", family: x, fallback: b", "", b, ", family: y"];
+        mission(keys, JUDGED_BY_C) + "settings: {independence: family}\n"
+    };
+    fails(&family(", family: y"));
+    fails(&family(""));
+    let simulation = run(
+        &family(", family: z"),
+        worked_without(&[0], FailureClass::ProviderAuth),
+    );
+    assert_eq!(fell_back(&simulation), [(AgentId(0), AgentId(2))]);
+    // A verification that judges it has a judge of its own.
+    let node = "assignTo: w}\n  - {title: n, assignTo: b, type: verification, acceptance: [c], dependsOn: [t], \
+                onPass: e, onFail: e, onRefer: e}\n  - {title: e, assignTo: w";
+    let yaml = mission([", fallback: [b, a]", "", ", role: reviewer", ""], "review: none")
+        .replace("assignTo: w, review: none", &format!("review: none, {node}"));
+    let simulation = run(&yaml, worked_without(&[0], FailureClass::ProviderAuth));
+    assert_eq!(fell_back(&simulation)[0], (AgentId(0), AgentId(1)), "{yaml}");
+}
+
+#[test]
+fn whoever_worked_on_it_before_does_not_judge_what_became_of_it() {
+    let yaml = mission([", fallback: a", "", "", ", fallback: [w, b]"], JUDGED_BY_C);
+    let script = |state: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if state.plan.task(turn.task).agent.0 == 0 => {
+            Response::AgentFailed(FailureClass::UsageWindow)
+        }
+        Effect::Ask { agent, .. } if agent.0 == 3 => Response::Unreachable(FailureClass::ProviderAuth),
+        _ => good(state, effect),
+    };
+    let simulation = run(&yaml, script);
+    assert_eq!(asked(&simulation), [3, 2]);
+}
+
+#[test]
+fn a_task_that_is_done_again_begins_with_the_agent_that_the_mission_names() {
+    let yaml = mission([", fallback: a", "", "", ""], JUDGED_BY_C);
+    let whole = run(&yaml, worked_without(&[0], FailureClass::UsageWindow));
+    let mut again = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal);
+    assert_eq!(again.state.plan.task(T).agent, AgentId(1));
+    again.resume();
+    assert!(again.say(&Fact::Redo(T)));
+    assert_eq!(again.state.plan.task(T).agent, AgentId(0));
+    again.run(good);
+    assert_eq!(again.state.plan.task(T).agent, AgentId(0));
+}
+
+#[test]
+fn a_crash_while_work_is_handed_over_hands_it_over_once() {
+    let yaml = mission([", fallback: a", "", "", ""], JUDGED_BY_C);
+    let whole = run(&yaml, worked_without(&[0], FailureClass::UsageWindow));
+    for end in 1..=whole.journal.len() {
+        let mut simulation = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal[..end]);
+        simulation.resume();
+        simulation.run(worked_without(&[0], FailureClass::UsageWindow));
+        assert_eq!(fell_back(&simulation).len(), 1, "after {end}");
+        assert_eq!(
+            simulation.state.task(T).flag(),
+            Some(QualityFlag::Clean),
+            "after {end}"
+        );
+    }
+}
+
+#[test]
+fn a_person_lets_the_next_one_act_where_the_first_may_have_acted() {
+    let yaml = mission(
+        [", fallback: a", "", "", ""],
+        &format!("sideEffects: true, {JUDGED_BY_C}"),
+    );
+    let simulation = run(&yaml, worked_without(&[0], FailureClass::UsageWindow));
+    assert_eq!(turns(&simulation), 1);
+    let hold = simulation.state.task(T).hold().unwrap();
+    assert_eq!(hold.reason, WaitingReason::SideEffects);
+    assert_eq!(simulation.state.plan.task(T).agent, AgentId(1));
 }

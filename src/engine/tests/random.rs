@@ -43,10 +43,12 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     yaml.push_str(random.pick(&[
         "  w1: {run: [/bin/true]}\n",
         "  w1: {run: [/bin/true], permissions: {timeout: 1s}}\n",
+        "  w1: {run: [/bin/true], fallback: [o, w2]}\n",
     ]));
     yaml.push_str(random.pick(&[
         "  w2: {run: [/bin/true], input: none}\n",
         "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
+        "  w2: {run: [/bin/true], maxConcurrent: 1, fallback: [o, w1]}\n",
     ]));
     yaml.push_str("  h: {adapter: human}\n  o: {run: [/bin/true]}\n");
     let judges = random.below(4);

@@ -40,7 +40,7 @@ pub struct Policy {
     pub longest_pause: LongestPause,
     /// How often a reply that does not fit is asked for again.
     pub reprompts: u32,
-    /// Whether another agent is asked instead of one that cannot be reached.
+    /// Whether another agent is asked, or goes on, instead of one that cannot be reached.
     pub fallback: bool,
     /// What the next session does with work that was out when a session died.
     pub after_crash: AfterCrash,
@@ -84,6 +84,7 @@ pub const fn policy(job: WorkKind) -> Policy {
         WorkKind::Turn => Policy {
             request_retries: 3,
             start_retries: 1,
+            fallback: true,
             after_crash: AfterCrash::AdoptOrLose,
             ..DONE_AGAIN
         },

@@ -68,7 +68,7 @@ keys! {
         /// What a model behind HTTP may do itself: read (list, read, search), write, run. What is not named is denied
         /// [nothing as a worker; read as a reviewer of files].
         "tools" tools: Option<Tools> as ListOrMap;
-        /// Who judges instead when it cannot be reached: one agent, or several in this order.
+        /// Who goes on with its work, or judges, when it cannot be reached: one agent, or several in this order.
         "fallback" fallback: Vec<Box<str>> as OneOrMore;
         /// The most that one of its turns may cost, reserved before it starts and charged where it does not say; 0
         /// for an agent that costs nothing.

@@ -331,7 +331,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "name: m\nagents: {a: {run: [x], fallback: b}, b: {run: [x], role: qa}}\n".to_owned()
-                + "tasks: [{title: t, assignTo: a}]\n",
+                + "tasks: [{title: t, assignTo: b}]\n",
             vec!["Q0309"],
         ),
         (

@@ -1,4 +1,4 @@
-//! `fallback` on agents that never judge: it holds for judging alone, so there it does nothing.
+//! `fallback` on agents that neither work nor judge: there it does nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,11 +22,18 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
         return;
     }
     let judges = judges(mission);
+    let does_work = |task: &&Task| task.kind != TaskType::Verification;
+    let workers: HashSet<&str> = mission
+        .tasks
+        .iter()
+        .filter(does_work)
+        .filter_map(|task| mission.assignee(task))
+        .collect();
     for (name, agent) in with {
         let why = match *agent.adapter {
             Adapter::Human => "it is a person, who is waited for",
-            _ if judges.contains(&**name) => continue,
-            _ => "nothing in this mission asks it to judge",
+            _ if judges.contains(&**name) || workers.contains(&**name) => continue,
+            _ => "nothing in this mission asks it to work or to judge",
         };
         let message = format!("`fallback` of the agent {} does nothing: {why}", quoted(name));
         let place = Place::Value(Path::of("agents").key(name.to_string()).key("fallback"));
@@ -34,8 +41,8 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
             Violation::error(Code::IdleFallback, place, message)
                 .severity(Severity::Warning)
                 .help(
-                    "it says who judges instead of an agent that cannot be reached; work, answers and approvals are \
-                     handed over to nobody. Remove it, or let the agent judge the work of another",
+                    "it says who works or judges instead of an agent that cannot be reached; answers and approvals are \
+                     handed over to nobody. Remove it, or give the agent a task or the work of another to judge",
                 ),
         );
     }

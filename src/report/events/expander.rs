@@ -107,9 +107,11 @@ impl EventExpander {
                     self.plan = Arc::new(migrate_plan(&self.plan, Plan::clone(mission)));
                 }
             }
-            Event::Run(RunEvent::TasksAdded(addition)) => Arc::make_mut(&mut self.plan).extend(addition),
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => Arc::make_mut(&mut self.plan).withdraw(tasks),
-            _ => {}
+            _ => {
+                if let Some(step) = event.plan_step() {
+                    Arc::make_mut(&mut self.plan).follow(&step);
+                }
+            }
         }
     }
 

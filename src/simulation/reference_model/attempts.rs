@@ -1,8 +1,11 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
-use crate::domain::{AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict};
+use crate::domain::{
+    AgentId, AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
+};
 use crate::engine::{DeferralReason, State, Way};
 use crate::mission::Part;
+use crate::mission::model::Adapter;
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};
@@ -244,6 +247,7 @@ impl ReferenceModel {
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
                 (seen.regressions, seen.reopened, seen.visits) = (0, None, 0);
                 seen.agreed.clear();
+                seen.given_up.clear();
             }
             AttemptKind::Fix => {
                 assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
@@ -269,6 +273,33 @@ impl ReferenceModel {
             *tries = seen.tries;
         }
         seen.begin(attempt);
+    }
+
+    /// Another agent goes on in the same attempt: never one that was given up, nor one that judges the work.
+    pub(super) fn goes_on_with(&mut self, state: &State, task: TaskId, from: AgentId, to: AgentId) {
+        let seen = &mut self.tasks[task.index()];
+        assert!(
+            !seen.in_flight && seen.status == Status::InProgress,
+            "{task:?} {seen:?}"
+        );
+        assert!(
+            seen.agent_failed || !seen.finished,
+            "it did not fail: {task:?} {seen:?}"
+        );
+        assert!(!seen.tampered, "{task:?} {seen:?}");
+        let (plan, work) = (&state.plan, state.plan.task(task));
+        assert_eq!(work.agent, from, "{task:?}");
+        seen.given_up.insert(from);
+        assert!(!seen.given_up.contains(&to), "given up before: {task:?} {to:?}");
+        assert!(plan.agent(to).spec.adapter != Adapter::Human, "{task:?} {to:?}");
+        let judges = |id: TaskId| plan.task(id).judging_agents().any(|judge| judge == to);
+        let nodes = plan.dependents.of(task.index()).iter();
+        let mut nodes = nodes.filter(|node| plan.route(**node).is_some());
+        assert!(
+            !judges(task) && !nodes.any(|node| judges(*node)),
+            "judges itself: {task:?} {to:?}"
+        );
+        (seen.finished, seen.agent_failed) = (false, false);
     }
 
     pub(super) fn enter(&mut self, state: &State, task: TaskId, to: Status, flag: Option<QualityFlag>) {

@@ -391,3 +391,18 @@ fn a_hundred_kills_of_six_tasks() {
     }
     println!("{kills} kills in {seed} lives");
 }
+
+#[test]
+fn another_agent_goes_on_in_the_worktree_of_the_first() {
+    let limit = json!({"type": "result", "is_error": true, "result": "You've hit your session limit · resets in 2 hours"});
+    let first = format!("echo half > out; cat <<'E'\n{limit}\nE\nexit 1");
+    let mission = Mission::new()
+        .agent_with("first", json!({"run": first, "fallback": "second"}))
+        .agent("second", "grep -q half out && echo all >> out")
+        .task("work", |task| task.check("grep -q half out && grep -q all out").unreviewed());
+    let workspace = repository(mission, &[("list", LIST)]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!((standing(&document, "work").0, attempts(&document, "work")), ("done", vec!["execute"]));
+    assert_eq!(git(&workspace, &["show", "main:out"]), "half\nall");
+    assert_eq!(git(&workspace, &["log", "-1", "--format=%an"]), "second");
+}

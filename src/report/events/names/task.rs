@@ -59,7 +59,7 @@ pub(super) const STANDING: &[Meaning] = &[
 pub(super) const JUDGING: &[Meaning] = &[
     (
         "agent:fallback",
-        "Another judge is asked, because the first one cannot be reached.",
+        "Another agent judges, or with `work` goes on with the work, because the first one cannot be reached.",
     ),
     (
         "files:noted|files:changed",
@@ -207,9 +207,11 @@ impl EventExpander {
                 to,
                 class,
                 message,
+                work,
             } => told
                 .with("agentName", self.agent_name(*from))
                 .with("insteadName", self.agent_name(*to))
+                .maybe("work", work.then_some(true))
                 .failure(*class, Some(message)),
             TaskEvent::Superseded { by } => told.with("by", &*self.plan.task(*by).title),
             TaskEvent::DeadlockDetected { dependency } => self

@@ -183,6 +183,7 @@ pub(super) fn run_samples() -> Vec<Event> {
                 to: AgentId(0),
                 class: FailureClass::ProviderAuth,
                 message: "401".to_owned(),
+                work: true,
             },
         ),
         Event::Task(

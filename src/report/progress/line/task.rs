@@ -44,9 +44,11 @@ impl Lines {
                 to,
                 class,
                 message,
+                work,
             } => {
                 let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
-                let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
+                let goes_on = if *work { "goes on " } else { "" };
+                let detail = format!("{to} {goes_on}instead of {from}: {} {message}", class.as_str());
                 Line::new(Verb::Fallback, Role::Warn, name, detail)
             }
             TaskEvent::Nudged { missing, .. } => nudged(name, missing),
