@@ -139,7 +139,7 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
             let why = declared(judge).depends_on(&declared(agent), independence(plan, judged))?;
             let judge = &plan.agent(judge).name;
             Some(format!(
-                "is not whom '{judge}', who judges the work, is independent of: {why}"
+                "would be judged by '{judge}', who is not independent of it: {why}"
             ))
         })
     })

@@ -446,3 +446,29 @@ fn files_of_a_preset_are_written_anew_whatever_stands_in_their_place() {
     assert_eq!(workspace.read("decoy"), "of the user");
     assert_eq!(workspace.quorum(&["logs", "work"]).exits(0).stdout, "of the preset");
 }
+
+#[test]
+fn a_model_that_was_told_before_another_agent_went_on_still_counts_for_independence() {
+    let limit = "You've hit your session limit · resets in 2 hours";
+    let does = format!(
+        r#"say '"result":"{}"' | sed 's/"is_error":false/"is_error":true/'; exit 1"#,
+        limit.replace('\'', "’")
+    );
+    let reply = r#"{"scores": {"it": {"reasoning": "r", "score": 5}}}"#;
+    let judge =
+        json!({"run": format!("cat > judged; echo '{reply}'"), "role": "reviewer", "family": "claude"});
+    let workspace = Mission::new()
+        .agent_with("first", agent(&does, json!({"family": "unlike", "fallback": "second"})))
+        .agent_with("second", json!({"run": "echo right > out", "family": "third"}))
+        .agent_with("judge", judge)
+        .setting("independence", "family")
+        .task("work", |t| {
+            let panel = json!({"type": "llm_review", "reviewers": ["judge"], "dimensions": [{"name": "it", "weight": 1}]});
+            t.by("first").expects(panel)
+        })
+        .workspace();
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(task(&document, "work")["agent"], "second", "{document:#}");
+    let words = workspace.quorum(&["show", "work"]).stdout;
+    assert!(workspace.exists("judged") && words.contains("is of the author's family, claude"), "{words}");
+}

@@ -124,7 +124,10 @@ pub(super) fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, 
 fn is_out_of_reach(draft: &Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
     match class {
         FailureClass::UsageWindow | FailureClass::ProviderSpendLimit | FailureClass::ProviderAuth => true,
-        class => class.is_of_provider() && !end.killed && next_attempt(draft, true).is_none(),
+        class => {
+            let is_last = draft.task.reopened.is_some() || next_attempt(draft, true).is_none();
+            class.is_of_provider() && !end.killed && is_last
+        }
     }
 }
 
