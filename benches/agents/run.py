@@ -8,6 +8,7 @@ QUORUM is the binary, INSTALL the folder that `install.sh` filled. Parts:
     raw     CLIs and servers alone, without quorum: both turns of the fix in one session, and a verdict; with `--mode` one turn
             before a failing provider
     fix     each CLI fixes a file in a git repository; the test is red, then green; another vendor's CLI judges
+    fallback  each CLI meets the limit of its subscription, another one goes on, and a third judges
     worker  each CLI as worker before each kind of failing provider
     judge   each CLI as judge, the provider being well, failing, or saying what cannot be read
     acp     the ACP servers as workers: the fix, and the failures
@@ -133,7 +134,7 @@ def put(home, name, what):
 # Missions. ---------------------------------------------------------------------------------------------------------------
 
 def mission(name, agents, judged_by=None, retries=1):
-    task = {"title": "Fix the sum", "assignTo": "worker", "description": TASK, "targetFiles": ["sum.sh"],
+    task = {"title": "Fix the sum", "assignTo": next(iter(agents)), "description": TASK, "targetFiles": ["sum.sh"],
             "expectations": [{"type": "test", "command": TEST}]}
     if judged_by:
         task["expectations"].append({"type": "llm_review", "reviewers": judged_by, "threshold": 3,
@@ -186,6 +187,15 @@ def missions(part, names, modes, port, home):
             agents = {"worker": {**agent(cli, url("ok", "worker"), home), "session": "keep", "timeout": "2m"},
                       "judge": {**agent(other, url("ok", "judge"), home, "reviewer"), "timeout": "2m"}}
             yield f"{cli} judged by {other}", mission(f"{cli} fixes", agents, ["judge"]), 300, "exit 0"
+    if part == "fallback":
+        for cli in names(CLIS):
+            second = JUDGE_OF[cli]
+            judge = JUDGE_OF[second]
+            agents = {"first": {**agent(cli, url("window", "first"), home), "fallback": "worker", "timeout": "2m"},
+                      "worker": {**agent(second, url("ok", "worker"), home), "timeout": "2m"},
+                      "judge": {**agent(judge, url("ok", "judge"), home, "reviewer"), "timeout": "2m"}}
+            title = f"{cli}, then {second}, judged by {judge}"
+            yield title, mission(f"{cli} is gone", agents, ["judge"]), 300, "exit 0"
     if part == "worker":
         for cli in names(CLIS):
             for mode in modes(MODES):
@@ -445,8 +455,9 @@ def judged(result):
     """Whether it came out as expected."""
     if result["left"] or result["late"]:
         return False
-    if result["part"] == "fix" or result["expected"] == "exit 0" and result["part"] == "acp":
-        is_same = result["asks"] >= 2
+    if result["part"] in ("fix", "fallback") or result["expected"] == "exit 0" and result["part"] == "acp":
+        # One whose limit does not show has spent its attempts before another one goes on, in a session of its own.
+        is_same = result["asks"] >= 2 or result["part"] == "fallback"
         # Servers make calls of their own, for titles and suggestions, and do not tell them.
         is_told = result["told"] in (result["served"].get("all"), result["part"] == "acp" and result["served"].get("known"))
         return result["exit"] == 0 and result["attempts"] == 2 and is_same and is_told
@@ -653,6 +664,7 @@ COLUMNS = {
     "judge": (("", "title"), ("exit", "exit"), ("points", "points"), ("class", "class"), ("s", "seconds"), ("requests", "posts"),
               ("left", "left"), ("as expected", "ok"), ("message", "message")),
 }
+COLUMNS["fallback"] = COLUMNS["fix"]
 COLUMNS["acp"] = COLUMNS["worker"][:7] + (("tokens told", "told"), ("served", "all")) + COLUMNS["worker"][7:]
 
 
@@ -677,7 +689,7 @@ def cell(value):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("quorum"), options.add_argument("install")
-    options.add_argument("--part", action="append", choices=("raw", "fix", "worker", "judge", "acp"))
+    options.add_argument("--part", action="append", choices=("raw", "fix", "fallback", "worker", "judge", "acp"))
     options.add_argument("--agent", action="append", help="only this CLI or server; may be given several times")
     options.add_argument("--mode", action="append", help="only this mode of the provider")
     options.add_argument("--dry-run", action="store_true", help="print the missions, start nothing")
@@ -690,7 +702,7 @@ def main():
     with Stage(options) as stage:
         names = lambda known: [name for name in known if not options.agent or name in options.agent]
         modes = lambda known: [mode for mode in known if not options.mode or mode in options.mode]
-        for part in options.part or ("fix", "worker", "judge", "acp"):
+        for part in options.part or ("fix", "fallback", "worker", "judge", "acp"):
             rows = []
             if part == "raw" and not options.dry_run:
                 for cli in names(CLIS):
