@@ -192,6 +192,9 @@ pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<St
 /// What keeps an agent from judging `task`, by what the mission declares.
 fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     let rule = independence(plan, task);
+    if rule == Independence::Identity {
+        return None;
+    }
     let declared = |agent: AgentId| ModelIdentity::of(plan.agent(agent), None);
     authors(plan, task).find_map(|author| declared(agent).depends_on(&declared(author), rule))
 }
