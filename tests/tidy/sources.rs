@@ -3,6 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A string, a word, a number or a sign.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#""(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d[\w.]*|[^\s\w]"#).expect("the pattern is well-formed")
+});
 
 /// The files of `src`, by path.
 pub struct Sources {
@@ -60,8 +68,15 @@ impl File {
         Self { path: path.to_owned(), lines: Vec::new(), tokens: Vec::new() }
     }
 
-    pub fn code_lines(&self) -> usize {
-        self.lines.iter().filter(|line| kind(line) == Kind::Code).count()
+    /// How many words, numbers, strings and signs its code has, comments left out.
+    pub fn code_tokens(&self) -> usize {
+        let code = self.lines.iter().filter(|line| kind(line) == Kind::Code).map(|line| {
+            let is_plain = !line.contains('"');
+            let comment = if is_plain { line.find("//") } else { None };
+            &line[..comment.unwrap_or(line.len())]
+        });
+        let code = code.collect::<Vec<_>>().join("\n");
+        TOKEN.find_iter(&code).count()
     }
 }
 
@@ -325,7 +340,13 @@ fn n() {}
                     fn j < ' k > ( l : & ' k str ) { } fn n ( ) { }";
     assert_eq!(words.join(" "), expected);
     assert_eq!(file.tokens.last().map(|token| token.line), Some(11));
-    assert_eq!(file.code_lines(), 5);
     let tests: Vec<&str> = tests.tokens.iter().map(|token| token.text).collect();
     assert_eq!(tests.join(" "), "# [ cfg ( test ) ] mod tests { const M : & str = ; }");
+}
+
+#[test]
+fn a_string_or_a_number_is_one_token_and_a_comment_is_none() {
+    let mut file = File::new("o.rs");
+    file.lines = ["use a::b; // c", "    m(\"a b\", 1.5)", "// d", ""].map(str::to_owned).into();
+    assert_eq!(file.code_tokens(), 6 + 6);
 }
