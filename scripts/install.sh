@@ -110,6 +110,8 @@ main() {
   release=${release%/}
   test -n "$release$source" || fail "there is nothing to install from" \
     "name a release: --release URL or QUORUM_RELEASE_URL" "or a folder with the source: --source DIR"
+  test -z "$source" || test -z "$sha256" || fail "--sha256 is the checksum of a release, and --source builds from a folder" \
+    "leave one of them out"
   test -n "$to" || to=${HOME:?is not set, so --to DIR is needed}/.local/bin
 
   scratch=$(mktemp -d)

@@ -280,6 +280,7 @@ fn nothing_is_guessed() {
         (&["--release"], "--release needs a value"),
         (&["--relese", "x"], "there is no option --relese"),
         (&["--source", "nowhere", "--to", "bin"], "there is no Cargo.toml in nowhere"),
+        (&["--source", ROOT, "--sha256", "0", "--to", "bin"], "--sha256 is the checksum of a release"),
     ] {
         release.script("install.sh", arguments).exits(1).says(&[words]);
     }
@@ -317,6 +318,8 @@ fn a_release_has_every_build_that_the_script_asks_for() {
 /// The action of this project, whose shell steps are run as a hosted machine would.
 struct Action<'a> {
     release: &'a Release,
+    /// The tag, branch or commit that a workflow names behind `@`.
+    used_at: &'static str,
     inputs: BTreeMap<&'static str, String>,
     outputs: BTreeMap<String, String>,
 }
@@ -326,7 +329,7 @@ impl Action<'_> {
     fn value(&self, action: &Value, expression: &str) -> String {
         match expression {
             "github.action_path" => ROOT.to_owned(),
-            "github.action_ref" => "v0.1.0".to_owned(),
+            "github.action_ref" => self.used_at.to_owned(),
             "github.server_url" => self.release.server.url.clone(),
             "github.action_repository" => "owner/quorum".to_owned(),
             other => match (other.strip_prefix("inputs."), self.outputs.get(other)) {
@@ -395,6 +398,7 @@ impl Action<'_> {
 fn action<'a>(release: &'a Release, inputs: &[(&'static str, &str)]) -> Action<'a> {
     Action {
         release,
+        used_at: "v0.1.0",
         inputs: inputs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         outputs: BTreeMap::new(),
     }
@@ -447,6 +451,16 @@ fn the_action_runs_nothing_where_a_release_cannot_be_trusted() {
     let wrong = "0".repeat(64);
     let mut pinned = action(&release, &[("sha256", &wrong)]);
     pinned.run().exits(1).says(&["the checksum"]);
+    release.workspace.assert_nothing_started();
+}
+
+#[test]
+fn the_action_refuses_a_pinned_checksum_where_it_would_build_from_source() {
+    let release = Release::new();
+    release.workspace.mission(MISSION);
+    let mut pinned = action(&release, &[("sha256", &"0".repeat(64))]);
+    pinned.used_at = "main";
+    pinned.run().exits(1).says(&["sha256 is the checksum of a release"]);
     release.workspace.assert_nothing_started();
 }
 

@@ -355,7 +355,7 @@ fn doctor_tells_version_and_login_of_a_program() {
     told.says(&[
         "version of coder",
         "9.9.9",
-        "tried with 2.1.330",
+        "its preset is for 2.1.330",
         "login of coder",
         "ANTHROPIC_API_KEY is set",
     ]);

@@ -35,7 +35,7 @@ pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<Check> {
     checks
 }
 
-/// What a program says its version is, beside the one that its preset was tried with.
+/// What a program says its version is, beside the one that its preset was written for.
 fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
     let name = format!("version of {}", agent.name);
     let own = agent
@@ -59,7 +59,7 @@ fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
         (Err(why), _) => (Verdict::Warn, format!("it does not say its version: {why}")),
         (Ok(text), Some(tried)) if !text.contains(tried) => (
             Verdict::Warn,
-            format!("{}; its preset was tried with {tried}", first(&text)),
+            format!("{}; its preset is for {tried}", first(&text)),
         ),
         (Ok(text), _) => (Verdict::Ok, first(&text)),
     };

@@ -67,7 +67,7 @@ keys! {
         "lostSession" lost_session: Vec<Box<str>> as Filled;
         /// The family of the models that it takes where the mission names none.
         "family" family: Option<Box<str>> as Filled;
-        /// The version that it was tried with.
+        /// The version of the program that the preset was written for.
         "version" version: Option<Box<str>> as Filled;
         /// By what it is seen, without a call, that it can log in.
         "login" login: Login;
