@@ -9,7 +9,7 @@ use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
 use crate::mission::RunOptions;
 use crate::runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start};
 use crate::store::{
-    FsLog, Journal, JournalEnd, OperatorKey, RunFolder, StateFolder, replace_file, sync_parent,
+    FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder, replace_file, sync_parent,
 };
 use crate::supervisor;
 
@@ -52,6 +52,8 @@ pub struct Launch<'a> {
     /// Why no process can be confined here, where any is to be.
     pub unconfined: Option<String>,
     pub observers: Vec<Box<dyn Observer>>,
+    /// Files that lie in its spool from the beginning, each with what is copied there.
+    pub spooled: Vec<(SpoolName, PathBuf)>,
     /// Earlier ones are removed once nothing can refuse the run any more.
     pub reports: Option<&'a Reports>,
 }
@@ -69,6 +71,9 @@ impl Launch<'_> {
         })?;
         let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
         replace_file(&run.mission(1), self.mission).map_err(io)?;
+        for (name, from) in &self.spooled {
+            std::fs::copy(from, run.spool_file(name)).map_err(io)?;
+        }
         let key = OperatorKey::existing_or_new().ok();
         let begins = next_start(&run.state_folder(), key.as_ref());
         let mission_digest = Digest::of(self.mission);

@@ -70,6 +70,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         programs,
         supervisor,
         unconfined,
+        spooled: Vec::new(),
         observers: watchers.observers,
         reports: Some(&reports),
     };

@@ -27,6 +27,7 @@
 //! | `gate` | where a gate stands, for `quorum gate`, `status`, every report (14) |
 //! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
 //! | `job` | commands that are run and files that are looked at for a task: what is out, how it ends (6, 21) |
+//! | `judged_again` | work that another run has on record is judged once more: `quorum review TASK` |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
 //! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
@@ -61,6 +62,7 @@ mod fixups;
 mod gate;
 mod growth;
 mod job;
+mod judged_again;
 mod ledger;
 mod legal;
 mod mark;
@@ -101,6 +103,7 @@ pub use event::{
 pub use fact::{AskFailure, Fact, OperatorInput, Prompt, TurnEnd, Undelivered};
 pub use gate::{GateStanding, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
+pub use judged_again::judged_again;
 #[cfg(test)]
 pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
@@ -159,4 +162,4 @@ pub const FORMAT: u32 = 2;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::edges::Edges;
+use super::model::{FinalChecks, Isolation, OnExhausted};
 use super::plan::{Part, Plan};
 use super::suggest::suggestion;
 use super::text::quoted;
@@ -48,6 +50,32 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
         }
     }
     Ok(titles)
+}
+
+impl Plan {
+    /// Leaves nothing of a mission but the judging of one task, by the stages, agents and settings that it has: no other task,
+    /// gate, checkpoint, delay, deadline, ceiling or channel. Its files are judged where they lie, and merged with nothing;
+    /// what is not good enough is no more than that.
+    pub fn leave_one_to_judge(&mut self, id: TaskId) {
+        let (folder, tasks) = (self.root_of(id), self.tasks.len());
+        for other in self.every_task_id().filter(|other| *other != id) {
+            self.tasks[other.index()].part = Part::Removed;
+        }
+        (self.gates, self.barriers) = Default::default();
+        (self.gates_after, self.gates_before) = (Edges::new(tasks, &[]), Edges::new(tasks, &[]));
+        (self.barriers_after, self.barriers_before) = (Edges::new(tasks, &[]), Edges::new(tasks, &[]));
+        let task = &mut self.tasks[id.index()];
+        task.part = Part::Selected;
+        task.isolation = Isolation::Shared;
+        task.on_exhausted = Some(OnExhausted::Accept);
+        (task.approvals, task.deadline) = (Vec::new(), None);
+        let rules = &mut self.rules;
+        rules.workspace = folder;
+        (rules.orchestrator, rules.quality_threshold, rules.deadline) = (None, None, None);
+        (rules.sla, rules.default_channels, rules.budget) = Default::default();
+        rules.worktrees.root = None;
+        rules.settings.final_checks = FinalChecks::Never;
+    }
 }
 
 /// Marks what a run takes: the tasks with these titles, what they need by `dependsOn`, and what the gates that hold

@@ -492,15 +492,14 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// The regular files below the workspace, or beside the mission, that judging commands name. A later session protects those
-/// that were there when the run began: what came since is work.
+/// The regular files below the workspace, or beside the mission, that judging commands name. A later session, and a review of
+/// recorded work, protect those that were there when the run began: what came since is work.
 fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
-    let has_begun = state.phase != crate::engine::RunPhase::New;
-    if let Some(known) = state.protected.as_ref().filter(|_| has_begun) {
+    if let Some(known) = &state.protected {
         let folder = canonical(&options.mission_folder);
         return known.iter().map(|(path, _)| folder.join(path)).collect();
     }
-    if has_begun {
+    if state.phase != crate::engine::RunPhase::New {
         return Vec::new();
     }
     let mut found = named_scripts(state, options);

@@ -16,9 +16,10 @@ use crate::domain::{
 use crate::engine::random::{Random, grades, probes, random_mission, random_options, random_response};
 use crate::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
-    OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
-    TurnEnd, TurnEvent, WorkId, apply, decide, effects, may_be_made, pending_effects,
+    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job, JobEnd,
+    Merged, OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef,
+    TaskEvent, Timer, TurnEnd, TurnEvent, WorkEvent, WorkId, apply, decide, effects, may_be_made,
+    pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -365,6 +366,17 @@ impl History {
                 self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
             }
             self.tally.regressed += u64::from(matches!(event, Event::Task(_, TaskEvent::Regressed { .. })));
+            if let Event::Work(
+                _,
+                WorkEvent::Ended {
+                    end: JobEnd::Merged(merged),
+                    ..
+                },
+            ) = event
+            {
+                self.tally.merges += u64::from(matches!(merged, Merged::Landed(_)));
+                self.tally.conflicts += u64::from(matches!(merged, Merged::Conflict { .. }));
+            }
             self.tally.windows += u64::from(is_window(event));
             self.tally.settled += u64::from(matches!(event, Event::Budget(BudgetEvent::Settled { .. })));
             apply(&mut self.state, event);
@@ -532,7 +544,7 @@ impl History {
         ) || matches!(
             &input,
             // Asked for again: whichever time it comes of counts.
-            Fact::JobEnded { turn, job: job @ (Job::Approver { .. } | Job::Artifacts(_)), .. }
+            Fact::JobEnded { turn, job: job @ (Job::Approver { .. } | Job::Artifacts(_) | Job::Check(_) | Job::PeerCheck(..)), .. }
                 if self.state.is_out(WorkId::job(*turn, *job))
         ) || matches!(
             &input,

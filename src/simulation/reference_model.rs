@@ -35,6 +35,7 @@ use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
     JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
 };
+use crate::mission::model::OnExhausted;
 use crate::mission::{Origin, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
@@ -71,6 +72,13 @@ struct Seen {
     sent_back: bool,
     /// The judge breaker was open.
     not_judged: bool,
+    /// It is accepted in spite of its last verdict: with which flag.
+    forced: Option<QualityFlag>,
+    /// It is being merged, and has landed.
+    merging: bool,
+    landed: bool,
+    /// How often it could not be merged as it was, since it last began by a person's word.
+    conflicts: u32,
     /// How many parts of the judging of its attempt did not count.
     voided: u32,
     /// It changed a protected file.
@@ -254,24 +262,18 @@ impl ReferenceModel {
 
     /// Takes one record, before which the engine's state was `state`.
     pub fn take(&mut self, state: &State, record: &[Event]) {
-        let forced = |id: TaskId| {
-            let mut events = record.iter();
-            events.any(
-                |event| matches!(event, Event::Task(task, TaskEvent::ForceAccepted { .. }) if *task == id),
-            )
-        };
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
             self.calls.take(state, event);
             self.limits(event);
-            self.event(state, event, &forced);
+            self.event(state, event);
         }
         self.regressed_are_settled(state, record);
         self.slots_hold(state, &held);
         self.deadlines_hold(state, record);
     }
 
-    fn event(&mut self, state: &State, event: &Event, forced: &dyn Fn(TaskId) -> bool) {
+    fn event(&mut self, state: &State, event: &Event) {
         match event {
             Event::Task(
                 task,
@@ -285,7 +287,7 @@ impl ReferenceModel {
                     Status::Assigned => self.may_start(state, *task),
                     Status::Done => {
                         self.is_recorded(state, *task);
-                        self.may_be_done(state, *task, *flag, forced(*task));
+                        self.may_be_done(state, *task, *flag);
                     }
                     Status::Failed => self.may_fail(state, *task, *mode),
                     _ => {}
@@ -598,12 +600,29 @@ impl ReferenceModel {
                 (seen.unparsed, seen.points) = (true, None);
             }
             Event::Task(task, TaskEvent::MergeBegun { .. }) => {
-                assert!(state.plan.task(*task).commits(), "{event:?}");
+                let seen = &mut self.tasks[task.index()];
+                assert!(
+                    state.plan.task(*task).commits() && !seen.landed,
+                    "{event:?} {seen:?}"
+                );
+                seen.merging = true;
             }
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    end: JobEnd::Merged(merged),
+                    ..
+                },
+            ) => self.merged(*task, merged),
             Event::Task(task, TaskEvent::ForceAccepted { .. }) => {
-                let seen = &self.tasks[task.index()];
-                assert!(seen.reopened.is_none(), "{event:?} {seen:?}");
                 self.is_exhausted(state, *task);
+                let policy = state.plan.task(*task).on_exhausted;
+                let seen = &mut self.tasks[task.index()];
+                assert!(seen.reopened.is_none() && !seen.merging, "{event:?} {seen:?}");
+                seen.forced = Some(match policy {
+                    Some(OnExhausted::Degrade) => QualityFlag::Degraded,
+                    _ => QualityFlag::BelowThreshold,
+                });
             }
             Event::Hold(
                 HoldOwner::Task(task),
@@ -1016,6 +1035,7 @@ impl Seen {
             without: std::mem::take(&mut self.without),
             questions: self.questions,
             sent_back: self.sent_back,
+            conflicts: self.conflicts,
             fixup: self.fixup,
             fixup_of: self.fixup_of,
             superseded: self.superseded,

@@ -23,6 +23,8 @@ pub struct Tally {
     pub regressed: u64,
     pub windows: u64,
     pub settled: u64,
+    pub merges: u64,
+    pub conflicts: u64,
 }
 
 impl Tally {
@@ -32,7 +34,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 18] {
+    fn fields(&self) -> [(&'static str, u64); 20] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -52,10 +54,12 @@ impl Tally {
             ("tasks regressed", self.regressed),
             ("limits waited for", self.windows),
             ("dropped calls settled", self.settled),
+            ("works merged", self.merges),
+            ("conflicts", self.conflicts),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 18] {
+    fn fields_mut(&mut self) -> [&mut u64; 20] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -75,6 +79,8 @@ impl Tally {
             &mut self.regressed,
             &mut self.windows,
             &mut self.settled,
+            &mut self.merges,
+            &mut self.conflicts,
         ]
     }
 }

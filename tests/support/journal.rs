@@ -395,7 +395,8 @@ pub fn cut_before(journal: &Path, which: &str) {
 
 /// Makes all sessions ones that went by rules of another number.
 pub fn with_rules(journal: &Path, number: u32) {
-    rewrite(journal, |line| line.replace("\"rules\":1", &format!("\"rules\":{number}")));
+    let rules = regex::Regex::new("\"rules\":[0-9]+").expect("it is an expression");
+    rewrite(journal, |line| rules.replace_all(line, format!("\"rules\":{number}")).into_owned());
 }
 
 /// Makes the first record of another moment.

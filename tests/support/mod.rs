@@ -26,7 +26,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use events::Events;
-pub use mission::Mission;
+pub use mission::{Mission, Task};
 pub use run::{Finished, Running};
 pub use says::{Has, Says};
 pub use terminal::{AtTerminal, Seen, at_terminal};

@@ -1,7 +1,8 @@
 //! `quorum review`: judges a task of a run again, or any work without a run.
 //!
-//! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
-//! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
+//! Both go through the same engine path as a run, in a state folder of their own that goes away, so that nothing of a run
+//! changes. Of a recorded task the last attempt is judged by the plan of its run, as it stands on record. Work without a run
+//! is a mission of one task, whose "worker" prints what is there already.
 //!
 //! | file | what |
 //! |---|---|
@@ -9,12 +10,10 @@
 
 mod replay;
 
-use std::cell::RefCell;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -22,15 +21,15 @@ use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId, is_same_name,
+    Bar, FailureMode, Finding, OutcomeClass, Points, QualityFlag, RunId, Severity, Stage, TaskId,
+    is_same_name,
 };
-use crate::engine::{Event, State, TaskEvent, outcome};
-use crate::executor::spool::read_output;
-use crate::mission::{self, Panel, Reviewers, RunOptions, Source, TaskPlan};
+use crate::engine::{State, judged_again, outcome};
+use crate::mission::{self, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
-use crate::runtime::{Observer, restore_work};
-use crate::store::{StateFolder, read_regular, replace_file};
+use crate::runtime::restore_work;
+use crate::store::{SpoolName, StateFolder, read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
 use crate::cli::defined_agents::defined_agents;
@@ -39,9 +38,9 @@ use crate::cli::launch::{Launch, new_run_id};
 use crate::cli::load::load;
 use crate::cli::lock::lock;
 use crate::cli::options::{apply_flags, options_with_config};
-use crate::cli::project::{current_dir, find_run, open_run, state_folder};
+use crate::cli::project::{current_dir, find_run, open_run, refuse, state_folder};
 use crate::cli::screen::{LiveView, Screen};
-use crate::cli::session::{fork_supervisor, resolve_programs, try_confinement};
+use crate::cli::session::{fork_supervisor, refuse_unpriced, resolve_programs, try_confinement};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -112,20 +111,33 @@ impl GraderChoice {
     }
 }
 
-/// A one-task mission, and what it is made of.
+/// Work that came without a run, and the mission of one task that it is judged by.
 struct Subject {
     /// What is judged, in a few words.
     title: String,
-    /// Agents as the documents define them; the author among them does nothing but print the work.
+    /// Agents as the documents define them.
     agents: Value,
-    author: String,
     task: Value,
-    settings: Value,
-    /// The work itself.
+    /// The work itself, for its author to print.
     work: Vec<u8>,
     /// Where relative programs are found.
     mission_folder: PathBuf,
     workspace: PathBuf,
+}
+
+/// What is judged, as a run that has nothing else to do.
+struct Case {
+    /// What is judged, in a few words.
+    title: String,
+    task: TaskId,
+    state: State,
+    /// The bytes of the mission that it is of.
+    mission: Vec<u8>,
+    options: RunOptions,
+    /// What its worker said, where that is on record already.
+    spooled: Vec<(SpoolName, PathBuf)>,
+    /// What its agent failed with.
+    failed: Option<Vec<Finding>>,
 }
 
 pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
@@ -134,83 +146,134 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         return replay::replay(run, screen);
     }
     let mut supervisor = fork_supervisor()?;
-    let mut options = options_with_config()?;
-    apply_flags(&mut options, &arguments.session, matches)?;
-    options.max_attempts = Some(1);
     let offline = arguments.grader == GraderChoice::Heuristic;
-    if options.no_eval && !offline {
-        return Err(
-            Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
-                .help("leave out --no-eval, and EVAL=off in the environment"),
-        );
-    }
     if !arguments.session.reports.is_empty() {
         return Err(Failure::usage(anyhow!("a review has no run to report on")).help("use --json"));
     }
-    let subject = match arguments.criteria.is_empty() {
-        _ if offline => submitted_facts(arguments)?,
-        true => recorded_task(arguments, &mut options, screen)?,
-        false => submitted_work(arguments, &options)?,
-    };
-    options.mission_folder.clone_from(&subject.mission_folder);
-
     let place = tempfile::tempdir()
         .map_err(|error| Failure::environment(anyhow!("cannot make a temporary folder: {error}")))?;
-    let mission = subject.mission(place.path())?;
-    let source = Source::new("the review", mission);
-    let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let case = match arguments.criteria.is_empty() && !offline {
+        true => recorded_task(arguments, matches, screen)?,
+        false => submitted(arguments, matches, place.path(), screen)?,
+    };
+    // Work of an agent that failed is not judged, be it good or bad.
+    if let Some(findings) = &case.failed {
+        let class = OutcomeClass::Indeterminate;
+        show(
+            &ReviewDocument::without_verdict(&case.title, class, findings),
+            screen,
+        );
+        return Ok(class.exit_code());
+    }
+    let Case { state, options, .. } = case;
     // Beside the work: what is confined does not see the state.
     let folder = StateFolder::at(&place.path().join("state")).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
+    refuse_unpriced(&state)?;
     let programs = resolve_programs(&state, &options, &id)?;
     let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
     let _lock = lock(&folder, "quorum review", &id)?;
     let run = folder.run(&id);
     let places = programs.places(&state);
     let watchers = screen.watch(&run, false, &arguments.session, places, LiveView::default());
-    let findings = Rc::new(RefCell::new(Vec::new()));
-    let mut observers = watchers.observers;
-    observers.push(Box::new(FindingsObserver(findings.clone())));
     let launch = Launch {
         reports: None,
         run,
-        mission: &source.bytes,
+        mission: &case.mission,
         mission_path: None,
         options,
         state,
         programs,
         supervisor,
         unconfined,
-        observers,
+        spooled: case.spooled,
+        observers: watchers.observers,
     };
     let ending = launch.start()?;
-    let view = watchers.view.take().into_view(&ending.state);
+    let mut view = watchers.view.take().into_view(&ending.state);
+    // What a review accepts stands in for nothing.
+    view.warnings.retain(|warning| !warning.contains(NO_FINAL_CHECKS));
     let run = RunDocument::of_session(&ending.state, &view, None);
-    let class = verdict(&ending.state);
-    let (findings, grader) = (findings.borrow(), arguments.grader.as_str());
-    let document = ReviewDocument::of(&run, (&subject.title, grader), class, &findings);
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        screen.result(&document.human(&screen.out()));
+    let class = verdict(&ending.state, case.task);
+    let found = view.task(case.task).found().iter();
+    let mut findings: Vec<Finding> = found.map(|found| found.finding.clone()).collect();
+    if ending.state.task(case.task).flag() == Some(QualityFlag::Unreviewed) {
+        let why = "nothing in the mission judges this work: say with --criteria what good work is";
+        findings.push(Finding::new(Severity::Info, why));
     }
+    let asked = (&*case.title, arguments.grader.as_str());
+    show(
+        &ReviewDocument::of(&run, case.task, asked, class, &findings),
+        screen,
+    );
     Ok(class.exit_code())
 }
 
+fn show(document: &ReviewDocument<'_>, screen: &Screen) {
+    if screen.is_json() {
+        screen.document(document);
+    } else {
+        screen.result(&document.human(&screen.out()));
+    }
+}
+
 /// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.
-fn verdict(state: &State) -> OutcomeClass {
+fn verdict(state: &State, task: TaskId) -> OutcomeClass {
+    let task = state.task(task);
     match outcome(state).class {
         // The folder goes away, so there is nothing that a person could still approve.
         OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
-        OutcomeClass::TaskFailed => match state.tasks.first().and_then(|task| task.mode()) {
+        OutcomeClass::TaskFailed => match task.mode() {
             // It was judged, by reviewers or by the checks before them, that spare them the sight of nothing.
             Some(FailureMode::Quality | FailureMode::Hollow) => OutcomeClass::BelowThreshold,
             _ => OutcomeClass::Indeterminate,
         },
+        // What nobody has judged is not good enough for that.
+        OutcomeClass::Ok if task.flag() == Some(QualityFlag::Unreviewed) => OutcomeClass::Indeterminate,
         // Whatever else there is stays what it is.
         class => class,
+    }
+}
+
+/// Work that came without a run, ready to be judged.
+fn submitted(
+    arguments: &Review,
+    matches: &ArgMatches,
+    place: &Path,
+    screen: &Screen,
+) -> Result<Case, Failure> {
+    let mut options = options_with_config()?;
+    apply_flags(&mut options, &arguments.session, matches)?;
+    options.max_attempts = Some(1);
+    let subject = match arguments.grader {
+        GraderChoice::Heuristic => submitted_facts(arguments)?,
+        GraderChoice::Llm => {
+            refuse_without_judges(&options)?;
+            submitted_work(arguments, &options)?
+        }
+    };
+    options.mission_folder.clone_from(&subject.mission_folder);
+    let source = Source::new("the review", subject.mission(place)?);
+    let loaded = load(&source, &options, screen)?;
+    Ok(Case {
+        title: subject.title,
+        task: TaskId(0),
+        state: State::new(Arc::new(mission::compile(loaded.mission, &options))),
+        mission: source.bytes,
+        options,
+        spooled: Vec::new(),
+        failed: None,
+    })
+}
+
+fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
+    match options.no_eval {
+        true => Err(
+            Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
+                .help("leave out --no-eval, and EVAL=off in the environment"),
+        ),
+        false => Ok(()),
     }
 }
 
@@ -269,14 +332,10 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
             {"type": "llm_review", "criteria": criteria, "threshold": threshold, "reviewers": reviewers},
         ],
     });
-    let settings = json!({});
-    let author = STRANGER.to_owned();
     Ok(Subject {
         title,
         agents,
-        author,
         task,
-        settings,
         work,
         mission_folder,
         workspace: here,
@@ -307,9 +366,7 @@ fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
     Ok(Subject {
         title,
         agents: json!({}),
-        author: STRANGER.to_owned(),
         task,
-        settings: json!({}),
         work,
         mission_folder: here.clone(),
         workspace: here,
@@ -332,8 +389,8 @@ fn text_of(here: &Path, paths: &[String]) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// A task of a run, with what its last turn said.
-fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) -> Result<Subject, Failure> {
+/// A task of a run: its last attempt, to be judged by the mission and the settings of that run.
+fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<Case, Failure> {
     let [title] = arguments.subjects.as_slice() else {
         return Err(Failure::usage(anyhow!(
             "name one task of a run, or say with --criteria what good work is"
@@ -342,62 +399,79 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let recovered = open_run(&run, |_, _| {})?;
-    let state = &recovered.state;
-    let id = find_task(state, title)?;
-    let (plan, task) = (state.plan.task(id), state.task(id));
-    if task.attempt.turn == 0 {
+    let mut recovered = open_run(&run, |_, _| {})?;
+    let id = find_task(&recovered.state, title)?;
+    let mut options = options_of(&recovered.state.options);
+    apply_flags(&mut options, &arguments.session, matches)?;
+    refuse_without_judges(&options)?;
+    recovered.replan(&options).map_err(refuse)?;
+    let (state, task) = (&recovered.state, recovered.state.task(id));
+    if let Some(why_not) = why_not_judged(state, id) {
         return Err(Failure::usage(anyhow!(
-            "task '{title}' has done nothing yet in run {}",
+            "task '{title}' {why_not} in run {}",
             run.id()
         )));
     }
-    // Configuration layers are those of the run: they are frozen like its mission.
-    options.project_config.clone_from(&state.options.project_config);
-    options
-        .project_config_name
-        .clone_from(&state.options.project_config_name);
-    options.user_config.clone_from(&state.options.user_config);
-    options
-        .user_config_name
-        .clone_from(&state.options.user_config_name);
-    let turn = TurnId {
-        task: id,
-        attempt: task.attempt.number,
-        turn: task.attempt.turn,
-    };
-    let work = read_output(
-        &run,
-        turn,
-        &task.output,
-        usize::try_from(LARGEST_WORK).unwrap_or(usize::MAX),
-    )
-    .map_err(|error| Failure::internal(anyhow!("the output of '{title}' is lost: {error}")))?;
-    if work.missing > 0 {
-        return Err(
-            Failure::usage(anyhow!("the output of '{title}' is too large to be judged again"))
-                .help("judge a part of it with `quorum review --criteria TEXT -`"),
-        );
+    let last = task.feedback.last();
+    let failed = last.filter(|last| last.stage == Stage::Outcome && last.attempt == task.attempt.number);
+    restore_work(&run, state, id).map_err(Failure::environment)?;
+    let mut plan = Plan::clone(&state.plan);
+    plan.leave_one_to_judge(id);
+    (plan.rules.budget.max_cost, plan.rules.budget.max_tokens) = (options.max_cost, options.max_tokens);
+    if !plan.workspace_of(id).is_dir() {
+        return Err(Failure::environment(anyhow!(
+            "the folder of '{title}', {}, is not there",
+            plan.workspace_of(id).display()
+        )));
     }
-    let bytes = read_regular(
+    let mission = read_regular(
         &run.mission(recovered.missions.number()),
         crate::mission::LONGEST_MISSION,
-    )
-    .map_err(Failure::internal)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let bar = state.plan.rules.settings.eval_threshold.points.value();
-    restore_work(&run, state, id).map_err(Failure::environment)?;
-    let workspace = state.plan.workspace_of(id);
-    Ok(Subject {
+    );
+    let turn = state.current_turn(id);
+    let said = [
+        SpoolName::Out(turn),
+        SpoolName::Result(turn),
+        SpoolName::TurnTools(turn),
+    ];
+    let said = said.map(|name| (name, run.spool_file(&name)));
+    Ok(Case {
         title: title.clone(),
-        agents: mission::agents_in(&text),
-        author: state.plan.agent(plan.agent).name.to_string(),
-        task: task_document(state, plan),
-        settings: json!({"evalThreshold": format!("{bar}/100")}),
-        work: work.head.into_bytes(),
-        mission_folder: state.options.mission_folder.clone(),
-        workspace,
+        task: id,
+        state: judged_again(Arc::new(plan), id, state),
+        mission: mission.map_err(Failure::internal)?,
+        options,
+        spooled: said.into_iter().filter(|(_, path)| path.is_file()).collect(),
+        failed: failed.map(|failed| failed.findings.clone()),
     })
+}
+
+/// What holds of a run's options where its work is judged again: what the run was let pass, and what it used, is its own
+/// business.
+fn options_of(run: &RunOptions) -> RunOptions {
+    let frozen = run.clone();
+    RunOptions {
+        mission_folder: frozen.mission_folder,
+        eval_threshold: frozen.eval_threshold,
+        test_lists: frozen.test_lists,
+        project_config: frozen.project_config,
+        project_config_name: frozen.project_config_name,
+        user_config: frozen.user_config,
+        user_config_name: frozen.user_config_name,
+        ..RunOptions::default()
+    }
+}
+
+/// Why there is nothing of a task that could be judged, where that is so.
+fn why_not_judged(state: &State, id: TaskId) -> Option<&'static str> {
+    let task = state.task(id);
+    if state.plan.route(id).is_some() {
+        Some("is a verification: it does no work that could be judged")
+    } else if task.attempt.turn == 0 {
+        Some("has done nothing yet")
+    } else {
+        task.work.turn.as_ref().map(|_| "is being worked on")
+    }
 }
 
 fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
@@ -417,62 +491,6 @@ fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
             None => failure,
         }
     })
-}
-
-/// What is to be judged of a task, as a mission says it.
-fn task_document(state: &State, plan: &TaskPlan) -> Value {
-    let mut document = json!({
-        "description": plan.description.as_deref().unwrap_or_default(),
-        "targetFiles": plan.target_files.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
-    });
-    match plan.panel() {
-        Some(panel) => document["expectations"] = json!([panel_document(state, panel)]),
-        None => document["review"] = json!("required"),
-    }
-    document
-}
-
-fn panel_document(state: &State, panel: &Panel) -> Value {
-    let dimensions: Vec<Value> = panel
-        .dimensions
-        .iter()
-        .map(|dimension| {
-            let rubric: serde_json::Map<String, Value> = dimension
-                .rubric
-                .iter()
-                .map(|(level, text)| (level.to_string(), json!(text)))
-                .collect();
-            let mut document = json!({"name": dimension.name, "weight": dimension.weight.to_string()});
-            if let Some(description) = &dimension.description {
-                document["description"] = json!(description);
-            }
-            if !rubric.is_empty() {
-                document["rubric"] = Value::Object(rubric);
-            }
-            document
-        })
-        .collect();
-    let reviewers = match &panel.reviewers {
-        Reviewers::Seats(seats) => json!(seats),
-        Reviewers::Named(agents) => {
-            json!(
-                agents
-                    .iter()
-                    .map(|agent| state.plan.agent(*agent).name.as_ref())
-                    .collect::<Vec<&str>>()
-            )
-        }
-    };
-    let mut document = json!({
-        "type": "llm_review",
-        "dimensions": dimensions,
-        "threshold": format!("{}/100", panel.bar.points.value()),
-        "reviewers": reviewers,
-    });
-    if let Some(criteria) = &panel.criteria {
-        document["criteria"] = json!(criteria);
-    }
-    document
 }
 
 /// Reviewers that nobody defines.
@@ -547,36 +565,17 @@ impl Subject {
         replace_file(&work, &self.work)
             .map_err(|error| Failure::environment(anyhow!("cannot write {}: {error}", work.display())))?;
         let mut agents = self.agents.clone();
-        agents[&self.author] = json!({"run": ["cat", work.to_string_lossy()], "input": "none"});
+        agents[STRANGER] = json!({"run": ["cat", work.to_string_lossy()], "input": "none"});
         let mut task = self.task.clone();
         task["title"] = json!("Review");
-        task["assignTo"] = json!(self.author);
+        task["assignTo"] = json!(STRANGER);
         task["onExhausted"] = json!("accept");
         let mission = json!({
             "name": format!("Review of {}", self.title),
             "workspace": self.workspace.to_string_lossy(),
             "agents": agents,
-            "settings": self.settings,
             "tasks": [task],
         });
         Ok(mission.to_string().into_bytes())
     }
-}
-
-/// Keeps what the reviewers found.
-struct FindingsObserver(Rc<RefCell<Vec<Finding>>>);
-
-impl Observer for FindingsObserver {
-    fn on_start(&mut self, _: &State) {}
-    fn on_events(&mut self, _: &State, _: u64, _: Timestamp, events: &[Event]) {
-        for event in events {
-            if let Event::Task(_, TaskEvent::StageVerdict(report)) = event
-                && matches!(report.stage, Stage::Judge | Stage::Verification)
-            {
-                self.0.borrow_mut().clone_from(&report.findings);
-            }
-        }
-    }
-    fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
-    fn on_end(&mut self, _: &State) {}
 }

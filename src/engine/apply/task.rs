@@ -50,7 +50,7 @@ impl TaskState {
                 self.course.regressions += 1;
                 self.reopen(reason, files);
             }
-            TaskEvent::MergeBegun { .. } => {}
+            TaskEvent::MergeBegun { mark } => self.attempt.leave(*mark),
             TaskEvent::Nudged {
                 compilation,
                 others,

@@ -343,7 +343,6 @@ impl Judging {
     fn apply_standing(&mut self, event: &TaskEvent) {
         match event {
             TaskEvent::StageVoided(_) => self.voided += 1,
-            TaskEvent::MergeBegun { mark } => self.merge.get_or_insert_default().mark = *mark,
             TaskEvent::AcceptanceRecorded { files, checks } => {
                 let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
                 self.acceptance = Some(Box::new(Acceptance {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::AgentId;
+use crate::domain::{AgentId, Status, TaskId};
 use crate::engine::stages::judges;
-use crate::engine::state::State;
+use crate::engine::state::{RunPhase, State};
 
 use super::approvals;
 
@@ -12,7 +12,10 @@ use super::approvals;
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(state.plan.rules.orchestrator);
-    needed.extend(state.plan.selected_ids().map(|id| state.plan.task(id).agent));
+    // Before a run begins only work that is judged once more has left its first status: nobody does it again.
+    let is_done = |id: &TaskId| state.phase == RunPhase::New && state.task(*id).status() != Status::Pending;
+    let worked_on = state.plan.selected_ids().filter(|id| !is_done(id));
+    needed.extend(worked_on.map(|id| state.plan.task(id).agent));
     needed.extend(judging_agents(state));
     let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
     needed.extend(instead);

@@ -26,8 +26,9 @@ use super::routes;
 use super::side_effects;
 use super::transaction::Transaction;
 
-/// The acceptance step. `mark` is what it leaves to be known beside what verdicts have left. A verification has done what
-/// it is for: what its verdict means is what follows from it, by `edge`.
+/// The acceptance step, and the one place that says how good the work is: as bad as the worst that its verdicts have left, and
+/// `mark`, which acceptance leaves beside them. What is merged first keeps both until it has landed. A verification has done
+/// what it is for: what its verdict means is what follows from it, by `edge`.
 pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;
@@ -35,7 +36,6 @@ pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>
     if merge::is_due(draft) {
         return merge::begin(draft, mark);
     }
-    let mark = mark.or_else(|| merge::mark(draft));
     let in_part = draft.task.is_degraded().then_some(Mark::Degraded);
     let marks = draft.task.attempt.marks.iter().copied();
     let flag: QualityFlag = marks.chain(in_part).chain(mark).collect();

@@ -23,7 +23,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         }
         (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
         (Job::PeerCheck(..), JobEnd::Checked(_)) => merge::checked(&mut draft),
-        (Job::Check(_), JobEnd::Checked(_)) if merge::is_checked(&draft) => merge::checked(&mut draft),
+        (Job::Check(_), JobEnd::Checked(_)) if merge::has_begun(&draft) => merge::checked(&mut draft),
         (Job::Approver { number, approver }, JobEnd::Approver(said)) => {
             approvals::said(&mut draft, number, approver, said, now);
         }

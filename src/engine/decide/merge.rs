@@ -23,17 +23,11 @@ pub(super) fn is_due(draft: &Transaction<'_>) -> bool {
     draft.task_plan().commits() && !landed
 }
 
-/// The work is good enough: it is merged.
+/// The work is good enough: it is merged. What its acceptance leaves to be known stays, however often that is tried.
 pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
-    let mark = mark.or_else(|| self::mark(draft));
     draft.emit(Event::Task(draft.id, TaskEvent::MergeBegun { mark }));
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     request::run(draft, Job::Merge(number));
-}
-
-/// What the acceptance of merged work leaves to be known.
-pub(super) fn mark(draft: &Transaction<'_>) -> Option<Mark> {
-    merging(draft)?.mark
 }
 
 /// A try to merge came back.
@@ -114,8 +108,8 @@ fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
     found
 }
 
-/// Whether a check is run on merged work.
-pub(super) fn is_checked(draft: &Transaction<'_>) -> bool {
+/// Whether the work was good enough, and is being merged.
+pub(super) fn has_begun(draft: &Transaction<'_>) -> bool {
     merging(draft).is_some()
 }
 

@@ -23,7 +23,7 @@ use crate::mission::independence::Dependence;
 use crate::mission::model::Check;
 
 use super::transaction::Transaction;
-use super::{approvals, conclude, deferral, request, routes};
+use super::{approvals, conclude, deferral, merge, request, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
@@ -184,8 +184,9 @@ pub(super) fn accept(draft: &mut Transaction<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
-    let unreviewed = draft.view().is_unreviewed(None).then_some(Mark::Unreviewed);
-    conclude::accept(draft, Edge::Pass, unreviewed);
+    // Of work that is being merged that was said when its merge began.
+    let unreviewed = !merge::has_begun(draft) && draft.view().is_unreviewed(None);
+    conclude::accept(draft, Edge::Pass, unreviewed.then_some(Mark::Unreviewed));
 }
 
 /// Has the files that the task's rules name looked at.
@@ -543,7 +544,8 @@ fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
         .filter(|_| !state.plan.rules.settings.evaluate)?;
     match judging.stage {
         Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
-        None => (!judging.seats.is_empty()).then_some(JUDGE),
+        // Who has said it has not been asked in vain.
+        None => (!judging.seats.is_empty() && !judging.has_spoken()).then_some(JUDGE),
     }
 }
 

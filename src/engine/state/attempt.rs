@@ -27,7 +27,8 @@ pub struct Attempt {
     pub missing: Vec<Finding>,
     /// The last score.
     pub points: Option<Points>,
-    /// What its verdicts so far leave to be known about the work; each mark once.
+    /// What its verdicts so far, and its acceptance, leave to be known about the work; each mark once. The worst of them is the
+    /// flag of the work.
     pub marks: ThinVec<Mark>,
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
@@ -65,8 +66,13 @@ impl Attempt {
             _ => false,
         };
         self.marks.retain(|mark| !anew(mark));
-        for mark in report.marks() {
-            if mark != Mark::Unreviewed && !self.has(mark) {
+        self.leave(report.marks().filter(|mark| *mark != Mark::Unreviewed));
+    }
+
+    /// These are left to be known, too.
+    pub(crate) fn leave(&mut self, marks: impl IntoIterator<Item = Mark>) {
+        for mark in marks {
+            if !self.has(mark) {
                 self.marks.push(mark);
             }
         }

@@ -235,8 +235,6 @@ pub struct Merging {
     pub number: u32,
     /// Whether it is out.
     pub open: bool,
-    /// What the acceptance leaves to be known.
-    pub mark: Option<Mark>,
     /// Whether the work is part of what was accepted.
     pub landed: bool,
     /// Checks of tasks that have changed the same files, with what each says of merged work.
@@ -363,6 +361,11 @@ impl Judging {
     /// The stage that asks somebody, or did last.
     pub(crate) fn asked_stage(&self) -> StageKey {
         self.stage.map_or(StageKey::Of(Stage::Judge), |stage| stage.key)
+    }
+
+    /// Whether its panel or evaluation has come to an end: it let the work pass, or the work is accepted all the same.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.merge.is_some() || self.verdicts.iter().any(|said| said.stage == Stage::Judge)
     }
 
     /// Whether that stage is asked for the second time, because files changed the first time.

@@ -22,6 +22,7 @@ mod intake;
 mod invariants;
 mod ledger;
 mod limits;
+mod merging;
 mod notices;
 mod operator;
 mod policy;

@@ -111,6 +111,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
+    yaml.push_str(random.pick(&["", "", "isolation: worktree\n"]));
     yaml.push_str("tasks:\n");
     for task in 0..n {
         let _ = write!(
@@ -163,6 +164,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             "",
             ", onExhausted: accept",
+            ", onExhausted: degrade",
             ", onExhausted: fixup",
             ", onExhausted: fixup, maxAttempts: 1",
             ", onExhausted: fail",
@@ -185,6 +187,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", deadline: 1s",
             ", deadline: '1970-01-01T00:16:45'",
         ]));
+        yaml.push_str(random.pick(&["", "", "", "", ", isolation: worktree", ", isolation: shared"]));
         yaml.push_str("}\n");
     }
     for list in ["checkpoints", "delays"] {
@@ -357,6 +360,18 @@ pub(crate) fn random_response(random: &mut Random, effect: &Effect) -> Response 
             job: Job::Scan { .. },
             ..
         } => Response::Files(Some(1), random.next() % 3),
+        Effect::Job {
+            job: Job::Merge(_), ..
+        } => match random.below(10) {
+            0..=3 => Response::BesideOthers,
+            4 | 5 => Response::Conflict,
+            6 => Response::Unreadable,
+            _ => Response::Finished,
+        },
+        Effect::Job {
+            job: Job::PeerCheck(..),
+            ..
+        } => Response::Check(random.chance(85)),
         Effect::Job {
             job: Job::Finish(_), ..
         } => Response::Check(random.chance(60)),

@@ -46,6 +46,10 @@ pub enum Response {
     Obstacle,
     /// An audit sees what this number makes of files and checks; any other answer, that everything stands.
     Audit(u64),
+    /// Others were accepted meanwhile: their work is in the folder now, and nothing is merged.
+    BesideOthers,
+    /// Others changed the same.
+    Conflict,
     /// A check passed or failed.
     Check(bool),
     /// Protected files were changed while it was at work: still, or put back; by itself, or perhaps by others.
@@ -113,7 +117,11 @@ impl Simulation {
     }
 
     pub fn new(yaml: &str, options: RunOptions) -> Self {
-        let state = State::new(plan_of(yaml, &options));
+        Self::of_state(State::new(plan_of(yaml, &options)), options)
+    }
+
+    /// A run that begins from this state.
+    pub fn of_state(state: State, options: RunOptions) -> Self {
         let mut simulation = Self {
             state,
             journal: Vec::new(),

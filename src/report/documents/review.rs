@@ -46,9 +46,6 @@ pub struct ReviewDocument<'a> {
     pub(in crate::report) findings: &'a [Finding],
     /// What a person should know of the review.
     warnings: &'a [String],
-    /// Whether a verification judged: what it found stands in its criteria.
-    #[serde(skip)]
-    is_graded: bool,
 }
 
 impl<'a> ReviewDocument<'a> {
@@ -74,19 +71,28 @@ impl<'a> ReviewDocument<'a> {
             reviews: Vec::new(),
             findings: &[],
             warnings: &[],
-            is_graded: false,
         }
     }
 
-    /// What came of a run whose one task is the work that was handed in.
+    /// What comes of work that nobody can judge.
+    #[must_use]
+    pub fn without_verdict(subject: &'a str, class: OutcomeClass, findings: &'a [Finding]) -> Self {
+        Self {
+            findings,
+            ..Self::new(subject, "llm", class)
+        }
+    }
+
+    /// What came of a run that judged this work and did nothing else.
     #[must_use]
     pub fn of(
         run: &RunDocument<'a>,
+        task: TaskId,
         (subject, grader): (&'a str, &'a str),
         class: OutcomeClass,
         findings: &'a [Finding],
     ) -> Self {
-        let task = run.tasks.row(TaskId(0));
+        let task = run.tasks.row(task);
         let graded = task.graded();
         let criteria = graded.map_or_else(Vec::new, |review| review.criteria.clone());
         Self {
@@ -94,7 +100,6 @@ impl<'a> ReviewDocument<'a> {
             score: task.points.map(Points::score_f64),
             bar: task.bar.map(|bar| bar.points.to_f64()),
             confidence: graded.and_then(|review| review.confidence),
-            is_graded: graded.is_some(),
             criteria: (graded.is_none() || !criteria.is_empty()).then_some(criteria),
             dimensions: task.dimensions,
             reviews: task.reviews,
@@ -124,7 +129,15 @@ impl<'a> ReviewDocument<'a> {
             let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
             let _ = writeln!(text, "  {} {criterion}: {evidence}", row.result);
         }
-        for finding in self.findings.iter().filter(|_| !self.is_graded) {
+        let is_criterion = |finding: &Finding| {
+            let mut rows = self.criteria.iter().flatten();
+            rows.any(|row| {
+                finding
+                    .description
+                    .starts_with(&format!("{} is {}", row.criterion, row.result))
+            })
+        };
+        for finding in self.findings.iter().filter(|finding| !is_criterion(finding)) {
             let what = sanitize(&finding.description);
             let _ = writeln!(text, "  [{}] {what}", finding.severity.as_str());
         }

@@ -181,10 +181,11 @@ impl EventExpander {
     }
 }
 
-/// With which flag the same record accepts a task below the bar.
+/// With which flag the same record accepts a task below the bar, or has it merged before that.
 pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
     let flag = rest.iter().find_map(|event| match event {
         Event::Task(task, TaskEvent::Transition { flag, .. }) if *task == accepted => *flag,
+        Event::Task(task, TaskEvent::MergeBegun { mark }) if *task == accepted => mark.and_then(Mark::flag),
         _ => None,
     });
     flag.filter(|flag| flag.is_below_bar())

@@ -122,7 +122,9 @@ impl Live {
 
     /// What an earlier session left under way goes on without a transition. Looks at all tasks, once a session.
     fn adopt(&mut self, state: &State, at: Timestamp) {
-        for id in state.plan.task_ids().filter(|id| state.task(*id).holds_slot()) {
+        let is_begun =
+            |id: &TaskId| state.task(*id).holds_slot() || state.task(*id).status() == Status::Review;
+        for id in state.plan.task_ids().filter(is_begun) {
             let mut running = Running::at(at);
             if let Some(judging) = state.task(id).judging() {
                 let has_scores = |seat: &&Seat| matches!(seat.state, SeatState::Replied(_));

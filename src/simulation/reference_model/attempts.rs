@@ -3,7 +3,7 @@
 use crate::domain::{
     AgentId, AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
 };
-use crate::engine::{DeferralReason, State, Way};
+use crate::engine::{DeferralReason, Merged, State, Way};
 use crate::mission::Part;
 use crate::mission::model::Adapter;
 
@@ -65,7 +65,8 @@ impl ReferenceModel {
     }
 
     /// `done` needs what the mission asked for, seen in this attempt (sections 3, 6 and 20).
-    pub(super) fn may_be_done(&self, state: &State, task: TaskId, flag: Option<QualityFlag>, forced: bool) {
+    /// Its flag is the worst of what its verdicts left, however often it was merged.
+    pub(super) fn may_be_done(&self, state: &State, task: TaskId, flag: Option<QualityFlag>) {
         let seen = &self.tasks[task.index()];
         let plan = state.plan.task(task);
         assert!(
@@ -73,8 +74,8 @@ impl ReferenceModel {
             "done without work: {task:?} {seen:?}"
         );
         assert_eq!(
-            flag == Some(QualityFlag::BelowThreshold),
-            forced,
+            (seen.merging, seen.landed),
+            (plan.commits(), plan.commits()),
             "{task:?} {seen:?}"
         );
         if !plan.target_files.is_empty() {
@@ -82,9 +83,11 @@ impl ReferenceModel {
         }
         let restored = seen.reopened.as_ref().is_none_or(|open| open.lost.is_empty());
         assert!(restored, "done without what was lost: {task:?} {seen:?}");
-        if forced {
+        if seen.forced.is_some() {
+            assert_eq!(flag, seen.forced, "{task:?} {seen:?}");
             return;
         }
+        assert_ne!(flag, Some(QualityFlag::BelowThreshold), "{task:?} {seen:?}");
         let checks = plan.checks().len();
         let passed = seen
             .checks
@@ -199,7 +202,8 @@ impl ReferenceModel {
         let limits = plan.limits;
         let at_cap = self.cap(state, task).is_some_and(|cap| seen.tries >= cap);
         let more = u32::from(plan.foundation);
-        let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries + more
+        let fixes = limits.max_fix_attempts + seen.for_merge();
+        let used = seen.fixes >= fixes && seen.retries >= limits.max_retries + more
             || seen.retries > limits.max_retries;
         let has_files = !plan.target_files.is_empty() || plan.screenshots().next().is_some();
         let may_stall = has_files && seen.attempt > 1;
@@ -212,10 +216,25 @@ impl ReferenceModel {
     pub(super) fn cap(&self, state: &State, task: TaskId) -> Option<u32> {
         let limits = state.plan.task(task).limits;
         let evaluated = expected(state, task) == Expected::Evaluation;
-        limits
-            .max_attempts
-            .or(evaluated
-                .then_some(limits.max_evaluated_attempts + u32::from(state.plan.task(task).foundation)))
+        let cap =
+            limits.max_attempts.or(evaluated
+                .then_some(limits.max_evaluated_attempts + u32::from(state.plan.task(task).foundation)));
+        cap.map(|cap| cap + self.tasks[task.index()].for_merge())
+    }
+
+    /// A try to merge the work came back.
+    pub(super) fn merged(&mut self, task: TaskId, merged: &Merged) {
+        let seen = &mut self.tasks[task.index()];
+        assert!(seen.merging && !seen.landed, "{merged:?} {seen:?}");
+        match merged {
+            Merged::Landed(_) => {
+                seen.landed = true;
+                self.work_landed();
+            }
+            // With the work of others everything is to be shown once more.
+            Merged::Candidate(_) => seen.checks.clear(),
+            Merged::Conflict { .. } | Merged::Refused(_) => {}
+        }
     }
 
     pub(super) fn plan_attempt(&mut self, state: &State, task: TaskId, attempt: u32, kind: AttemptKind) {
@@ -246,6 +265,7 @@ impl ReferenceModel {
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
                 (seen.regressions, seen.reopened, seen.visits) = (0, None, 0);
+                seen.conflicts = 0;
                 seen.agreed.clear();
                 seen.given_up.clear();
             }
@@ -261,10 +281,11 @@ impl ReferenceModel {
         seen.tries += u32::from(!is_granted);
         // Limits may have become less since the others, and what is granted beside them is none of theirs.
         if !is_granted {
-            assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
+            let fixes = limits.max_fix_attempts + seen.for_merge();
+            assert!(seen.fixes <= fixes, "{task:?} {seen:?}");
             let more = u32::from(state.plan.task(task).foundation);
             assert!(seen.retries <= limits.max_retries + more, "{task:?} {seen:?}");
-            let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
+            let most = (1 + fixes) * (1 + limits.max_retries) + more;
             assert!(seen.tries <= most, "{task:?} {seen:?}");
             assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Status, TaskId, Verdict};
 use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State, TaskEvent};
 use crate::mission::Part;
-use crate::mission::model::FinalChecks;
+use crate::mission::model::{FinalChecks, Isolation};
 
 use super::{ReferenceModel, Seen};
 
@@ -59,8 +59,8 @@ pub(super) struct Audits {
     /// Audits in all.
     number: u32,
     ended: u64,
-    /// The last turn that ended in a workspace.
-    last: BTreeMap<Option<String>, u64>,
+    /// The last turn that ended in a workspace, or the last work that came to what was merged.
+    last: BTreeMap<Place, u64>,
     expected: Option<Expected>,
     /// What the audit of this record said of which task.
     said: BTreeMap<TaskId, Verdict>,
@@ -70,9 +70,19 @@ fn same(one: &FileFact, other: &FileFact) -> bool {
     one.size == other.size && one.digest == other.digest
 }
 
+/// Where the files of a task lie: with all that was merged, or in a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Merged,
+    Workspace(Option<String>),
+}
+
 impl ReferenceModel {
-    fn workspace(state: &State, task: TaskId) -> Option<String> {
-        state.plan.task(task).workspace.as_deref().map(str::to_owned)
+    fn place(state: &State, task: TaskId) -> Place {
+        match state.plan.task(task).isolation {
+            Isolation::Worktree => Place::Merged,
+            _ => Place::Workspace(state.plan.task(task).workspace.as_deref().map(str::to_owned)),
+        }
     }
 
     fn never(state: &State) -> bool {
@@ -80,9 +90,21 @@ impl ReferenceModel {
     }
 
     pub(super) fn a_turn_ended(&mut self, state: &State, task: TaskId) {
+        match Self::place(state, task) {
+            // It changes nothing of what was accepted.
+            Place::Merged => self.audits.ended += 1,
+            place => self.files_changed_in(place),
+        }
+    }
+
+    /// Isolated work came to what was accepted.
+    pub(super) fn work_landed(&mut self) {
+        self.files_changed_in(Place::Merged);
+    }
+
+    fn files_changed_in(&mut self, place: Place) {
         self.audits.ended += 1;
-        let last = self.audits.last.entry(Self::workspace(state, task)).or_default();
-        *last = self.audits.ended;
+        self.audits.last.insert(place, self.audits.ended);
         self.audits.due |= self.audits.orders > 0;
     }
 
@@ -184,11 +206,12 @@ impl ReferenceModel {
             let files = looks.flat_map(|(_, files)| files);
             files.map(|file| (file.path.clone(), file.clone())).collect()
         };
-        let mut latest: BTreeMap<&String, (u64, &FileFact)> = BTreeMap::new();
+        let mut latest: BTreeMap<(Place, &String), (u64, &FileFact)> = BTreeMap::new();
         let covers = self.audits.covers;
-        for (_, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
+        for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
             for (path, file) in &record.files {
-                let known = latest.entry(path).or_insert((record.order, file));
+                let place = (Self::place(state, id), path);
+                let known = latest.entry(place).or_insert((record.order, file));
                 if record.order > known.0 {
                     *known = (record.order, file);
                 }
@@ -215,14 +238,15 @@ impl ReferenceModel {
             let changed = |seen: &BTreeMap<String, FileFact>| {
                 let mut paths = record.files.keys();
                 paths.any(|path| {
-                    seen[path].size.is_some_and(|size| size > 0) && !same(latest[path].1, &seen[path])
+                    let newest = latest[&(Self::place(state, id), path)].1;
+                    seen[path].size.is_some_and(|size| size > 0) && !same(newest, &seen[path])
                 })
             };
             let acts = state.plan.task(id).side_effects;
             let turned = self
                 .audits
                 .last
-                .get(&Self::workspace(state, id))
+                .get(&Self::place(state, id))
                 .copied()
                 .unwrap_or(0);
             let is_due = |passed: u64| always || !acts && (changed(&first) || turned > passed);
@@ -371,7 +395,7 @@ impl ReferenceModel {
         let files = |id: TaskId| state.plan.task(id).target_files.iter();
         let ids = (0..self.tasks.len()).map(TaskId::from_index);
         for other in ids.filter(|other| *other != task && fell(*other) && works(*other)) {
-            let common = Self::workspace(state, other) == Self::workspace(state, task)
+            let common = Self::place(state, other) == Self::place(state, task)
                 && files(other).any(|file| files(task).any(|own| own == file));
             assert!(
                 !common || is_built_on_it(other),

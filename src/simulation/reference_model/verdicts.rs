@@ -80,6 +80,7 @@ impl ReferenceModel {
                 seen.withdrawn |= withdrawn;
                 seen.unlooked = withdrawn || seen.unlooked && !vouched;
             }
+            Stage::Merge => seen.conflicts += u32::from(report.verdict == Verdict::Fail),
             Stage::Checks => {
                 let all = seen.checks.values().all(|result| *result == Some(true));
                 assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
@@ -244,6 +245,11 @@ impl ReferenceModel {
 }
 
 impl Seen {
+    /// The fix that it has beside the others because others changed the same.
+    pub(super) fn for_merge(&self) -> u32 {
+        u32::from(self.conflicts > 0)
+    }
+
     /// Whether a pass missed the bar that would hold without a relief. The bar with it is that bar less 20 points, but not
     /// below 40, and nothing else lowers one.
     fn needs_relief(&self, state: &State, report: &StageReport) -> bool {

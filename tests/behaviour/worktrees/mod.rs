@@ -17,7 +17,7 @@ use crate::support::{DEADLINE, Finished, Mission, Workspace, attempts, poll, sta
 
 /// Git in the user's repository: what it prints.
 #[track_caller]
-fn git(workspace: &Workspace, arguments: &[&str]) -> String {
+pub fn git(workspace: &Workspace, arguments: &[&str]) -> String {
     let mut command = workspace.other_command("git");
     command.args(["-c", "user.name=ada", "-c", "user.email=ada@example.org"]).args(arguments);
     let output = command.output().expect("there is git");
@@ -26,7 +26,7 @@ fn git(workspace: &Workspace, arguments: &[&str]) -> String {
 }
 
 /// The mission's workspace as a repository with one commit.
-fn repository(mission: Mission, files: &[(&str, &str)]) -> Workspace {
+pub fn repository(mission: Mission, files: &[(&str, &str)]) -> Workspace {
     committed(mission.key("isolation", "worktree").workspace(), files)
 }
 
@@ -43,7 +43,7 @@ fn committed(workspace: Workspace, files: &[(&str, &str)]) -> Workspace {
 }
 
 /// Titles of what lies on a branch behind the first commit, the last first.
-fn subjects(workspace: &Workspace, name: &str) -> Vec<String> {
+pub fn subjects(workspace: &Workspace, name: &str) -> Vec<String> {
     let log = git(workspace, &["log", "--format=%s", name]);
     let mut all: Vec<String> = log.lines().map(str::to_owned).collect();
     assert_eq!(all.pop().as_deref(), Some("base"));
@@ -51,7 +51,7 @@ fn subjects(workspace: &Workspace, name: &str) -> Vec<String> {
 }
 
 /// Agents are told where the user's checkout is, which they do not work in.
-fn names_its_top(workspace: &Workspace) {
+pub fn names_its_top(workspace: &Workspace) {
     let top = workspace.root().to_string_lossy().into_owned();
     workspace.mission(&workspace.read("mission.yaml").replace("TOP", &top));
     git(workspace, &["commit", "-qam", "where it is"]);

@@ -313,10 +313,10 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
         _ => 19,
     };
     let mut latest: std::collections::BTreeMap<String, (u64, FileFact)> = std::collections::BTreeMap::new();
-    for (_, acceptance) in state.accepted() {
+    for (id, acceptance) in state.accepted() {
         for file in &acceptance.files {
             let known = latest
-                .entry(file.path.clone())
+                .entry(state.plan.place(id, &file.path))
                 .or_insert((acceptance.order, file.clone()));
             if known.0 < acceptance.order {
                 *known = (acceptance.order, file.clone());
@@ -324,8 +324,8 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
         }
     }
     // A workspace is one: all tasks see the same file.
-    let seen = |path: &String| {
-        let (_, file) = latest[path].clone();
+    let seen = |id: TaskId, path: &String| {
+        let (_, file) = latest[&state.plan.place(id, path)].clone();
         match chance(path, 0) {
             0 => FileFact {
                 size: None,
@@ -347,7 +347,12 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
     };
     let looks: Looks = state
         .covered()
-        .map(|(id, acceptance)| (id, acceptance.files.iter().map(|file| seen(&file.path)).collect()))
+        .map(|(id, acceptance)| {
+            (
+                id,
+                acceptance.files.iter().map(|file| seen(id, &file.path)).collect(),
+            )
+        })
         .collect();
     let due = state.checks_due(&looks);
     let result = |(index, (task, check)): (usize, &(TaskId, u32))| {
@@ -367,6 +372,28 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
             looks.clone()
         },
         looks,
+    }
+}
+
+/// What becomes of a try to merge work.
+fn merged(answer: &Response) -> Merged {
+    let commit = Commit {
+        id: "1f2e3d".into(),
+        files: 1,
+        insertions: 2,
+        deletions: 1,
+        paths: vec!["src/lib.rs".into()],
+        onto: "0a1b2c".into(),
+    };
+    match answer {
+        Response::BesideOthers => Merged::Candidate(commit),
+        Response::Conflict => Merged::Conflict {
+            commit,
+            files: vec!["src/lib.rs".to_owned()],
+            with: Vec::new(),
+        },
+        Response::Unreadable => Merged::Refused("it has marks of a conflict".to_owned()),
+        _ => Merged::Landed(commit),
     }
 }
 
@@ -404,14 +431,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 hollow: None,
             }
         }
-        Job::Merge(_) => JobEnd::Merged(Merged::Landed(Commit {
-            id: "1f2e3d".into(),
-            files: 1,
-            insertions: 2,
-            deletions: 1,
-            paths: vec!["src/lib.rs".into()],
-            onto: "0a1b2c".into(),
-        })),
+        Job::Merge(_) => JobEnd::Merged(merged(answer)),
         Job::Finish(_) | Job::Check(_) | Job::PeerCheck(..) => JobEnd::Checked(CheckResult {
             passed: !is_bad,
             message: String::new(),
