@@ -4,20 +4,27 @@
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::mission::model::CommandLine;
+use crate::mission::shell_line::{Quoting, characters, first_program, needs_bash};
 use crate::mission::{self, UnsetVariable};
 use crate::supervisor;
 
 use super::secrets::Secrets;
 
 /// Variables of our own environment that a child inherits; everything else it must be given.
-const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
+pub const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 /// Where programs are looked for when PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The variable that names a process' task.
 pub const TASK_VARIABLE: &str = "QUORUM_TASK";
 const SHELL: &str = "/bin/sh";
+
+/// Where programs are looked for.
+fn path_variable() -> String {
+    std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
+}
 
 /// A command line whose program was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +44,8 @@ impl Program {
             CommandLine::Argv(argv) => argv.first().map_or("", String::as_str),
             CommandLine::Shell(_) => SHELL,
         };
-        let path_variable = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
         Ok(Self {
-            path: supervisor::resolve(name, &path_variable, cwd)?,
+            path: supervisor::resolve(name, &path_variable(), cwd)?,
             line: line.clone(),
         })
     }
@@ -72,15 +78,42 @@ impl Program {
     }
 }
 
-/// The argument list of a check: one line runs under `sh -c`, several under `bash -euo pipefail`.
+/// Where bash is, looked for once. Not in a folder that `PATH` names by a relative path: it could hold anything.
+static BASH: LazyLock<Option<String>> = LazyLock::new(|| {
+    let found = supervisor::resolve("bash", &path_variable(), Path::new("/"));
+    found.ok()?.into_os_string().into_string().ok()
+});
+
+/// Whether there is bash.
+pub fn has_bash() -> bool {
+    BASH.is_some()
+}
+
+/// The program that a command begins with, if it is nowhere on `PATH`: what such a command ends with says nothing about work.
+pub fn missing_program(command: &str) -> Option<&str> {
+    let program = first_program(command)?;
+    let found = supervisor::resolve(program, &path_variable(), Path::new("/"));
+    found.is_err().then_some(program)
+}
+
+/// The argument list of a command that judges: a failure anywhere in a pipe counts. One line runs under `bash -o pipefail`,
+/// several under `bash -euo pipefail`. Without bash what needs none runs under `sh`, and nothing else can be started.
 pub fn check_argv(command: &str) -> Vec<String> {
     let command = command.trim();
-    let argv: &[&str] = if command.contains('\n') {
-        &["/usr/bin/env", "bash", "-euo", "pipefail", "-c", command]
-    } else {
-        &[SHELL, "-c", command]
+    let options = if command.contains('\n') { "-euo" } else { "-o" };
+    let argv: &[&str] = match BASH.as_deref() {
+        None if !needs_bash(command) => &[SHELL, "-c", command],
+        bash => &[bash.unwrap_or("/bin/bash"), options, "pipefail", "-c", command],
     };
     argv.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// The argument list of a script that judges nothing: one line runs under `sh`, several as in [`check_argv`].
+pub fn script_argv(script: &str) -> Vec<String> {
+    match script.trim() {
+        several if several.contains('\n') => check_argv(several),
+        line => vec![SHELL.to_owned(), "-c".to_owned(), line.to_owned()],
+    }
 }
 
 /// The argument list of a command that runs one test: `{test}` becomes a positional parameter, so that no name of a
@@ -144,43 +177,24 @@ impl<'a> Placeholders<'a> {
 /// Replaces placeholders in a shell script by quoted positional parameters, whatever quotes they stand in.
 fn positional(script: &str, names: &[&str]) -> String {
     let mut out = String::with_capacity(script.len() + 16);
-    let mut rest = script;
-    let (mut single, mut double) = (false, false);
-    // Inside `$(…)` quotes begin anew: for each open bracket, whether it stands in double quotes.
-    let mut brackets = Vec::new();
-    while let Some(c) = rest.chars().next() {
-        if let Some((index, name)) = names
-            .iter()
-            .enumerate()
-            .find(|(_, name)| rest.starts_with(**name))
-        {
-            let parameter = format!("${{{}}}", index + 1);
-            out.push_str(&match (single, double) {
-                (true, _) => format!("'\"{parameter}\"'"),
-                (false, true) => parameter,
-                (false, false) => format!("\"{parameter}\""),
-            });
-            rest = &rest[name.len()..];
+    let mut behind = 0;
+    for (at, c, how) in characters(script) {
+        if at < behind {
             continue;
         }
-        match c {
-            '\'' if !double => single = !single,
-            '"' if !single => double = !double,
-            '(' if !single && (!double || out.ends_with('$')) => brackets.push(std::mem::take(&mut double)),
-            ')' if !single && !double => double = brackets.pop().unwrap_or_default(),
-            '\\' if !single => {
-                out.push(c);
-                rest = &rest[1..];
-                if let Some(escaped) = rest.chars().next() {
-                    out.push(escaped);
-                    rest = &rest[escaped.len_utf8()..];
-                }
-                continue;
-            }
-            _ => {}
-        }
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
+        let is_here =
+            |(_, name): &(usize, &&str)| how != Quoting::Literal && script[at..].starts_with(**name);
+        let Some((index, name)) = names.iter().enumerate().find(is_here) else {
+            out.push(c);
+            continue;
+        };
+        behind = at + name.len();
+        let parameter = format!("${{{}}}", index + 1);
+        out.push_str(&match how {
+            Quoting::Single => format!("'\"{parameter}\"'"),
+            Quoting::Double => parameter,
+            Quoting::Bare | Quoting::Literal => format!("\"{parameter}\""),
+        });
     }
     out
 }
@@ -337,6 +351,7 @@ mod tests {
             "printf '%s' \"$( (printf %s \"{task}\") )\"",
             "case x in x) printf %s {task};; esac",
             "printf %s \"\"\"{task}\"",
+            "# don't\nprintf %s {task}",
         ] {
             let program = Program::resolve(&CommandLine::Shell(script.to_owned()), Path::new("/")).unwrap();
             let argv = program.argv(&placeholders());
@@ -372,6 +387,17 @@ mod tests {
             ("/agent", "real")
         );
         assert!(environment.iter().all(|(name, _)| !name.starts_with("CARGO")));
+    }
+
+    #[test]
+    fn a_failure_anywhere_in_a_pipe_of_one_line_counts_and_other_failures_stop_nothing() {
+        let run = |command: &str| {
+            let argv = check_argv(command);
+            Command::new(&argv[0]).args(&argv[1..]).output().unwrap()
+        };
+        assert!(!run("false | tee /dev/null").status.success());
+        assert!(run("false; true").status.success());
+        assert!(run("echo $unset").status.success());
     }
 
     #[test]

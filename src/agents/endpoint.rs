@@ -49,7 +49,7 @@ pub enum EndpointError {
     #[error("write apiKey as ${{NAME}}, the name of an environment variable")]
     LiteralKey,
     /// A variable that is not set, or empty.
-    #[error("it needs the environment variable {0}, which is not set")]
+    #[error("it needs the environment variable {0}, which is not set, or not to UTF-8 text")]
     NotSet(String),
     /// No certificates can be read: where they were looked for.
     #[error("https needs CA certificates, and none can be read from {0}")]

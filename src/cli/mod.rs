@@ -484,8 +484,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    // It is refused for signals that do not exist only.
-    let _ = crate::supervisor::survive_file_size_limit();
+    // Only signals that do not exist are refused.
+    let _ = crate::supervisor::own_signals();
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
     let refused = command::refuse_format(&mut arguments.output, &name, matches);

@@ -85,6 +85,7 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     let run = find_run(&folder, arguments.run.as_ref())?;
     let mut view = LiveView::default();
     let recovered = open_run(&run, |state, record| view.take(state, record))?;
+    reports.check_against(&recovered, &folder)?;
     let view = view.into_view(&recovered.state);
     let (state, outcome) = (&recovered.state, view.outcome.as_ref());
     let document = RunDocument::of_session(state, &view, outcome);

@@ -3,7 +3,7 @@
 //! They are written however the run ends. One that cannot be written never changes what the run found out, but it must
 //! not pass unnoticed either: an exit code of 0 becomes 1.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,18 @@ use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
 use crate::engine::{self, Outcome, State};
+use crate::mission::RunOptions;
 use crate::report::annotations::annotations;
 use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
-use crate::runtime::{Delivered, Ending, RecoverError, deliver_work, recover};
-use crate::store::RunFolder;
+use crate::runtime::{
+    Delivered, Ending, ReadBefore, RecoverError, Recovered, deliver_work, part_of_run, recover,
+    settings_files,
+};
+use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
+use super::project::current_dir;
 use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{ReportPlace, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
@@ -32,11 +37,12 @@ pub struct Reports {
     targets: Vec<ReportTarget>,
     summary: Option<PathBuf>,
     annotate: bool,
+    /// Whether a session has removed earlier ones, so that what lies there since is somebody's work.
+    cleared: Cell<bool>,
 }
 
 impl Reports {
-    /// The reports of `run` and `resume`: what flags and GitHub ask for. Refuses a path that cannot be written to,
-    /// while that costs nothing yet. What lies there stays as long as the session may still be refused.
+    /// The reports of `run` and `resume`: what flags and GitHub ask for. See [`Reports::check`].
     pub fn of_session(targets: &[ReportTargets]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let targets: Vec<ReportTarget> = targets
@@ -61,6 +67,7 @@ impl Reports {
     /// Removes earlier reports, since the session begins: if it is killed before it can write, nobody shall take the old
     /// ones for its result.
     pub fn clear(&self) -> Result<(), Failure> {
+        self.cleared.set(true);
         for target in &self.targets {
             let removed = match ReportPlace::of(&target.path) {
                 Ok(ReportPlace::File(path)) => fs::remove_file(path),
@@ -87,22 +94,51 @@ impl Reports {
                 Failure::usage(anyhow!("only one report can go to stdout")).help("name files for the others")
             );
         }
-        for target in targets.iter().filter(|target| !target.is_stdout()) {
-            ReportPlace::of(&target.path)
-                .and_then(|place| place.try_out())
-                .map_err(|error| {
-                    Failure::usage(anyhow!(
-                        "the report {} cannot be written: {error}",
-                        target.path.display()
-                    ))
-                    .help("nothing was started; name a file in a folder that can be written to")
-                })?;
-        }
         Ok(Self {
             targets: targets.to_vec(),
             summary: None,
             annotate: false,
+            cleared: Cell::default(),
         })
+    }
+
+    /// Refuses a path that cannot be written to, that is a part of the run, or that is another report's.
+    pub fn check(
+        &self,
+        (state, options): (&State, &RunOptions),
+        mission: Option<PathBuf>,
+        folder: &StateFolder,
+    ) -> Result<(), Failure> {
+        let settings = settings_files(&current_dir()?).into_iter().map(|file| file.path);
+        let read = ReadBefore {
+            mission,
+            settings: settings.collect(),
+        };
+        let mut taken = Vec::new();
+        for target in self.targets.iter().filter(|target| !target.is_stdout()) {
+            let path = &target.path;
+            let place = ReportPlace::of(path).map_err(|error| unwritable(path, &error))?;
+            if let ReportPlace::File(file) = &place {
+                let what = match taken.contains(file) {
+                    true => Some("another report".to_owned()),
+                    false => part_of_run((state, options), &read, folder.path(), file),
+                };
+                if let Some(what) = what {
+                    let failure =
+                        Failure::usage(anyhow!("the report {} would replace {what}", path.display()));
+                    return Err(failure.help("nothing was started; give each report a file of its own"));
+                }
+                taken.push(file.clone());
+            }
+            place.try_out().map_err(|error| unwritable(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The same for a run that has begun.
+    pub fn check_against(&self, run: &Recovered, folder: &StateFolder) -> Result<(), Failure> {
+        let mission = run.started.mission_path.clone();
+        self.check((&run.state, &run.state.options), mission, folder)
     }
 
     /// Writes all of them. `false` if one that was asked for could not be written, which is said.
@@ -115,7 +151,13 @@ impl Reports {
                     screen.result(&String::from_utf8_lossy(&bytes));
                     return Ok(());
                 }
-                ReportPlace::of(&target.path)?.write(&bytes)
+                let place = ReportPlace::of(&target.path)?;
+                if self.cleared.get() && matches!(&place, ReportPlace::File(file) if file.exists()) {
+                    return Err(io::Error::other(
+                        "the run's work has written a file there, which is kept",
+                    ));
+                }
+                place.write(&bytes)
             });
             if let Err(error) = written {
                 all = false;
@@ -198,6 +240,14 @@ impl Reports {
         self.write(run, &document, screen);
         failure
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::usage(anyhow!(
+        "the report {} cannot be written: {error}",
+        path.display()
+    ));
+    failure.help("nothing was started; name a file in a folder that can be written to")
 }
 
 /// The exit code of a run, given whether its reports were written and its work is in the user's repository: never 0 if not.

@@ -54,6 +54,9 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
+    if !arguments.flags.reports.is_empty() {
+        reports.check_against(&open_run(&run, |_, _| {})?, &folder)?;
+    }
     begin_again(&folder, &run, arguments, screen)?;
     if arguments.reopen {
         reopen(&folder, &run)?;
@@ -68,6 +71,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         ));
     }
     refuse_changed_mission(&run, &recovered)?;
+    reports.check_against(&recovered, &folder)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
     if recovered.finished.is_some() && !recovered.state.is_unfinished() && !recovered.state.foreign {
         return over(&run, &recovered.state, view, &reports, screen);

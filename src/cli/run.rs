@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use clap::ArgMatches;
 
 use crate::engine::State;
-use crate::mission::model::CommandLine;
+use crate::mission::model::{CommandLine, is_branch_name};
 use crate::mission::{AgentPlan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
 use crate::report::sanitize;
@@ -46,9 +47,15 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .run_id
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
+    if !is_branch_name(id.as_str()) {
+        let failure = Failure::usage(anyhow!("git takes no reference with the run id '{id}'"));
+        return Err(failure.help("leave out `..`, and `.` or `.lock` at the end"));
+    }
     let programs = resolve_programs(&state, &options, &id)?;
     check_repository(&state.plan).map_err(Failure::environment)?;
+    let mission_path = absolute(&arguments.mission);
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
+    reports.check((&state, &options), mission_path.clone(), &folder)?;
     let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
 
     folder.create().map_err(unusable)?;
@@ -64,7 +71,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let launch = Launch {
         run,
         mission: &source.bytes,
-        mission_path: absolute(&arguments.mission),
+        mission_path,
         options,
         state,
         programs,

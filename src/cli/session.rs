@@ -206,9 +206,12 @@ pub fn run_session(
                 true => Failure::environment(error),
                 false => Failure::internal(error),
             };
-            failure.help(format!(
-                "the state is as of the last record; `quorum resume {run}` goes on from there"
-            ))
+            failure.help(match folder.never_began() {
+                true => "nothing was started; see to that, then run the mission again".to_owned(),
+                false => {
+                    format!("the state is as of the last record; `quorum resume {run}` goes on from there")
+                }
+            })
         })
     });
     panics::works_on(None);

@@ -4,6 +4,7 @@
 use crate::agents::command::check_argv;
 use crate::domain::TaskId;
 use crate::engine::{ApproverSaid, JobEnd};
+use crate::mission::shell_line::{exited, reader_hint};
 use crate::store::SpoolName;
 
 use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
@@ -33,11 +34,11 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
 }
 
 /// What its end says. Blocks.
-pub fn answered(end: &CommandEnd) -> JobEnd {
-    JobEnd::Approver(said(end))
+pub fn answered(command: &str, end: &CommandEnd) -> JobEnd {
+    JobEnd::Approver(said(command, end))
 }
 
-fn said(end: &CommandEnd) -> ApproverSaid {
+fn said(command: &str, end: &CommandEnd) -> ApproverSaid {
     if let Some(lost) = end.lost() {
         return ApproverSaid::Open(format!("what it said is lost: {lost}"));
     }
@@ -45,11 +46,16 @@ fn said(end: &CommandEnd) -> ApproverSaid {
     let printed = printed.trim();
     let how = match end.how() {
         How::Exited(0) => return ApproverSaid::Yes,
-        How::Exited(1) if printed.is_empty() => return ApproverSaid::No("it exited 1".to_owned()),
-        How::Exited(1) => return ApproverSaid::No(printed.to_owned()),
+        How::Exited(1) if printed.is_empty() => {
+            return ApproverSaid::No(format!("it {}", exited(command, 1)));
+        }
+        How::Exited(1) => {
+            let hint = reader_hint(command).unwrap_or_default();
+            return ApproverSaid::No(format!("{printed}\n{hint}").trim_end().to_owned());
+        }
         How::NotStarted(why) => format!("it could not be asked: {why}"),
         How::TimedOut => "it took too long".to_owned(),
-        How::Exited(code) => format!("it exited {code}"),
+        How::Exited(code) => format!("it {}", exited(command, code)),
         How::Killed(signal) => format!("it was killed by signal {signal}"),
     };
     let last = printed.lines().last().map(|line| format!(": {line}"));

@@ -124,10 +124,12 @@ pub struct TargetFile {
 }
 
 /// What is at a declared path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// Nothing, or nothing that is a regular file.
+    /// Nothing.
     Missing,
+    /// Something that is not a file that can be read, and why.
+    Obstacle(Box<str>),
     /// A file without content.
     Empty,
     /// A file with content.
@@ -153,9 +155,10 @@ pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
     let findings = files
         .iter()
         .map(|file| {
-            let what = match file.state {
+            let what = match &file.state {
                 FileState::Empty => "is empty",
                 FileState::Missing | FileState::Filled => "does not exist",
+                FileState::Obstacle(why) => &format!("cannot be used: {why}"),
             };
             Finding::new(Severity::High, format!("target file {} {what}", file.path))
         })

@@ -22,7 +22,7 @@ pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBu
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in plan.selected_ids() {
         let folder = plan.shared_workspace_of(id);
-        for (cwd, command) in commands(plan, id) {
+        for (cwd, command) in judging_commands(plan, id) {
             let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
             found.shell(&folder, &command);
         }
@@ -65,7 +65,7 @@ pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
 }
 
 /// The commands that judge a task, each with the folder within the task's that it runs in, where it has one.
-fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
+pub fn judging_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     let task = plan.task(id);
     let mut all = Vec::new();
     for check in task.checks() {

@@ -105,9 +105,9 @@ fn is_variable_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// An environment variable that a text needs and `lookup` does not have.
+/// An environment variable that a text needs and that has no value that is text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the environment variable {0} is not set")]
+#[error("the environment variable {0} is not set, or not to UTF-8 text")]
 pub struct UnsetVariable(pub String);
 
 /// The text with every `${NAME}` replaced by what `lookup` says.

@@ -34,7 +34,7 @@ use thin_vec::ThinVec;
 use super::document::{Node, Tree};
 use super::scalar::{
     AtLeastOne, Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, RubricLevel, Scalar, Span,
-    Temperature, Tries,
+    Temperature, Tries, VariableName,
 };
 use super::shape::{OneShape, Shape, Table};
 use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
@@ -378,9 +378,9 @@ impl<S, T: Value<S>> Value<S> for Named<T> {
     }
 }
 
-/// Texts by name.
+/// Texts by name: variables, headers, files of a preset.
 impl<S: Scalar + Into<String>> Value<S> for BTreeMap<String, String> {
-    const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &Shape::one::<S>());
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<VariableName>(), &Shape::one::<S>());
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         let entry =

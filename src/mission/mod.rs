@@ -51,6 +51,7 @@
 //! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
 //! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
 //! | `shape` | what may stand where in a file: shapes of values, and tables of keys |
+//! | `shell_line` | what can be told of a shell command by its words alone: what is quoted, where its pipes are, and whether something reads from one of them without reading all (6.4) |
 //! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
 //! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
 //! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
@@ -95,6 +96,7 @@ mod scalar;
 mod schema;
 mod selection;
 mod shape;
+pub mod shell_line;
 mod stages;
 mod suggest;
 mod task_list;

@@ -27,7 +27,7 @@ pub use number::{AtLeastOne, Fraction, Positive};
 pub(super) use number::{RubricLevel, Temperature, number_in};
 pub(super) use text::{
     AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
-    Title,
+    Title, VariableName,
 };
 
 /// A value that one text of the file stands for.

@@ -1,12 +1,16 @@
 //! What is known before a run starts and would else be a surprise at its end: gates that cannot pass, a threshold that
 //! applies to nothing, work that nobody will judge or take over.
 
+use std::collections::BTreeSet;
+
 use crate::domain::{Bar, BarOrigin, TaskId};
 use crate::engine::{State, judging_agents};
+use crate::judging::protected::judging_commands;
 use crate::mission::Judge;
 use crate::mission::Loosening;
 use crate::mission::eligibility::{excluded, keeps_from_taking_over, successor};
 use crate::mission::model::Review;
+use crate::mission::shell_line::reader_hint;
 
 use super::text::count;
 
@@ -81,7 +85,23 @@ pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
     let warnings = threshold.into_iter().chain(shut_gates(state));
-    warnings.chain(idle_fallbacks(state)).collect()
+    warnings
+        .chain(idle_fallbacks(state))
+        .chain(early_readers(state))
+        .collect()
+}
+
+/// Commands that judge and that have something in a pipe which may stop reading early, each once.
+fn early_readers(state: &State) -> BTreeSet<String> {
+    let commands = state
+        .plan
+        .selected_ids()
+        .flat_map(|id| judging_commands(&state.plan, id));
+    let warning = |(_, command): (_, String)| {
+        let line = command.trim().lines().next()?;
+        Some(format!("`{line}`: {}", reader_hint(&command)?))
+    };
+    commands.filter_map(warning).collect()
 }
 
 /// Tasks of agents that have fallbacks, none of which may go on with the work.

@@ -10,8 +10,9 @@ use rust_decimal::Decimal;
 use crate::domain::Millis;
 use crate::engine::CheckResult;
 use crate::mission::model::{Check, CommandCheck};
+use crate::mission::shell_line::exited;
 
-use super::evidence::{expand, open_beneath};
+use super::evidence::{expand, obstacle, open_beneath};
 
 /// How much of a file is searched for `contains`.
 const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
@@ -54,7 +55,7 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
         }
     };
     let what = format!("{name} `{}`", first_line(command));
-    match (failure(&what, outcome), check) {
+    match (failure(&what, command, outcome), check) {
         (Some(why), _) => failed(why, outcome.duration),
         (None, Check::Metric { min, max, .. }) => {
             metric(&what, &outcome.output, *min, *max, outcome.duration)
@@ -67,9 +68,10 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
     }
 }
 
-/// Why a command has not succeeded, with what it printed; `what` is the subject of the sentence. What it prints is evidence
+/// Why a command has not succeeded, with what it printed; `what` is the subject of the sentence. A reader that may have been
+/// the reason is named. What it prints is evidence
 /// too, so one whose output is lost has not.
-pub fn failure(what: &str, outcome: &CommandOutcome) -> Option<String> {
+pub fn failure(what: &str, command: &str, outcome: &CommandOutcome) -> Option<String> {
     let with_output = |message: String| match (&outcome.output_lost, outcome.output.trim()) {
         (Some(lost), _) => format!("{message}, but its output is lost: {lost}"),
         (None, "") => message,
@@ -81,7 +83,7 @@ pub fn failure(what: &str, outcome: &CommandOutcome) -> Option<String> {
     let how = match (outcome.timed_out, outcome.code, outcome.signal) {
         (true, ..) => format!("{what} was killed after its time-out"),
         (false, Some(0), _) if outcome.output_lost.is_none() => return None,
-        (false, Some(code), _) => format!("{what} exited {code}"),
+        (false, Some(code), _) => format!("{what} {}", exited(command, code)),
         (false, None, signal) => format!("{what} was killed by signal {}", signal.unwrap_or_default()),
     };
     Some(with_output(how))
@@ -166,8 +168,12 @@ fn file_fault(
     min_bytes: Option<u64>,
     contains: Option<&str>,
 ) -> Option<String> {
-    let Ok(file) = open_beneath(workspace, path) else {
-        return Some(format!("{path} does not exist"));
+    let file = match open_beneath(workspace, path) {
+        Ok(file) => file,
+        Err(error) => {
+            let why = obstacle(workspace, path, &error).map(|why| format!("{path} cannot be used: {why}"));
+            return Some(why.unwrap_or_else(|| format!("{path} does not exist")));
+        }
     };
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     if let Some(min) = min_bytes.filter(|min| size < *min) {

@@ -116,7 +116,12 @@ pub fn obstacle(workspace: &Path, path: &str, error: &io::Error) -> Option<Strin
         Ok(found) if found.is_symlink() && error.kind() == ErrorKind::NotFound => {
             Some("it is a link that leads to no file of the workspace".to_owned())
         }
-        Ok(_) | Err(_) => Some(error.to_string()),
+        // What the system says, without its number.
+        Ok(_) | Err(_) => error
+            .to_string()
+            .split(" (os error")
+            .next()
+            .map(str::to_lowercase),
     }
 }
 
@@ -174,11 +179,14 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
     // Resolved already: what is a link now was put there in between. A FIFO must not hang us.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "it is not a regular file",
-        ));
+    let found = file.metadata()?;
+    if !found.is_file() {
+        let what = if found.is_dir() {
+            "it is a folder"
+        } else {
+            "it is not a regular file"
+        };
+        return Err(io::Error::new(io::ErrorKind::NotFound, what));
     }
     Ok(file)
 }

@@ -9,6 +9,7 @@ use crate::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFa
 use crate::judging::stages::MOST_FINDINGS;
 
 use crate::mission::model::Expected;
+use crate::mission::shell_line::exited;
 
 use super::checks::CommandOutcome;
 use super::pictures::Picture;
@@ -210,9 +211,9 @@ pub enum CommandFault {
     /// A signal ended it.
     #[error("{0} was killed by signal {1}")]
     Killed(String, i32),
-    /// It could not run what it calls: its exit code, what that means, and the last line that it printed.
-    #[error("{0} exited {1}: {2}; it said: {3}")]
-    Shell(String, i32, String, String),
+    /// It could not run what it calls: how it exited, what that means, and the last line that it printed.
+    #[error("{0} {1}: {2}; it said: {3}")]
+    Shell(String, String, String, String),
 }
 
 /// What the end of a stage's command says about the work.
@@ -242,7 +243,7 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer
             .last()
             .unwrap_or_default()
             .to_owned();
-        return Err(CommandFault::Shell(what, code, why, said));
+        return Err(CommandFault::Shell(what, exited(command, code), why, said));
     }
     let printed = outcome.output.trim();
     let findings = match (code, printed) {
@@ -254,7 +255,7 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer
             0 => DeclaredVerdict::Pass,
             _ => DeclaredVerdict::Fail,
         },
-        reason: format!("{what} exited {code}"),
+        reason: format!("{what} {}", exited(command, code)),
         findings,
         prior: Vec::new(),
     })))

@@ -1,11 +1,12 @@
 //! How the agents and channels of a run are reached: found out before anything starts.
 
 use std::collections::{BTreeSet, HashMap};
+use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::agents::channel::Way;
-use crate::agents::command::{ChildEnv, Program};
+use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
 use crate::agents::secrets::Secrets;
@@ -13,9 +14,12 @@ use crate::agents::transport::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
 use crate::executor::error::WorkError;
-use crate::mission::AgentPlan;
+use crate::judging::protected::judging_commands;
 use crate::mission::model::{AdapterKind, CommandLine};
+use crate::mission::shell_line::needs_bash;
+use crate::mission::{AgentPlan, Plan};
 use crate::runtime::notices::{Channels, channel_of};
+use crate::store::NOT_UTF8;
 
 use super::login::{LoginState, login_of, passed_to};
 
@@ -70,7 +74,13 @@ impl AgentBackends {
     /// All that is missing; no agent was started.
     pub fn resolve(state: &State, folder: &Path, network: Network) -> Result<Self, Vec<EnvironmentProblem>> {
         let mut found = HashMap::new();
-        let mut problems = Vec::new();
+        let folders = [
+            ("the folder of the mission", folder),
+            ("the workspace", &state.plan.rules.workspace),
+        ];
+        let unrecorded = folders.into_iter().filter(|(_, path)| path.to_str().is_none());
+        let unrecorded = unrecorded.map(|(who, _)| EnvironmentProblem::of(who.to_owned(), NOT_UTF8));
+        let mut problems: Vec<_> = unrecorded.collect();
         for id in agents_needed(state) {
             let agent = state.plan.agent(id);
             match backend_of(agent, folder, &network) {
@@ -101,6 +111,7 @@ impl AgentBackends {
                 problems.push(EnvironmentProblem::of(format!("channel '{name}'"), OFFLINE));
             }
         }
+        problems.extend(lacking_bash(&state.plan));
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -145,7 +156,19 @@ impl AgentBackends {
                 )
             })
         });
-        short.collect()
+        let needed = (0..).map(AgentId).zip(state.plan.agents.iter());
+        let needed = needed.filter(|(id, _)| self.needed.contains_key(id));
+        let lost = needed.flat_map(|(_, agent)| {
+            let handed = passed_to(agent).chain(INHERITED);
+            let lost = handed.filter(|name| matches!(std::env::var(name), Err(VarError::NotUnicode(_))));
+            lost.map(|name| {
+                format!(
+                    "agent '{}' is not handed {name}: its value is not UTF-8 text",
+                    agent.name
+                )
+            })
+        });
+        short.chain(lost).collect()
     }
 
     /// Where each agent is, in the order of the mission: see [`locate`].
@@ -160,6 +183,19 @@ impl AgentBackends {
         self.needed.get(&agent).or_else(|| self.others.get(&agent))
     }
 }
+/// What cannot be run as the pipe rule says on a machine without bash (semantics, section 6.4): the first of it.
+pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {
+    let lacking = |id| {
+        let mut commands = judging_commands(plan, id).into_iter();
+        let (_, command) = commands.find(|(_, command)| needs_bash(command))?;
+        Some((format!("task '{}'", plan.task(id).title), command))
+    };
+    let (who, command) = plan.selected_ids().filter(|_| !has_bash()).find_map(lacking)?;
+    let line = command.trim().lines().next().unwrap_or_default();
+    let problem = format!("`{line}` has several lines or a pipe, and needs bash, which is not on the PATH");
+    Some(EnvironmentProblem { who, problem })
+}
+
 /// Where an agent is: the path of its program, or the address of its model. Nothing is started and nothing contacted.
 ///
 /// # Errors

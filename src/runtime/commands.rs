@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::agents::command::missing_program;
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
-use crate::executor::command::{CommandEnd, CommandJob};
+use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
 use crate::executor::runner::{CommandRequest, Ended, Owner};
 use crate::executor::task_command::TaskCommands;
@@ -86,7 +87,20 @@ impl Executor {
         job: Job,
         meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
     ) -> Result<(), RunError> {
+        let (sender, is_check) = (self.sender.clone(), matches!(job, Job::Check(_) | Job::Finish(_)));
+        let script = command
+            .argv
+            .iter()
+            .skip_while(|word| *word != "-c")
+            .nth(1)
+            .cloned();
+        let script = script.filter(|_| is_check).unwrap_or_default();
         let request = request(self.sender.clone(), Owner::Task(turn.task), command, move |end| {
+            if let (How::Exited(127), Some(program)) = (end.how(), missing_program(&script)) {
+                // No word about the work: whoever can install it need not have that done again.
+                let why = format!("`{script}` judges the work, and `{program}` was not found on PATH");
+                drop(sender.send(Message::Broken(why.into())));
+            }
             let end = meaning(end);
             Fact::JobEnded { turn, job, end }
         });
@@ -290,9 +304,10 @@ impl Executor {
         match approval.and_then(|approval| approval.approvers.get(id.approver as usize)) {
             Some(ApproverPlan::Command(command)) => {
                 let commands = self.task_commands(&state.plan, id.task, task.attempt.number);
-                let job = approver::job(&commands, id, command);
+                let (job, command) = (approver::job(&commands, id, command), command.clone());
                 let asked = Job::Approver { number, approver };
-                self.start_for(commands, job, turn, asked, approver::answered)
+                let meaning = move |end: &CommandEnd| approver::answered(&command, end);
+                self.start_for(commands, job, turn, asked, meaning)
             }
             Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => Ok(()),
         }

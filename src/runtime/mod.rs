@@ -48,6 +48,7 @@
 //! | `reply` | replies of reviewers and of others who are asked: stored, sealed and read in one way |
 //! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
 //! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
+//! | `run_files` | what a run is made of, which no report replaces (22) |
 //! | `scan` | files that a task's rules name are looked at, beside the loop |
 //! | `session` | the loop: facts in, one record and one sync, effects out |
 //! | `settings_files` | which `quorum.yaml` files settings are read from |
@@ -108,6 +109,7 @@ mod replay;
 mod reply;
 mod review_context;
 mod reviewer_tools;
+mod run_files;
 mod scan;
 mod session;
 mod settings_files;
@@ -127,7 +129,7 @@ mod worktrees;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Keeping, Left, adopt};
-pub use agent_backends::{AgentBackends, EnvironmentProblem, locate};
+pub use agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate};
 pub use audit::missing_files;
 pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply};
 pub use control::{Answer, Reply, ask};
@@ -144,6 +146,7 @@ pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};
 pub use review_context::ReviewRequest;
+pub use run_files::part_of_run;
 pub use session::{Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::engine::RunStarted;
+use crate::engine::{RunStarted, State};
 use crate::mission::RunOptions;
 use crate::store::{RunFolder, StateFolder};
 
@@ -82,6 +82,15 @@ pub(super) fn is_copy(run: &RunFolder, then: &Path) -> bool {
     };
     let original = StateFolder::at(&then.join(name)).map(|folder| folder.run(run.id()));
     original.is_ok_and(|original| original.journal().exists())
+}
+
+/// Where a file lies that is on record by a path from the mission's folder, or by an absolute one.
+pub(super) fn recorded(path: &str, state: &State, options: &RunOptions) -> PathBuf {
+    let folder = fs::canonicalize(&options.mission_folder).unwrap_or_else(|_| options.mission_folder.clone());
+    match (&state.moved_from, &options.state_base) {
+        (Some(then), Some(now)) if path.starts_with('/') => moved(Path::new(path), then, now),
+        _ => folder.join(path),
+    }
 }
 
 /// What a path means in the new place.

@@ -23,6 +23,8 @@ use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
 
+use super::moved::recorded;
+
 pub(super) use read_only::ReadOnly;
 
 /// The group of what is protected by default.
@@ -161,7 +163,7 @@ impl Protection {
             })
             .collect();
         for (path, was) in state.protected.iter().flatten() {
-            let path = folder.join(path);
+            let path = recorded(path, state, options);
             if digest_of(marks.get(&*path.to_string_lossy())) != *was {
                 let name = path.strip_prefix(&protection.root).unwrap_or(&path);
                 warnings.push(format!(
@@ -485,7 +487,7 @@ pub(super) fn canonical(path: &Path) -> PathBuf {
 }
 
 /// A path whose folder is named without links.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     match (path.parent().map(fs::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         _ => path.to_owned(),
@@ -496,8 +498,8 @@ fn real(path: &Path) -> PathBuf {
 /// recorded work, protect those that were there when the run began: what came since is work.
 fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     if let Some(known) = &state.protected {
-        let folder = canonical(&options.mission_folder);
-        return known.iter().map(|(path, _)| folder.join(path)).collect();
+        let known = known.iter().map(|(path, _)| recorded(path, state, options));
+        return known.collect();
     }
     if state.phase != crate::engine::RunPhase::New {
         return Vec::new();

@@ -5,6 +5,7 @@
 //! end of the turn is held against it, whichever session sees it. The frozen mission is watched for every turn.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,9 +48,11 @@ pub(super) struct Before {
     committed: Committed,
 }
 
-/// What stood in the files of a task.
+/// What stood in the files of a task, and in which folders: what was carried elsewhere is looked for there.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
+    #[serde(default)]
+    folders: Vec<Folder>,
     /// Those that are protected.
     #[serde(default)]
     protected: FileMarks,
@@ -330,6 +333,7 @@ fn commit(
 fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
     let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
     let record = Record {
+        folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {
             cut(&mut unknown);
             unknown.join("; ")
@@ -345,6 +349,32 @@ fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkEr
     write(&path, &bytes)?;
     let file = seal(&path).map_err(WorkError::lost(path.display().to_string()))?;
     file.ok_or_else(|| format!("{} is gone", path.display()).into())
+}
+
+/// A folder without links, and its number in the file system. A copy of it has another one, and does not show when its files
+/// were written.
+type Folder = (PathBuf, u64);
+
+/// The folders that files of a task lie in: that of the run, and its own.
+fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
+    let all = [plan.root_of(task), workspace(plan, task)].map(|folder| canonical(&folder));
+    all.map(|folder| {
+        (
+            folder.clone(),
+            std::fs::metadata(folder).map_or(0, |found| found.ino()),
+        )
+    })
+    .into()
+}
+
+/// Marks of files that lay in folders which lie elsewhere now.
+fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
+    let place = |path: &str| {
+        let mut folders = from.iter().zip(to);
+        folders.find_map(|(from, to)| Some(to.0.join(Path::new(path).strip_prefix(&from.0).ok()?)))
+    };
+    let name = |path: String| place(&path).map_or(path, |place| place.to_string_lossy().into_owned());
+    marks.into_iter().map(|(path, mark)| (name(path), mark)).collect()
 }
 
 fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
@@ -368,17 +398,28 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
             };
         }
     };
-    let root = canonical(&plan.root_of(task));
+    let now = folders(plan, task);
+    // One of its own may not have been there yet.
+    let was_carried = record.folders.first().is_some_and(|then| *then != now[0]);
+    let carried = |marks| match was_carried {
+        true => carried(marks, &record.folders, &now),
+        false => marks,
+    };
     let protected = match look(&scopes, folder.state_folder().path()) {
-        Ok(after) => changes(&record.protected, &after, &root),
+        Ok(after) => changes(&carried(record.protected), &after, &now[0].0),
         Err(unknown) => unknown,
     };
-    let watched = record.watched.zip(look_at_watched(plan, folder, task));
+    let watched = record.watched.map(carried);
+    let watched = watched.zip(look_at_watched(plan, folder, task));
     let difference = watched.map(|(before, after)| difference(&before, &after));
     TurnFiles {
         protected,
         changed: difference.map(|difference| difference.changed),
-        written: difference.map(|difference| difference.written),
+        // Whoever carried it has written all of it anew.
+        written: difference.and_then(|difference| match was_carried {
+            false => Some(difference.written),
+            true => Some(difference.changed).filter(|changed| *changed > 0),
+        }),
         shared: false,
         commit: None,
     }

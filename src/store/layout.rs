@@ -28,6 +28,8 @@ const LONGEST_NAME: usize = 48;
 const LONGEST_VERSION: u64 = 4096;
 /// The format of the state folder. A newer one is refused.
 const FORMAT: u32 = 2;
+/// What is wrong with a path that no record can hold.
+pub const NOT_UTF8: &str = "its path is not UTF-8 text, and could not be recorded";
 
 /// A state folder, `.polpo/` by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +136,11 @@ impl StateFolder {
     /// # Errors
     /// [`FolderError`]
     pub fn check(&self) -> Result<(), FolderError> {
+        if self.root.to_str().is_none() {
+            let path = self.root.clone();
+            let source = io::Error::other(NOT_UTF8);
+            return Err(FolderError::Io { path, source });
+        }
         self.look()?;
         let path = self.root.join("VERSION");
         let text = if_there(read_regular(&path, LONGEST_VERSION));
@@ -334,7 +341,7 @@ impl RunFolder {
     }
 
     /// Whether there is no first record: then nothing was ever started. What cannot be read has perhaps begun.
-    fn never_began(&self) -> bool {
+    pub fn never_began(&self) -> bool {
         if self.foreign_write().exists() || self.trace_of_work().is_some() {
             return false;
         }

@@ -50,7 +50,7 @@ pub use file_util::{
 };
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
-pub use layout::{AskFile, FolderError, KnownRun, RunFolder, SpoolName, StateFolder};
+pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;

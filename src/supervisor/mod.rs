@@ -115,7 +115,7 @@ pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run, is_this_boot, this_boot};
 pub use mount_plan::{Access, MountPlan};
 pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
-pub use posix::{exit_now, is_ignored, survive_file_size_limit};
+pub use posix::{exit_now, is_ignored, own_signals};
 pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Tier, Told, Way};
 pub use resolve::resolve;
 pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};

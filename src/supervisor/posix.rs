@@ -136,12 +136,14 @@ pub(super) fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
-/// Makes a write beyond the limit of a file's size an error of that write, where it would end the process without a
-/// word. Caught, not ignored: what a child starts with stays as it was.
+/// Lets every signal come through, whatever whoever started the process held back, so that it can be asked to end. Makes a
+/// write beyond the limit of a file's size an error of that write, where it would end the process without a word: caught, not
+/// ignored, so that what a child starts with stays as it was.
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn survive_file_size_limit() -> io::Result<()> {
+pub fn own_signals() -> io::Result<()> {
+    hold_back(&[])?;
     handle(
         libc::SIGXFSZ,
         do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,

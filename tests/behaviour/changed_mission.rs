@@ -193,6 +193,79 @@ fn a_failed_task_whose_definition_changed_is_tried_again() {
 }
 
 #[test]
+fn work_that_would_lie_elsewhere_is_done_again() {
+    for (from, to) in [
+        ("name: elsewhere", "name: elsewhere\nisolation: copy"),
+        ("title: A", "title: A, isolation: temp"),
+        ("title: A", "title: A, workspace: sub"),
+        ("name: elsewhere", "name: elsewhere\nworkspace: sub"),
+    ] {
+        let workspace = Workspace::with(
+            "
+name: elsewhere
+agents: {a: {run: 'echo $QUORUM_TASK >> TOP/log; mkdir -p sub; echo x > $QUORUM_TASK.txt'}}
+settings: {evaluate: false}
+tasks:
+  - {title: A, targetFiles: [A.txt]}
+  - {title: B, dependsOn: [A], requiresApproval: true}
+",
+        );
+        let top = workspace.root().display().to_string();
+        let workspace = workspace.tap_mission("TOP", &top);
+        workspace
+            .bash(
+                "git init -q . && printf '.polpo\nhome\nlog\n' > .gitignore && git add -A &&
+            git -c user.name=a -c user.email=a@example.org commit -qm base",
+            )
+            .exits(0);
+        workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
+        change(&workspace, from, to);
+        workspace.bash("git -c user.name=a -c user.email=a@example.org commit -qam changed").exits(0);
+        let said = workspace.quorum(&["resume", "r1", "--accept-changed-mission"]).exits(8);
+        said.says(&["changed: A", "attempt 2"]);
+        assert_eq!(workspace.lines("log"), ["A", "A"], "{to}");
+    }
+}
+
+#[test]
+fn how_worktrees_are_prepared_is_a_part_of_the_work_in_them_only() {
+    let mission = |isolation: &str| {
+        let workspace = Workspace::with(&format!(
+            "
+name: prepared
+isolation: {isolation}
+agents: {{a: {{run: 'echo x > A.txt'}}}}
+settings: {{evaluate: false, worktree: {{setup: 'true', merge: never}}}}
+tasks: [{{title: A, targetFiles: [A.txt]}}, {{title: B, dependsOn: [A], requiresApproval: true}}]
+"
+        ));
+        workspace
+            .bash(
+                "git init -q . && printf '.polpo\nhome\n' > .gitignore && git add -A &&
+            git -c user.name=a -c user.email=a@example.org commit -qm base",
+            )
+            .exits(0);
+        workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
+        workspace
+    };
+    for (isolation, from, to, attempts_made) in [
+        ("worktree", "setup: 'true'", "setup: 'true; true'", 2),
+        ("worktree", "setup: 'true'", "copy: [home]", 2),
+        ("worktree", "merge: never", "merge: ff", 1),
+        ("shared", "setup: 'true'", "setup: 'true; true'", 1),
+    ] {
+        let workspace = mission(isolation);
+        change(&workspace, from, to);
+        workspace.bash("git -c user.name=a -c user.email=a@example.org commit -qam changed").exits(0);
+        let document = workspace.resume_json(8, &["r1", "--accept-changed-mission"]);
+        let events = workspace.events();
+        let turns =
+            events.iter().filter(|event| event["event"] == "task:transition" && event["to"] == "in_progress");
+        assert_eq!(turns.count(), attempts_made, "{isolation} {to}: {document:#}");
+    }
+}
+
+#[test]
 fn a_higher_bar_asks_the_judges_or_the_gate_again() {
     let workspace = ended();
     change(&workspace, "minScore: 3", "minScore: 4.5");

@@ -68,6 +68,37 @@ fn files_must_exist_and_be_what_was_asked_for() {
 }
 
 #[test]
+fn what_stands_where_a_file_belongs_is_said() {
+    for (made, why) in [
+        ("mkdir x", "x cannot be used: it is a folder"),
+        ("mkfifo x", "x cannot be used: it is not a regular file"),
+        ("ln -s nowhere x", "x cannot be used: it is a link"),
+        ("ln -s x x", "x cannot be used"),
+        ("true", "x does not exist"),
+    ] {
+        fails(made, "[{type: file_exists, paths: [x]}]", &[why]);
+        let workspace = expecting(made, "[]").tap_mission("expectations: []", "targetFiles: [x]");
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(task(&document, "work")["attempts"][0]["cause"], "artifact");
+        assert!(workspace.events().iter().any(|event| event.to_string().contains(why)), "{why}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_no_file_that_is_missing() {
+    for keys in ["targetFiles: [x]", "expectations: [{type: file_exists, paths: [x]}]"] {
+        let workspace = expecting("echo x > x; chmod 000 x", "[]").tap_mission("expectations: []", keys);
+        workspace.start_unprivileged(&["run", "mission.yaml"]).finish().exits(3);
+        assert!(
+            workspace
+                .events()
+                .iter()
+                .any(|event| event.to_string().contains("x cannot be used: permission denied"))
+        );
+    }
+}
+
+#[test]
 fn a_metric_is_a_number_within_its_bounds() {
     for good in [
         "{type: metric, name: m, command: 'echo 80', min: 80}",
@@ -184,7 +215,7 @@ fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
 
 #[test]
 fn a_metric_that_prints_more_than_a_number_is_a_failed_check_however_much_it_prints() {
-    for command in ["echo 95; yes 99 | head -c 20000", "echo 95; yes '' | head -c 20000; echo 10"] {
+    for command in ["echo 95; yes 99 | head -c 20000; true", "echo 95; yes '' | head -c 20000; echo 10"] {
         let workspace = Mission::new()
             .worker("echo work")
             .task("work", |t| {

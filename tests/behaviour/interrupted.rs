@@ -49,6 +49,27 @@ fn assert_resumes_to_the_end(workspace: &Workspace, turns: &[u32]) {
 }
 
 #[test]
+fn a_signal_ends_the_run_that_whoever_started_it_held_back() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 143)] {
+        for arguments in [&["run", "mission.yaml"][..], &["resume"]] {
+            let workspace = Workspace::with(SLOW);
+            if arguments == ["resume"] {
+                let running = start_slow(&workspace);
+                running.signal(Signal::TERM);
+                running.finish().exits(143);
+                std::fs::remove_file(workspace.path("slow.pid")).expect("it is there");
+            }
+            let mut command = workspace.other_command("env");
+            command.args(["--block-signal", crate::support::BINARY]).args(arguments);
+            let running = Running::start(command);
+            wait_for_file(&workspace.path("slow.pid"));
+            running.signal(signal);
+            running.finish().exits(code);
+        }
+    }
+}
+
+#[test]
 fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let workspace = Workspace::with(SLOW);

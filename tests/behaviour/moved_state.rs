@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::process::Signal;
+
 use crate::support::journal;
 use crate::support::{Finished, Running, Workspace};
 
@@ -164,4 +166,123 @@ fn a_mission_folder_that_is_gone_is_not_made_again() {
     workspace.quorum(&["approve", "r1.1.1", "--state-dir", &state]).exits(0);
     workspace.quorum(&["resume", "--state-dir", &state]).exits(9).says(&["job", "is not there"]);
     assert!(!workspace.exists("job"));
+}
+
+/// `one/` with a run under protected tests whose turn was ended by SIGTERM while it worked; `more` are keys of the mission, and
+/// `work` is what the turn would have done next.
+fn interrupted(more: &str, work: &str) -> Workspace {
+    let workspace = Workspace::new();
+    let top = workspace.root().display();
+    let mission = format!(
+        "
+name: moved
+{more}
+agents: {{worker: {{run: 'echo > {top}/started; while [ ! -e {top}/go ]; do sleep 0.02; done; {work}'}}}}
+settings: {{protect: ['tests/**'], evaluate: false}}
+tasks:
+  - {{title: work, maxAttempts: 1, targetFiles: [x.txt], expectations: [{{type: script, command: sh tests/t.sh}}]}}
+"
+    );
+    workspace.write("one/mission.yaml", mission);
+    workspace.write("one/tests/t.sh", "test -s x.txt\n");
+    workspace.write("one/tests/other", "as it was\n");
+    if more.contains("worktree") {
+        let commands = "git init -qb main one && cd one && echo .polpo > .gitignore && git add -A &&
+            git -c user.name=a -c user.email=a@example.org commit -qm base";
+        workspace.bash(commands).exits(0);
+    }
+    let mut command = workspace.command(&["run", "--run-id", "r1"]);
+    command.current_dir(workspace.path("one"));
+    let running = Running::start(command);
+    crate::support::wait_for_file(&workspace.path("started"));
+    running.signal(Signal::TERM);
+    running.finish().exits(143);
+    workspace.write("go", "");
+    workspace
+}
+
+const PLACES: [&str; 3] = ["", "isolation: worktree", "isolation: copy"];
+
+/// Everything is written anew, as a checkout or a cache of CI does.
+fn carried(workspace: &Workspace) {
+    workspace.bash("cp -r one two && rm -rf one").exits(0);
+}
+
+#[test]
+fn a_moved_run_does_not_accuse_the_agent_whose_turn_was_interrupted() {
+    for place in PLACES {
+        let workspace = interrupted(place, "echo x > x.txt");
+        carried(&workspace);
+        let document = in_folder(&workspace, "two", &["resume", "--json"]).exits(0).json();
+        assert_eq!(document["movedFrom"], workspace.path("one").display().to_string(), "{place}");
+    }
+}
+
+#[test]
+fn a_run_whose_folder_was_made_anew_at_the_same_place_does_not_accuse_the_agent() {
+    for place in PLACES {
+        let workspace = interrupted(place, "echo x > x.txt");
+        workspace.bash("cp -r one two && rm -rf one && cp -r two one").exits(0);
+        in_folder(&workspace, "one", &["resume"]).exits(0);
+    }
+}
+
+#[test]
+fn a_moved_run_still_holds_the_agent_to_a_protected_file() {
+    for place in PLACES {
+        for work in ["echo > tests/t.sh", "rm tests/other", "echo > tests/new", "chmod +x tests/t.sh"] {
+            let workspace = interrupted(place, &format!("{work}; echo x > x.txt"));
+            carried(&workspace);
+            let document = in_folder(&workspace, "two", &["resume", "--json"]).exits(3).json();
+            assert_eq!(
+                document["tasks"][0]["attempts"][0]["cause"], "protected",
+                "{place}: {work}: {document:#}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_between_the_sessions_of_a_moved_run_is_seen() {
+    for place in ["", "isolation: copy"] {
+        let workspace = interrupted(place, "echo x > x.txt");
+        // Something of the interrupted turn may have done it.
+        workspace.bash("find one -path '*tests/other' -exec sh -c 'echo other > \"$1\"' sh {} ';'").exits(0);
+        carried(&workspace);
+        let resumed = in_folder(&workspace, "two", &["resume"]).exits(3);
+        resumed.says(&["tests/other was changed"]);
+    }
+}
+
+#[test]
+fn whoever_carries_a_run_has_not_done_its_work() {
+    let with_a_file_of_yesterday = || {
+        let workspace = interrupted("", "true");
+        workspace.write("one/x.txt", "of yesterday\n");
+        workspace
+    };
+    let here = with_a_file_of_yesterday();
+    let stayed = in_folder(&here, "one", &["resume"]);
+    let there = with_a_file_of_yesterday();
+    carried(&there);
+    let carried = in_folder(&there, "two", &["resume"]);
+    assert_eq!(carried.code(), stayed.code(), "{}\n{}", carried.stderr, stayed.stderr);
+}
+
+#[test]
+fn a_script_that_judges_beside_the_mission_is_protected_where_it_was_carried() {
+    let workspace = Workspace::new();
+    let checked = "targetFiles: [Two.txt], expectations: [{type: test, command: sh check.sh}],";
+    let mission = TWO
+        .replace("settings:", "workspace: ../work\nsettings:")
+        .replace("[agents/first.sh]", "'echo one > One.txt'")
+        .replace("echo two > Two.txt", "echo two > Two.txt; echo > check.sh")
+        .replace("targetFiles: [Two.txt],", checked);
+    workspace.write("a/job/mission.yaml", mission);
+    workspace.write("a/work/check.sh", "exit 1\n");
+    in_folder(&workspace, "a/job", &["run", "-q", "--run-id", "r1"]).exits(8);
+    fs::rename(workspace.path("a"), workspace.path("b")).expect("it can be moved");
+    in_folder(&workspace, "b/job", &["approve", "r1.1.1"]).exits(0);
+    let document = in_folder(&workspace, "b/job", &["resume", "--json"]).exits(3).json();
+    assert_eq!(document["tasks"][1]["attempts"][0]["cause"], "protected", "{document:#}");
 }

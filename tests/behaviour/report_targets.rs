@@ -128,3 +128,92 @@ fn a_report_is_asked_for_by_kind_and_path_and_a_comma_is_a_part_of_it() {
     workspace.quorum(&["report", "--to", "pdf=x"]).exits(2).says(&["the kinds are: junit"]);
     workspace.quorum(&["run", "--report", "markdown=-"]).exits(2).says(&["quorum report --to markdown=-"]);
 }
+
+/// A mission with everything that a report could land on.
+const WHOLE: &str = "
+name: whole
+agents: {worker: {run: 'touch touched; echo work > out.txt; mkdir -p docs; echo a > docs/a.md'}}
+settings: {evaluate: false, protect: ['kept/**']}
+tasks:
+  - title: one
+    targetFiles: [./out.txt]
+    expectations: [{type: file_exists, paths: ['docs/*.md']}, {type: script, command: sh check.sh}]
+";
+
+fn whole() -> Workspace {
+    let workspace = Workspace::with(WHOLE);
+    for (name, text) in [("check.sh", "exit 0\n"), ("quorum.yaml", "{}\n"), ("kept/k", "k\n")] {
+        workspace.write(name, text);
+    }
+    symlink("mission.yaml", workspace.path("link.yaml")).expect("a link");
+    symlink(".", workspace.path("here")).expect("a link");
+    fs::hard_link(workspace.path("check.sh"), workspace.path("hard.sh")).expect("a link");
+    workspace
+}
+
+const PARTS: [&str; 12] = [
+    "mission.yaml",
+    "./mission.yaml",
+    "here/mission.yaml",
+    "link.yaml",
+    "quorum.yaml",
+    "home/.config/quorum/quorum.yaml",
+    "out.txt",
+    "docs/b.md",
+    "check.sh",
+    "hard.sh",
+    "kept/new",
+    ".polpo/runs/r1/report.xml",
+];
+
+#[test]
+fn a_report_never_lands_on_what_the_run_is_made_of() {
+    let workspace = whole();
+    let before = workspace.read("mission.yaml");
+    for part in PARTS {
+        run(&workspace, part).exits(2).says(&[part, "would replace", "nothing was started"]);
+    }
+    let twice = ["run", "mission.yaml", "--report", "junit=r.xml", "--report", "markdown=here/r.xml"];
+    workspace.quorum(&twice).exits(2).says(&["r.xml", "another report"]);
+    workspace.assert_nothing_started();
+    assert_eq!(workspace.read("mission.yaml"), before);
+    assert!(workspace.read("check.sh").contains("exit 0"));
+    run(&workspace, "fine.xml").exits(0);
+}
+
+#[test]
+fn a_report_of_a_session_or_of_a_run_that_has_ended_spares_them_too() {
+    let workspace = whole().tap_mission("- title: one", "- title: one\n    requiresApproval: true");
+    workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(8);
+    let journal = workspace.read(&crate::support::journal::of("r1"));
+    for part in PARTS {
+        let target = format!("junit={part}");
+        let words = [part, "would replace"];
+        workspace.quorum(&["resume", "r1", "--report", &target]).exits(2).says(&words);
+        workspace.quorum(&["report", "r1", "--to", &target]).exits(2).says(&words);
+    }
+    assert_eq!(workspace.read(&crate::support::journal::of("r1")), journal);
+    workspace.quorum(&["approve", "r1.0.1"]).exits(0);
+    workspace.quorum(&["resume", "r1", "-q", "--report", "junit=fine.xml"]).exits(0);
+    workspace.quorum(&["report", "r1", "--to", "junit=fine.xml"]).exits(0);
+    workspace.quorum(&["report", "r1", "--to", "junit=out.txt"]).exits(2);
+    assert_eq!(workspace.read("out.txt"), "work\n");
+}
+
+#[test]
+fn what_the_work_wrote_where_a_report_was_to_go_is_kept() {
+    let workspace = Workspace::with(&MISSION.replace("touch touched", "echo work > notes.md"));
+    workspace.write("notes.md", "an earlier report\n");
+    workspace
+        .quorum(&["run", "mission.yaml", "--report", "markdown=notes.md"])
+        .exits(1)
+        .says(&["notes.md", "kept"]);
+    assert_eq!(workspace.read("notes.md"), "work\n");
+}
+
+#[test]
+fn a_report_into_a_recording_is_refused() {
+    let workspace = Workspace::with(MISSION);
+    let arguments = ["run", "mission.yaml", "--record", "tape", "--report", "html=tape/page.html"];
+    workspace.quorum(&arguments).exits(2).says(&["tape/page.html", "would replace"]);
+}

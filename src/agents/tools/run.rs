@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::agents::command::check_argv;
+use crate::agents::command::script_argv;
 use crate::agents::model::{ToolCall, ToolSpec};
 use crate::domain::Millis;
 
@@ -66,7 +66,7 @@ pub fn command_of(call: &ToolCall) -> Result<ToolCommand, ToolError> {
     } = arguments(call)?;
     let argv = match (argv, shell) {
         (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
-        (None, Some(script)) if !script.trim().is_empty() => check_argv(&script),
+        (None, Some(script)) if !script.trim().is_empty() => script_argv(&script),
         (Some(_), Some(_)) => return refused("give either `argv` or `shell`, not both"),
         _ => return refused("give `argv`, with the program first, or `shell`"),
     };

@@ -10,7 +10,7 @@ use crate::mission::eligibility::reviewers;
 use crate::mission::independence::ModelIdentity;
 use crate::mission::model::{Adapter, CommandLine, Review};
 use crate::mission::{self, AgentPlan, Plan, Reviewers, RunOptions, Source};
-use crate::runtime::{check_repository, layers_of, locate};
+use crate::runtime::{check_repository, lacking_bash, layers_of, locate};
 
 use super::super::args::Demands;
 use super::super::failure::Failure;
@@ -79,6 +79,8 @@ pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
     }
     checks.extend(endpoints(plan));
     checks.extend(repository(plan));
+    let problem = lacking_bash(plan).map(|problem| problem.to_string());
+    checks.extend(problem.map(|problem| Check::new("bash", Verdict::Fail, problem)));
     checks.push(judges(plan));
     checks
 }
@@ -129,13 +131,20 @@ fn variables(agent: &AgentPlan) -> Option<Check> {
     if needed.is_empty() {
         return None;
     }
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.is_empty());
     let (set, unset): (Vec<&str>, Vec<&str>) = needed.into_iter().partition(is_set);
     let name = format!("variables of {}", agent.name);
     Some(if unset.is_empty() {
         Check::new(name, Verdict::Ok, format!("set: {}", set.join(", ")))
     } else {
-        Check::new(name, Verdict::Fail, format!("not set: {}", unset.join(", ")))
+        // What is set and was not taken is no text.
+        let is_no_text = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let why = if unset.iter().any(is_no_text) {
+            ", or not UTF-8 text"
+        } else {
+            ""
+        };
+        Check::new(name, Verdict::Fail, format!("not set{why}: {}", unset.join(", ")))
     })
 }
 

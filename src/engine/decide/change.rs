@@ -102,10 +102,16 @@ fn is_good(task: &TaskState) -> bool {
 /// What the worker is told and given.
 fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
+    let worktrees = &plan.rules.worktrees;
+    let prepared = task
+        .has_worktree()
+        .then_some((&worktrees.copy, &worktrees.link, &worktrees.setup));
     let needs: BTreeSet<TaskId> = plan.dependencies.of(id.index()).iter().copied().collect();
     (
         (&task.title, &task.description, task.kind, &task.workspace),
         (&plan.rules.workspace, needs),
+        // Work that lies elsewhere is not there.
+        (task.isolation, prepared),
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
         (&plan.rules.settings.checks_may_write, &task.checks_may_write),

@@ -87,14 +87,12 @@ fn not_done(view: View<'_>) -> Option<PreflightReject> {
 }
 
 fn target_file(path: &str, files: &[FileFact]) -> TargetFile {
-    let size = files
-        .iter()
-        .find(|file| file.path == path)
-        .and_then(|file| file.size);
-    let state = match size {
-        None => FileState::Missing,
-        Some(0) => FileState::Empty,
-        Some(_) => FileState::Filled,
+    let fact = files.iter().find(|file| file.path == path);
+    let state = match fact.map(|fact| (fact.size, &fact.obstacle)) {
+        None | Some((None, None)) => FileState::Missing,
+        Some((None, Some(why))) => FileState::Obstacle(why.clone()),
+        Some((Some(0), _)) => FileState::Empty,
+        Some((Some(_), _)) => FileState::Filled,
     };
     TargetFile {
         path: path.to_owned(),

@@ -17,6 +17,7 @@
 mod reading;
 
 use crate::domain::{CriterionGrade, Points, ShellFailure};
+use crate::mission::shell_line::exited;
 
 use reading::{Clause, Core, Literal, Measure, Reading};
 
@@ -303,7 +304,7 @@ fn with_end(holds: Holds, subject: &str, command: &CommandFacts) -> String {
 fn ended(subject: &str, command: &CommandFacts) -> String {
     match command.exit {
         Some(code) if could_not_run(command) => format!("`{subject}` exited {code}: it could not be run"),
-        Some(code) => format!("`{subject}` exited {code}"),
+        Some(code) => format!("`{subject}` {}", exited(subject, code)),
         None => format!("`{subject}` was killed"),
     }
 }

@@ -14,7 +14,7 @@ use crate::mission::codes::Code;
 use crate::mission::document::{Kind, Node};
 use crate::mission::environment::{Secret, Template, variables};
 use crate::mission::keys::{Later, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, Form, Name, Scalar, Temperature};
+use crate::mission::scalar::{AgentName, Fault, Filled, Form, Name, Scalar, Temperature, VariableName};
 use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
@@ -74,7 +74,7 @@ keys! {
         /// for an agent that costs nothing.
         "maxCostPerTurn" max_cost_per_turn: Option<Money>;
         /// Variables that are passed on where they are set.
-        "passEnv" pass_env: Vec<String> as Filled;
+        "passEnv" pass_env: Vec<String> as VariableName;
         /// Whether a fix goes on in the same session [=].
         "session" session: SessionUse, or("keep");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.

@@ -52,7 +52,7 @@ pub enum Approver {
 
 keys! {
     struct Command: "an approver" {
-        /// A command that decides.
+        /// A command that decides, run as checks are.
         "command" command: Box<str> as Filled, required;
     }
 }

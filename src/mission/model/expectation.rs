@@ -20,7 +20,7 @@ pub enum Check {
     Command {
         /// `test` or `script`, as the file says.
         kind: CommandCheck,
-        /// The command; several lines run under `bash -euo pipefail`.
+        /// The command.
         command: String,
         /// How long it may take.
         timeout: Millis,

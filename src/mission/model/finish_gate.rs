@@ -24,7 +24,7 @@ keys! {
         "requireCompilation" require_compilation: bool, or("false");
         /// The command that compiles [=, where there is a tsconfig.json].
         "compileCommand" compile_command: Option<String> as Filled = "npx tsc --noEmit";
-        /// Further commands that must exit 0.
+        /// Further commands that must exit 0; all of them run as checks do.
         "commands" commands: Box<[Box<str>]> as Filled;
         /// How often the agent is told what is missing [=].
         "maxAttempts" max_attempts: Option<u32> = "2";

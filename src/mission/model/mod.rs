@@ -41,7 +41,7 @@ macro_rules! says {
     (blocks_tasks) => { "Titles of the tasks that wait for it." };
     (budget) => { "What a run may use in all; then it ends with exit 7 and can be resumed." };
     (channels) => { "Where notifications go, by name." };
-    (check_command) => { "A command that must exit 0; several lines run under `bash -euo pipefail`." };
+    (check_command) => { "A command that must exit 0: one line under `bash -o pipefail`, several under `bash -euo pipefail`." };
     (check_timeout) => { "How long the command may take [=]." };
     (checks_may_write) => {
         "Globs of files below protected folders that may appear or change while a check runs [=]."
@@ -123,4 +123,4 @@ pub use words::{
     Autonomy, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
     PanelMode, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
-pub use worktree::{MergeInto, Worktree};
+pub use worktree::{MergeInto, Worktree, is_branch_name};

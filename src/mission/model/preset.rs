@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::domain::FailureClass;
 use crate::mission::document::Node;
 use crate::mission::keys::{Named, Value, keys, single, words};
-use crate::mission::scalar::{Fault, Filled, Form, Scalar};
+use crate::mission::scalar::{Fault, Filled, Form, Scalar, VariableName};
 use crate::mission::shape::{OneShape, Shape};
 
 keys! {
@@ -42,7 +42,7 @@ keys! {
         /// Variables for it. `{file:NAME}` is the path of one of `files`.
         "env" env: BTreeMap<String, String> as String;
         /// Variables that are passed on where they are set.
-        "passEnv" pass_env: Vec<Box<str>> as Filled;
+        "passEnv" pass_env: Vec<Box<str>> as VariableName;
         /// Files with settings for it, by name: each start has its own.
         "files" files: BTreeMap<String, String> as String;
         /// What it prints [=].

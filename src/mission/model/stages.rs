@@ -22,8 +22,8 @@ keys! {
         "agent" agent: Option<Box<str>> as AgentName;
         /// What the agent is to look at.
         "criteria" criteria: Option<Box<str>> as Filled;
-        /// The command that judges: exit 0 passes, any other exit sends the work back with its output. What a shell ends with
-        /// where a command cannot run (126, 127, 128 and a signal) is no verdict.
+        /// The command that judges, run as checks are: exit 0 passes, any other exit sends the work back with its output. What
+        /// a shell ends with where a command cannot run (126, 127, 128 and a signal) is no verdict.
         "command" command: Option<Box<str>> as Filled;
         /// How long it may take [=].
         "timeout" timeout: Option<Span> = "10m";

@@ -67,19 +67,29 @@ impl FromStr for MergeInto {
         match (text, branch) {
             ("ff", _) => Ok(Self::FastForward),
             ("never", _) => Ok(Self::Never),
-            (_, Some(name))
-                if !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace) =>
-            {
-                Ok(Self::Branch(name.into()))
-            }
+            (_, Some(name)) if is_branch_name(name) => Ok(Self::Branch(name.into())),
             _ => Err(UnknownMerge(text.to_owned())),
         }
     }
 }
 
+/// Whether git takes this as the name of a branch.
+pub fn is_branch_name(name: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let is_reserved = ["HEAD", "@"].contains(&name) || name.starts_with('-') || name.ends_with('.');
+    let is_range = name.contains("..") || name.contains("@{");
+    !is_reserved && !is_range && !name.contains(is_odd) && name.split('/').all(is_part)
+}
+
 impl Scalar for MergeInto {
-    const EXPECTS: &'static str = "ff, never or `branch NAME`";
-    const FORM: Form = Form::Either(&[Form::Words(&["ff", "never"]), Form::Text(r"^branch \S+$")]);
+    const EXPECTS: &'static str = "ff, never or `branch NAME`, a name that git takes";
+    const FORM: Form = Form::Either(&[
+        Form::Words(&["ff", "never"]),
+        Form::Text(
+            r"^branch (?!-|(HEAD|@)$|.*(\.\.|@\{|\.lock(/|$)|\.$))[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*(/[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*)*$",
+        ),
+    ]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|_| Fault::expected::<Self>(text))
@@ -88,3 +98,21 @@ impl Scalar for MergeInto {
 
 single!(MergeInto);
 shown!(MergeInto: |merge| String::from(merge.clone()));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_has_a_name_that_git_takes() {
+        for good in ["done", "a/b", "a.b", "fix-1", "@x", "a@b", "lock", "é"] {
+            assert!(is_branch_name(good), "{good}");
+        }
+        for bad in [
+            "", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "-a", "/a", "a/", "a//b", ".a",
+            "a/.b", "a.", "a.lock", "a.lock/b", "a@{1}", "@", "HEAD", "a\u{7f}", "a\tb",
+        ] {
+            assert!(!is_branch_name(bad), "{bad}");
+        }
+    }
+}

@@ -84,6 +84,22 @@ impl Scalar for Name {
     }
 }
 
+/// The name of an environment variable, or of something else that gets a text.
+pub struct VariableName(String);
+
+impl Scalar for VariableName {
+    const EXPECTS: &'static str = "a name without `=`";
+    const FORM: Form = Form::Text(r"^[^\s=]([^\x00-\x1f\x7f=]{0,198}[^\s=])?$");
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let Name(name) = Name::parse(text)?;
+        if name.contains('=') {
+            return Err(Fault::expected::<Self>(&name).with_help("write `NAME: value`"));
+        }
+        Ok(Self(name))
+    }
+}
+
 /// A task's title, in the one form in which titles are compared.
 pub struct Title(String);
 
@@ -245,6 +261,7 @@ macro_rules! text_scalars {
 text_scalars!(
     Filled,
     Name,
+    VariableName,
     Title,
     TaskTitle,
     AgentName,

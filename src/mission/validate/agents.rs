@@ -57,6 +57,15 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
 /// What can be said of agents without knowing the others.
 pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
     for (name, agent) in &agents.0 {
+        // Git leaves these out of whoever made a commit.
+        let is_left_out = |c: char| c.is_ascii_whitespace() || ".,:;<>\"\\'".contains(c);
+        if !name.is_empty() && name.chars().all(is_left_out) {
+            let message = format!("the agent {} could sign no commit", quoted(name));
+            problems.push(
+                Violation::error(Code::BadTitle, Place::Key(path(name)), message)
+                    .help("give it a name with a letter or a digit"),
+            );
+        }
         if agent.tools.is_some() && !agent.adapter.is_http() {
             let place = Place::Key(path(name).key("tools"));
             let message = format!(

@@ -1,6 +1,6 @@
 //! A folder of its own is made before anybody works or looks there, and the setup command of the mission is run in it once.
 
-use crate::agents::command::check_argv;
+use crate::agents::command::script_argv;
 use crate::domain::TaskId;
 use crate::engine::Committed;
 use crate::executor::command::COMMAND_TIMEOUT;
@@ -94,12 +94,12 @@ impl Preparation {
         };
         let mut job = self
             .task
-            .plain("setup", check_argv(setup), Vec::new(), &output, COMMAND_TIMEOUT);
+            .plain("setup", script_argv(setup), Vec::new(), &output, COMMAND_TIMEOUT);
         job.cwd = worktrees.root.join(&name);
         let end = self.commands.run(owner, job).await;
         let what = format!("the command that prepares worktrees, `{setup}`,");
         let outcome = tokio::task::spawn_blocking(move || end.outcome()).await?;
-        match failure(&what, &outcome) {
+        match failure(&what, setup, &outcome) {
             None => worktrees.is_ready(&name),
             Some(why) => Err(refused(why)),
         }
