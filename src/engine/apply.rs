@@ -298,10 +298,35 @@ fn regressed(
     }
     let first = behind.iter().map(|first| (*first, task));
     for (first, second) in first.chain(ahead_of.iter().map(|second| (task, *second))) {
-        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
-            open.ahead_of.push(second);
-            block(state, second);
+        go_behind(state, first, second);
+    }
+}
+
+/// Regressed work waits for other regressed work, as long as that is done again.
+fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
+    let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() else {
+        return;
+    };
+    if open.ahead_of.contains(&second) {
+        return;
+    }
+    open.ahead_of.push(second);
+    if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
+        open.behind.push(first);
+    }
+    block(state, second);
+}
+
+/// Regressed work leaves the order in which it is done again: what waited for it waits for what it waited for itself.
+pub(super) fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &[TaskId]) {
+    for second in ahead_of {
+        if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
+            open.behind.retain(|first| *first != id);
         }
+        for first in behind {
+            go_behind(state, *first, *second);
+        }
+        unblock(state, *second);
     }
 }
 
@@ -337,14 +362,14 @@ fn forgive(state: &mut State, task: TaskId) {
 /// asked.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let waits = |task: &TaskState| task.hold().map(|waiting| waiting.number);
-    let ahead_of = |task: &TaskState| {
-        let reopened = task.reopened.as_deref();
-        reopened.map_or_else(Vec::new, |open| open.ahead_of.clone())
+    let order = |task: &TaskState| {
+        let open = task.reopened.as_deref();
+        open.map(|open| (open.behind.clone(), open.ahead_of.clone()))
     };
-    let (waited, now_waits, ahead_of) = state.alter(id, |task| {
-        let (waited, ahead_of) = (waits(task), ahead_of(task));
+    let (waited, now_waits, order) = state.alter(id, |task| {
+        let (waited, order) = (waits(task), order(task));
         task.apply(event);
-        (waited, waits(task), ahead_of)
+        (waited, waits(task), order)
     });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
         state.timers.cancel(Timer::Expiry {
@@ -365,10 +390,8 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         let number = *number;
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
-    if state.task(id).reopened.is_none() {
-        for waiting in ahead_of {
-            unblock(state, waiting);
-        }
+    if let Some((behind, ahead_of)) = order.filter(|_| state.task(id).reopened.is_none()) {
+        leave_order(state, id, &behind, &ahead_of);
     }
 }
 

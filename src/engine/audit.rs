@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::TaskId;
 use crate::mission::TaskPlan;
 
-use super::payload::{CheckResult, FileFact};
+use super::payload::{CheckResult, FileFact, FileRef, is_default};
 
 /// What a task was accepted for. Files and checks that it does not name are not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -81,17 +81,48 @@ pub enum AfterScan {
 /// What an audit saw of one task's files, in the order of its record.
 pub type Looks = Vec<(TaskId, Vec<FileFact>)>;
 
-/// What an audit came to.
+/// What an audit came to. A record names the file that holds what was seen, by its digest: what many tasks have in common
+/// must not make a record that is too long.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
     /// Which audit.
     pub number: u32,
+    /// The sealed file that holds what was seen. `None` in older journals, whose records hold it themselves.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub file: Option<FileRef>,
+    /// What was seen; `None` where the file was not read.
+    #[serde(skip)]
+    pub seen: Option<Box<AuditEvidence>>,
+}
+
+/// What an audit saw of all accepted work.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AuditEvidence {
     /// The files before any command ran.
     pub looks: Looks,
-    /// What the checks that were due showed.
-    pub checks: Vec<(TaskId, u32, CheckResult)>,
+    /// The checks that were due, each with the position of what it showed among `results`.
+    pub checks: Vec<(TaskId, u32, u32)>,
+    /// What checks showed. Tasks that share a command share its result.
+    pub results: Vec<CheckResult>,
     /// The files behind the commands; empty where none ran.
     pub behind: Looks,
+}
+
+impl AuditEvidence {
+    /// Adds what a check showed.
+    pub fn take(&mut self, task: TaskId, check: u32, result: CheckResult) {
+        if self.results.last() != Some(&result) {
+            self.results.push(result);
+        }
+        let last = self.results.len().saturating_sub(1);
+        self.checks
+            .push((task, check, last.try_into().unwrap_or(u32::MAX)));
+    }
+
+    /// What a check showed, of those in `checks`.
+    pub fn result(&self, position: u32) -> Option<&CheckResult> {
+        self.results.get(position as usize)
+    }
 }
 
 /// What became of a recorded file.

@@ -7,13 +7,14 @@
 //! through [`State::alter`] or [`State::resum`], which take back what it added before and add what it adds after.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
 use crate::engine::mark::Mark;
 use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
-use super::apply::make_ready_if_unblocked;
+use super::apply::{leave_order, make_ready_if_unblocked};
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::remedies::all_have_ended;
@@ -192,17 +193,17 @@ impl State {
     /// How many tasks, which are done again, each one waits for that is done again too. Nobody waits for what left the run.
     fn derive_order_of_reopened(&mut self) -> BTreeMap<TaskId, usize> {
         let mut behind = BTreeMap::new();
-        for index in 0..self.tasks.len() {
-            let takes = self.takes(TaskId::from_index(index));
-            let Some(open) = self.tasks[index].reopened.as_deref_mut() else {
-                continue;
-            };
-            if !takes {
-                open.ahead_of.clear();
+        for id in (0..self.tasks.len()).map(TaskId::from_index) {
+            let takes = self.takes(id);
+            let open = self.tasks[id.index()].reopened.as_deref_mut();
+            if let Some(open) = open.filter(|_| !takes) {
+                let (behind, ahead_of) = (mem::take(&mut open.behind), mem::take(&mut open.ahead_of));
+                leave_order(self, id, &behind, &ahead_of);
             }
-            for id in &open.ahead_of {
-                *behind.entry(*id).or_default() += 1;
-            }
+        }
+        let open = self.tasks.iter().filter_map(|task| task.reopened.as_deref());
+        for id in open.flat_map(|open| &open.ahead_of) {
+            *behind.entry(*id).or_default() += 1;
         }
         behind
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::domain::TaskId;
 use crate::mission::{Addition, Origin, Part};
 
-use super::apply::{block, make_ready_if_unblocked, unblock};
+use super::apply::{block, leave_order, make_ready_if_unblocked, unblock};
 use super::remedies::nothing_is_due;
 use super::state::{State, TaskState};
 
@@ -80,9 +80,8 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     nothing_is_due(state, id);
     // It waits for nobody any more.
     state.tasks[id.index()].blockers = 0;
-    let reopened = state.tasks[id.index()].reopened.take();
-    for waiting in reopened.map_or_else(Vec::new, |open| open.ahead_of) {
-        unblock(state, waiting);
+    if let Some(open) = state.tasks[id.index()].reopened.take() {
+        leave_order(state, id, &open.behind, &open.ahead_of);
     }
     // Whoever waited for it does so no more. It is pending, so it held them, but for who had begun without it.
     for waiting in plan.dependents.of(id.index()) {

@@ -9,6 +9,7 @@ use serde::ser::{self, Serialize};
 
 use crate::mission::{Plan, migrate_plan};
 
+use super::audit::AuditEvidence;
 use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
 use super::fact::Fact;
 use super::job::Job;
@@ -69,11 +70,7 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
         {
             return Err(Stranger(format!("it names check {check} of a task")));
         }
-        event.serialize(&mut Walk {
-            members,
-            kind: None,
-            counts: !holds_settings(event),
-        })?;
+        walk(members, event, !holds_settings(event))?;
     }
     Ok(())
 }
@@ -86,10 +83,23 @@ pub fn fact_of_members(plan: &Plan, fact: &Fact) -> Result<(), Stranger> {
     if matches!(fact, Fact::Operator(_)) {
         return Ok(());
     }
-    fact.serialize(&mut Walk {
-        members: Members::of(plan),
+    let counts = !matches!(fact, Fact::Start(_) | Fact::Resume { .. } | Fact::TurnEnded(_));
+    walk(Members::of(plan), fact, counts)
+}
+
+/// Looks at what an audit saw, as it was read back.
+///
+/// # Errors
+/// [`Stranger`]
+pub fn evidence_of_members(plan: &Plan, evidence: &AuditEvidence) -> Result<(), Stranger> {
+    walk(Members::of(plan), evidence, false)
+}
+
+fn walk(members: Members, value: &impl Serialize, counts: bool) -> Result<(), Stranger> {
+    value.serialize(&mut Walk {
+        members,
         kind: None,
-        counts: !matches!(fact, Fact::Start(_) | Fact::Resume { .. } | Fact::TurnEnded(_)),
+        counts,
     })
 }
 

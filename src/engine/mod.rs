@@ -88,7 +88,7 @@ mod work;
 pub(crate) use tests::{properties, random, simulation};
 
 pub use apply::apply;
-pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
+pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
@@ -108,7 +108,7 @@ pub use judged_again::judged_again;
 pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
 pub use mark::Mark;
-pub use members::{fact_of_members, members_only};
+pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
 #[cfg(test)]

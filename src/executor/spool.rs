@@ -117,6 +117,16 @@ pub fn seal(path: &Path) -> io::Result<Option<FileRef>> {
     seal_within(path, LARGEST_SAID)
 }
 
+/// Writes a file of the spool and seals it. Blocks.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn write_sealed(path: &Path, bytes: &[u8]) -> Result<FileRef, WorkError> {
+    write(path, bytes)?;
+    let file = seal(path).map_err(WorkError::lost(path.display().to_string()))?;
+    file.ok_or_else(|| format!("{} is gone", path.display()).into())
+}
+
 fn seal_within(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
     let Some((file, found)) = digest(path, largest)? else {
         return Ok(None);

@@ -1,5 +1,5 @@
 //! Audits: what was accepted is looked at again (semantics, section 6). Looks and commands only; each distinct command of a
-//! workspace is run once, whoever asked for it.
+//! workspace is run once, whoever asked for it. What was seen is a sealed file of the spool, which the record names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,11 +9,12 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::domain::TaskId;
-use crate::engine::{AuditReport, CheckResult, Fact, FileFact, Looks, State};
+use crate::engine::{AuditEvidence, AuditReport, Fact, FileFact, Looks, State};
 use crate::executor::check;
-use crate::executor::command::CommandJob;
+use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
+use crate::executor::spool;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
 use crate::mission::Plan;
@@ -54,42 +55,46 @@ impl Executor {
         self.keep_track(work.abort_handle());
     }
 
-    /// Runs the checks that are due by what was seen.
+    /// Runs the checks that are due by what was seen, and hands in the report.
     pub(super) fn audit_looked(&mut self, state: &State, number: u32, looks: Looks) {
         if !state.audit.out || state.audit.number != number {
             return;
         }
         let due = state.checks_due(&looks);
-        if due.is_empty() {
-            return self.post(Fact::Audited(Box::new(AuditReport {
-                number,
-                looks,
-                ..AuditReport::default()
-            })));
-        }
         let (commands, files) = self.reruns(state, number, &due);
         let plan = state.plan.clone();
         let recorded = recorded(state);
         let (runner, sender) = (self.commands.clone(), self.sender.clone());
+        let path = self.folder.spool_file(&SpoolName::AuditSeen(number));
         let work = tokio::spawn(async move {
-            let mut checks = run_all(&plan, &runner, commands).await;
-            let behind = tokio::task::spawn_blocking(move || {
+            let ends = run_all(&plan, &runner, commands).await;
+            let report = tokio::task::spawn_blocking(move || {
+                let mut seen = AuditEvidence {
+                    looks,
+                    ..AuditEvidence::default()
+                };
+                for (checks, end) in ends {
+                    for (task, check) in checks {
+                        seen.take(task, check, check::result(&plan, task, check, &end));
+                    }
+                }
                 for (task, check) in files {
                     let folder = plan.audited_workspace_of(task);
-                    checks.push((task, check, check::files(&plan, task, check, &folder)));
+                    seen.take(task, check, check::files(&plan, task, check, &folder));
                 }
-                (look(&plan, &recorded), checks)
-            });
-            // Where the looks were lost the report is not made, and the run stays open.
-            if let Ok((behind, checks)) = behind.await {
+                if !due.is_empty() {
+                    seen.behind = look(&plan, &recorded);
+                }
+                let text = serde_json::to_vec(&seen).map_err(|error| error.to_string())?;
                 let report = AuditReport {
                     number,
-                    looks,
-                    checks,
-                    behind,
+                    file: Some(spool::write_sealed(&path, &text)?),
+                    seen: Some(Box::new(seen)),
                 };
-                let _ = sender.send(Message::Fact(Fact::Audited(Box::new(report))));
-            }
+                Ok(Message::Fact(Fact::Audited(Box::new(report))))
+            });
+            let report = report.await.unwrap_or_else(|why| Err(why.into()));
+            let _ = sender.send(report.unwrap_or_else(Message::Broken));
         });
         self.keep_track(work.abort_handle());
     }
@@ -153,37 +158,32 @@ fn look(plan: &Plan, recorded: &[(TaskId, Vec<String>)]) -> Looks {
     recorded.iter().map(look).collect()
 }
 
+/// The checks that a command answers for, and how it ended.
+type Answered = (Vec<(TaskId, u32)>, CommandEnd);
+
 /// As many at once as tasks may run; those of exclusive tasks alone.
-async fn run_all(
-    plan: &Arc<Plan>,
-    commands: &Commands,
-    reruns: Vec<Rerun>,
-) -> Vec<(TaskId, u32, CheckResult)> {
+async fn run_all(plan: &Plan, commands: &Commands, reruns: Vec<Rerun>) -> Vec<Answered> {
     let is_alone = |rerun: &Rerun| rerun.checks.iter().any(|(task, _)| plan.task(*task).exclusive);
     let (alone, others): (Vec<_>, Vec<_>) = reruns.into_iter().partition(is_alone);
     let slots = Arc::new(Semaphore::new(plan.rules.concurrency.max(1) as usize));
     let mut running = JoinSet::new();
     for rerun in others {
-        let (plan, commands, slots) = (plan.clone(), commands.clone(), slots.clone());
+        let (commands, slots) = (commands.clone(), slots.clone());
         running.spawn(async move {
             // It is never closed.
             let _slot = slots.acquire_owned().await;
-            run(&plan, &commands, rerun).await
+            run(&commands, rerun).await
         });
     }
-    let mut results: Vec<_> = running.join_all().await.into_iter().flatten().collect();
+    let mut ends = running.join_all().await;
     for rerun in alone {
-        results.extend(run(plan, commands, rerun).await);
+        ends.push(run(commands, rerun).await);
     }
-    results
+    ends
 }
 
-async fn run(plan: &Plan, commands: &Commands, rerun: Rerun) -> Vec<(TaskId, u32, CheckResult)> {
-    let end = commands.run(Owner::Audit, rerun.job).await;
-    let checks = rerun.checks.into_iter();
-    checks
-        .map(|(task, check)| (task, check, check::result(plan, task, check, &end)))
-        .collect()
+async fn run(commands: &Commands, rerun: Rerun) -> Answered {
+    (rerun.checks, commands.run(Owner::Audit, rerun.job).await)
 }
 
 /// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever
@@ -192,10 +192,10 @@ pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
     if state.plan.rules.settings.final_checks == crate::mission::model::FinalChecks::Never {
         return Vec::new();
     }
-    let mut missing = Vec::new();
+    let (mut missing, worked_in) = (Vec::new(), state.worked_in());
     for (id, acceptance) in state.accepted() {
         // What was merged lies in a repository, of which the session makes sure by itself.
-        if state.plan.task(id).has_worktree() || state.was_worked_on_since(id, acceptance) {
+        if state.plan.task(id).has_worktree() || state.was_worked_on_since(id, acceptance, &worked_in) {
             continue;
         }
         let folder = workspace(&state.plan, id);

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{AskEvent, Event, FileRef, TurnEvent};
+use crate::engine::{AskEvent, Event, FileRef, RunEvent, TurnEvent};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
@@ -111,6 +111,11 @@ pub(super) fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
         Event::Turn(turn, TurnEvent::FilesNoted { file, .. }) => {
             named.push((SpoolName::Before(*turn), whole(file)))
         }
+        Event::Run(RunEvent::AuditFinished {
+            number,
+            record: Some(file),
+            ..
+        }) => named.push((SpoolName::AuditSeen(*number), whole(file))),
         Event::Ask(id, AskEvent::HandedOver { file, .. }) => {
             named.push((SpoolName::Ask(*id, AskFile::Handoff), whole(file)));
         }

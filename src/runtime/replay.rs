@@ -11,9 +11,11 @@
 //! |---|---|
 //! | `compare` | how what is derived is held against what is recorded: what counts of it, and in which words a difference is told |
 //! | `shown` | what a judge was shown, against what is on record as seen |
+//! | `stored` | what a run has stored, read back where it is as it was recorded |
 
 mod compare;
 mod shown;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +23,12 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, AskId, Digest, Purpose, TaskId};
+use crate::domain::{Answer, AskId, Purpose};
 use crate::engine::{
     self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
 };
 use crate::executor::error::WorkError;
-use crate::executor::spool::{check, is_as_recorded, read_head};
-use crate::mission::Plan;
+use crate::executor::spool::{is_as_recorded, read_head};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
@@ -42,9 +43,6 @@ use shown::Shown;
 use super::inspect::named_files;
 use super::origin::{Origin, operator_key, origin};
 use super::recover::{RecoverError, Recovered, Taken, retell};
-
-/// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
-const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
 
 /// Everything of a run that was derived again.
 pub struct Replay {
@@ -227,7 +225,8 @@ impl Rejudge<'_> {
             true => read.as_ref().unwrap_or(&record.fact),
             false => &prompt,
         };
-        if !self.is_comparable {
+        let is_unread = matches!(fact, Fact::Audited(report) if report.seen.is_none());
+        if !self.is_comparable || is_unread {
             return Taken {
                 count: recorded.len(),
                 instead: None,
@@ -280,6 +279,14 @@ impl Rejudge<'_> {
                 }
                 Some(read)
             }
+            Fact::Audited(report) if self.is_comparable => match self.audited(state, report) {
+                Ok(seen) => Some(Fact::Audited(seen)),
+                Err(why) => {
+                    let about = state.plan.name.clone();
+                    self.lost((about, None, "audit"), self.record, json!(report.number), why);
+                    None
+                }
+            },
             _ => None,
         }
     }
@@ -288,21 +295,34 @@ impl Rejudge<'_> {
     /// it was recorded is named. Those of a reply are looked at where it is read.
     fn look_at_files(&mut self, state: &State, event: &Event) {
         let (task, stage) = match event {
-            Event::Ask(id, AskEvent::Failed { .. }) => (id.task, "ask"),
+            Event::Run(RunEvent::AuditFinished { .. }) => (None, "audit"),
+            Event::Ask(id, AskEvent::Failed { .. }) => (Some(id.task), "ask"),
             Event::Turn(
                 turn,
                 TurnEvent::Started { .. } | TurnEvent::FilesNoted { .. } | TurnEvent::Finished { .. },
-            ) => (turn.task, "work"),
+            ) => (Some(turn.task), "work"),
             _ => return,
         };
         // A record names the tasks that it adds, and nobody has worked on them.
-        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt.number) else {
-            return;
+        let about = match task {
+            None => (state.plan.name.clone(), None),
+            Some(task) => match state.tasks.get(task.index()) {
+                Some(found) => (
+                    state.plan.task(task).title.to_string(),
+                    Some(found.attempt.number),
+                ),
+                None => return,
+            },
         };
-        let of = (task, attempt, stage);
+        let of = (about.0, about.1, stage);
         for (name, recorded) in named_files(event) {
             if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
-                self.lost(&state.plan, of, self.record, &recorded.digest, error.into());
+                self.lost(
+                    of.clone(),
+                    self.record,
+                    json!(recorded.digest.to_string()),
+                    error.into(),
+                );
             }
         }
     }
@@ -310,18 +330,17 @@ impl Rejudge<'_> {
     /// Names a file that is not as it was recorded.
     fn lost(
         &mut self,
-        plan: &Plan,
-        (task, attempt, stage): (TaskId, u32, &'static str),
+        (about, attempt, stage): (String, Option<u32>, &'static str),
         record: u64,
-        digest: &Digest,
+        recorded: Value,
         why: WorkError,
     ) {
         self.decisions.push(Decision {
             record: Some(record),
-            about: plan.task(task).title.to_string(),
-            attempt: Some(attempt),
+            about,
+            attempt,
             stage,
-            recorded: json!(digest.to_string()),
+            recorded,
             derived: Value::Null,
             comparison: Comparison::Lost(why.into()),
         });
@@ -331,8 +350,13 @@ impl Rejudge<'_> {
     fn vouch(&mut self, recovered: &Recovered) {
         for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
             if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
-                let of = (id.task, attempt, "ask");
-                self.lost(&recovered.state.plan, of, record, &file.digest, why);
+                let about = recovered.state.plan.task(id.task).title.to_string();
+                self.lost(
+                    (about, Some(attempt), "ask"),
+                    record,
+                    json!(file.digest.to_string()),
+                    why,
+                );
             }
         }
         let mut doubt = |comparison: Comparison| {
@@ -463,29 +487,6 @@ impl Rejudge<'_> {
             parse(said, &judgement)
         });
         (Some(judgement), read)
-    }
-
-    fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, WorkError> {
-        let file = file.ok_or("an older version of quorum did not store what the verdict rests on")?;
-        self.vouched(name, file)?;
-        let path = self.run.spool_file(name);
-        let text = read_head(&path, LARGEST_JUDGEMENT)?;
-        serde_json::from_str(&text)
-            .map_err(|error| format!("{} cannot be read: {error}", path.display()).into())
-    }
-
-    /// Whether a file is what was recorded; empty ones are not kept.
-    fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), WorkError> {
-        let path = self.run.spool_file(name);
-        if file.len == 0 {
-            return match path.metadata() {
-                Ok(found) if found.len() > 0 => {
-                    Err(format!("{} was recorded as empty", path.display()).into())
-                }
-                _ => Ok(()),
-            };
-        }
-        Ok(check(&path, file)?)
     }
 
     fn decided(&mut self, of: Place, recorded: Value, derived: Value, comparison: Comparison) {

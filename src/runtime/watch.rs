@@ -15,7 +15,7 @@ use crate::domain::{TaskId, TurnId};
 use crate::engine::{Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
-use crate::executor::spool::{check, read_output, seal, write};
+use crate::executor::spool::{check, read_output, write_sealed};
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
@@ -346,9 +346,7 @@ fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkEr
         return Err("the patterns name too much: narrow them".into());
     }
     bytes.push(b'\n');
-    write(&path, &bytes)?;
-    let file = seal(&path).map_err(WorkError::lost(path.display().to_string()))?;
-    file.ok_or_else(|| format!("{} is gone", path.display()).into())
+    write_sealed(&path, &bytes)
 }
 
 /// A folder without links, and its number in the file system. A copy of it has another one, and does not show when its files

@@ -751,6 +751,7 @@ impl ReferenceModel {
                 number,
                 checked,
                 files,
+                ..
             }) => self.audited(event, *number, checked, files),
             Event::Task(task, TaskEvent::FilesChanged { paths, .. }) => {
                 let seen = &self.tasks[task.index()];

@@ -453,6 +453,8 @@ pub enum SpoolName {
     PeerCheck(crate::domain::TaskId, u32, crate::domain::TaskId, u32),
     /// What a command of an audit printed, by the number of the audit and its position.
     Audit(u32, u32),
+    /// What an audit saw, by its number.
+    AuditSeen(u32),
     /// What a command that was asked for an approval printed, by number and position of the approver.
     Approver(crate::domain::TaskId, u32, u32),
     /// What a command of a finish gate printed, by the turn that it looked at and its position.
@@ -533,6 +535,7 @@ impl fmt::Display for SpoolName {
                 write!(f, "{}.{attempt}.merge.{}.{check}.out", task.0, peer.0)
             }
             Self::Audit(number, n) => write!(f, "run.audit.{number}.{n}.out"),
+            Self::AuditSeen(number) => write!(f, "run.audit.{number}.seen"),
             Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Finish(turn, n) => {
                 write!(f, "{}.{}.finish.{n}.{}.out", turn.task.0, turn.attempt, turn.turn)

@@ -14,8 +14,8 @@ use crate::domain::{Digest, FailureClass, TaskId, Timestamp};
 use crate::engine::properties::{forgotten_by_a_restart, is_up_to_date};
 use crate::engine::simulation::{Response, Simulation, plan_of};
 use crate::engine::{
-    AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles, may_be_made,
-    outcome,
+    AuditEvidence, AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles,
+    may_be_made, outcome,
 };
 use crate::mission::{RunOptions, read_delegations};
 use crate::report::events::EventExpander;
@@ -401,9 +401,13 @@ impl Run {
             let files = accepted.files.iter().map(|file| seen(id, file));
             (id, files.collect())
         });
+        let seen = AuditEvidence {
+            looks: looks.collect(),
+            ..AuditEvidence::default()
+        };
         let report = AuditReport {
             number,
-            looks: looks.collect(),
+            seen: Some(Box::new(seen)),
             ..AuditReport::default()
         };
         self.world.feed(&Fact::Audited(Box::new(report)));

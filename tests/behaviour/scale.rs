@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::support::Workspace;
 use crate::support::journal;
+use crate::support::{Says, Workspace};
 
 fn mission(agents: &str, tasks: impl Iterator<Item = String>) -> Workspace {
     let mut text = format!("name: many\nagents:\n{agents}settings: {{concurrency: 4}}\ntasks:\n");
@@ -110,4 +110,109 @@ fn the_first_page_of_a_long_run_is_kept_and_never_believed_blindly() {
     let frozen = std::fs::read_to_string(&mission).unwrap();
     std::fs::write(&mission, format!("{frozen}# touched\n")).unwrap();
     workspace.quorum(&["status"]).exits(2).says(&["was changed"]);
+}
+
+/// The longest record of the run, in bytes.
+fn longest_record(workspace: &Workspace) -> usize {
+    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+    journal.lines().map(str::len).max().unwrap_or(0)
+}
+
+/// Many tasks that are accepted for the same command, and a last one that breaks it. `first`: what the others do.
+fn with_one_check(tasks: usize, first: &str) -> Workspace {
+    let check = "test -e ok || { seq 1 2000; exit 1; }";
+    let task =
+        |n| format!("{{title: t{n}, assignTo: first, expectations: [{{type: script, command: '{check}'}}]}}");
+    let all: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();
+    let last = format!("{{title: last, assignTo: last, dependsOn: [{}]}}", all.join(", "));
+    mission(
+        &format!("  first: {{run: '{first}', input: none}}\n  last: {{run: rm ok, input: none}}\n"),
+        (0..tasks).map(task).chain([last]),
+    )
+}
+
+/// Its output once stood in the record of the audit twice for each task: of 1,700 tasks the record could not be written, by
+/// no session.
+#[test]
+fn what_many_tasks_are_accepted_for_is_told_once_by_an_audit_that_finds_it_broken() {
+    let workspace = with_one_check(150, "touch ok");
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["counts"]["regressed"], 150);
+    let longest = longest_record(&workspace);
+    assert!(longest < 150 * 2_000, "{longest}");
+    workspace.quorum(&["review", "--replay"]).exits(0);
+    let told = workspace.quorum(&["show", "t0"]).exits(0).stdout;
+    told.as_str().says(&["1201 1202", "1999 2000"]);
+    workspace
+        .quorum(&["show", "t1"])
+        .exits(0)
+        .stdout
+        .says(&["the audit tells 't0' the whole output", "1999 2000"]);
+}
+
+#[test]
+fn many_tasks_whose_common_check_stays_broken_fail_and_a_resumed_session_ends_too() {
+    let workspace = with_one_check(100, "test -e broken || touch ok broken");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(document["counts"]["failed"], 100);
+    workspace.quorum(&["resume"]).exits(3);
+    workspace.quorum(&["resume", "--retry-failed"]).exits(3);
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+/// Each look at a file once stood in the record of the audit.
+#[test]
+fn an_audit_of_many_files_is_a_record_of_a_few_bytes() {
+    let check = "{type: script, command: 'true'}";
+    let tasks = (0..300).map(|n| format!("{{title: t{n}, targetFiles: [f{n}], expectations: [{check}]}}"));
+    let workspace = mission("  worker: {run: 'echo x > f${QUORUM_TASK#t}', input: none}\n", tasks);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["audit"], "held");
+    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+    let audited = journal.lines().find(|line| line.contains("\"audited\"")).expect("it is on record");
+    assert!(audited.len() < 4_000, "{audited}");
+}
+
+/// Of tasks that name one file each one waits for the one before it: no list has more than that.
+#[test]
+fn many_tasks_that_lost_a_common_file_are_done_again_one_by_one() {
+    let all: Vec<String> = (0..80).map(|n| format!("t{n}")).collect();
+    let tasks = (0..80).map(|n| format!("{{title: t{n}, assignTo: first, targetFiles: [CHANGELOG.md]}}"));
+    let last = format!("{{title: last, assignTo: last, dependsOn: [{}]}}", all.join(", "));
+    let workspace = mission(
+        "  first: {run: 'echo $QUORUM_TASK >> CHANGELOG.md', input: none}\n  last: {run: rm CHANGELOG.md, input: none}\n",
+        tasks.chain([last]),
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["counts"]["regressed"], 80);
+    assert_eq!(workspace.read("CHANGELOG.md").lines().collect::<Vec<_>>(), all);
+    let events = workspace.events();
+    let regressed = crate::support::events::named(&events, "task:regressed");
+    let listed = |key: &str| -> usize {
+        regressed.iter().map(|event| event[key].as_array().map_or(0, Vec::len)).sum()
+    };
+    assert_eq!((listed("behind"), listed("aheadOf")), (79, 0));
+}
+
+/// Of a large run that has ended the snapshot tells, and the list says of it what the fold says.
+#[test]
+fn the_list_of_runs_says_of_a_large_one_what_its_journal_says() {
+    let tasks = (0..2500).map(|n| format!("{{title: t{n}, maxAttempts: 1}}"));
+    let workspace = mission("  worker: {run: 'test $QUORUM_TASK != t7', input: none}\n", tasks);
+    workspace.run_json(3, &[]);
+    let list = || workspace.quorum(&["runs", "--json"]).exits(0).json()["runs"].clone();
+    let told = list();
+    let path = workspace.run_folder().join(journal::SNAPSHOT);
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(kept.len() < 100_000, "no row of each task: {}", kept.len());
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(list(), told);
+    // Of one that has ended in another way than its snapshot says the journal is believed.
+    std::fs::write(&path, journal::sealed(&kept.replace("\"done\":2499", "\"done\":2500"))).unwrap();
+    assert_eq!(list(), told);
+    let counts = &told[0]["counts"];
+    assert_eq!(
+        (&counts["done"], &counts["failed"], &told[0]["outcome"]),
+        (&2499.into(), &1.into(), &"failed".into())
+    );
 }

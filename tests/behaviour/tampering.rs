@@ -24,14 +24,7 @@ use changes::{Change, What};
 /// rests on it. The snapshot and the key tell. With a dot at its end: whatever begins so.
 const WITHOUT_MEANING: &[(&[&str], &str)] = &[
     (
-        &[
-            "at",
-            "b",
-            "fact.turn-ended.duration",
-            "fact.job-ended.end.checked.d",
-            "fact.audited.checks.d",
-            "fact.resume.last",
-        ],
+        &["at", "b", "fact.turn-ended.duration", "fact.job-ended.end.checked.d", "fact.resume.last"],
         "when something was, and how long it took: nothing falls due in this run",
     ),
     (
@@ -44,10 +37,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         ],
         "which processes there were",
     ),
-    (
-        &["fact.job-ended.end.checked.m", "fact.audited.checks.m"],
-        "words of a command that passed, which were shown to nobody",
-    ),
+    (&["fact.job-ended.end.checked.m"], "words of a command that passed, which were shown to nobody"),
     (
         &["fact.job-ended.end.seen.files."],
         "the look before the checks: judges were shown what the look behind them saw",

@@ -76,7 +76,9 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.audit.of_session += 1;
             state.audit.covers = state.acceptances;
         }
-        RunEvent::AuditFinished { checked, files, .. } => audited(state, checked, files),
+        RunEvent::AuditFinished {
+            checked, files, rest, ..
+        } => audited(state, checked, files, *rest),
         RunEvent::ProtectionNoted { files } => state.protected = Some(files.clone()),
     }
 }
@@ -95,11 +97,17 @@ fn note_written_off(state: &mut State) {
 }
 
 /// An audit is over: what it saw is what stands.
-fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)]) {
+fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)], rest: Option<TaskId>) {
     state.close_audit();
+    if rest.is_some() {
+        // The next one goes on with it, and is none more.
+        state.audit.due = true;
+        state.audit.of_session = state.audit.of_session.saturating_sub(1);
+    }
     let (turns, session) = (state.turns_ended, state.sessions);
     let mut order = state.acceptances;
-    let covered: Vec<TaskId> = state.covered().map(|(id, _)| id).collect();
+    let covered = state.covered().map(|(id, _)| id);
+    let covered: Vec<TaskId> = covered.take_while(|id| Some(*id) != rest).collect();
     for id in covered {
         if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
             (acceptance.turns, acceptance.session) = (turns, session);

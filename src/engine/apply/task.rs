@@ -154,7 +154,7 @@ impl TaskState {
         self.reopened = Some(Box::new(Reopened {
             why: why.into(),
             files: files.to_vec(),
-            ahead_of: Vec::new(),
+            ..Reopened::default()
         }));
     }
 

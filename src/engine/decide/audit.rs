@@ -2,19 +2,21 @@
 //!
 //! An audit is looks and commands only. It takes no slot, and while it is under way nothing is started.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{
     AttemptKind, Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::audit::{Acceptance, AuditReport, Found, differing, is_lost, is_same};
+use crate::engine::audit::{Acceptance, AuditEvidence, AuditReport, Found, differing, is_lost, is_same};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
-use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::payload::{CheckResult, FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 
 use super::ending::{finish, is_over};
 use super::redo;
+use super::regressed::{order, places};
 use super::transaction::Transaction;
 
 /// Files as they are recorded by acceptance.
@@ -96,16 +98,42 @@ enum Verdicts {
     Regressed(Cause, Vec<String>),
 }
 
+impl Verdicts {
+    /// About how many bytes of a record it takes to say so.
+    fn size(&self) -> usize {
+        let found = match self {
+            Self::Stands => return 16,
+            Self::StandsChanged(found) | Self::Unverified(found) | Self::Regressed(_, found) => found,
+        };
+        // Control characters are written out, and first lines are said twice.
+        let written = |text: &String| 300 + 2 * text.escape_default().count();
+        800 + found.iter().map(written).sum::<usize>()
+    }
+}
+
 /// An audit is over.
 pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event> {
     if state.phase != RunPhase::Running || !state.audit.out || state.audit.number != report.number {
         return Vec::new();
     }
-    let audit = Audited::of(state, report);
-    let verdicts: Vec<_> = state
+    let Some(seen) = &report.seen else {
+        return Vec::new();
+    };
+    let audit = Audited::of(state, seen);
+    let mut verdicts: Vec<_> = state
         .covered()
         .map(|(id, acceptance)| (id, acceptance, audit.verdict(id, acceptance)))
         .collect();
+    // A record that is too long cannot be written, by no session: what does not fit is the next audit's.
+    let mut told = 0;
+    let fits = verdicts.iter().take_while(|(.., verdict)| {
+        let fits = told <= MOST_TOLD;
+        told += verdict.size();
+        fits
+    });
+    let fits = fits.count();
+    let rest = verdicts.get(fits).map(|(id, ..)| *id);
+    verdicts.truncate(fits);
     let mut reopening = Reopening::of(state, &verdicts);
     let mut events = Vec::new();
     let (mut checked, mut files) = (Vec::new(), Vec::new());
@@ -138,9 +166,11 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
         number: report.number,
         checked,
         files,
+        record: report.file.clone(),
+        rest,
     }));
     // Nothing has changed but that it was looked: whatever ends the session may stand in the same record.
-    if calm && state.has_all_ended() {
+    if calm && rest.is_none() && state.has_all_ended() {
         let mut looked = state.clone();
         looked.close_audit();
         if is_over(&looked) && !looked.audit_is_open() {
@@ -179,10 +209,8 @@ struct Reopening<'s> {
     nodes: BTreeSet<TaskId>,
     /// Those of them of which that is said.
     told: BTreeSet<TaskId>,
-    /// By the place of a file: the tasks that name it and are done again, in file order.
-    by_place: BTreeMap<String, Vec<TaskId>>,
-    /// By task: the regressed tasks that are done again before it.
-    behind: BTreeMap<TaskId, Vec<TaskId>>,
+    /// What each task that is done again waits for, and what waits for it, because they name a common file.
+    order: BTreeMap<TaskId, (Vec<TaskId>, Vec<TaskId>)>,
 }
 
 impl<'s> Reopening<'s> {
@@ -190,31 +218,15 @@ impl<'s> Reopening<'s> {
         let has_regressed = |verdict: &Verdicts| matches!(verdict, Verdicts::Regressed(..));
         let regressed = verdicts.iter().filter(|(.., verdict)| has_regressed(verdict));
         let regressed: BTreeSet<TaskId> = regressed.map(|(id, ..)| *id).collect();
-        let again = regressed.iter().filter(|id| given_up(state, **id).is_none());
-        let nodes = again.flat_map(|id| verifications_over(state, *id));
+        let again = regressed.iter().copied();
+        let again: BTreeSet<TaskId> = again.filter(|id| given_up(state, *id).is_none()).collect();
+        let nodes = again.iter().flat_map(|id| verifications_over(state, *id));
         let nodes = nodes.filter(|id| !regressed.contains(id)).collect();
-        let mut by_place: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
-        let mut behind: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
-        if !regressed.is_empty() {
-            // What an earlier session has reopened goes on.
-            let open = state
-                .plan
-                .selected_ids()
-                .filter(|id| state.task(*id).reopened.is_some());
-            for id in open {
-                for place in places(state, id) {
-                    by_place.entry(place).or_default().push(id);
-                }
-                let after = state.task(id).reopened.iter().flat_map(|open| &open.ahead_of);
-                after.for_each(|after| behind.entry(*after).or_default().push(id));
-            }
-        }
         Self {
             state,
             nodes,
             told: BTreeSet::new(),
-            by_place,
-            behind,
+            order: order(state, &again),
         }
     }
 
@@ -236,7 +248,7 @@ impl<'s> Reopening<'s> {
         // One over several of them judges once.
         let nodes: Vec<TaskId> = over.filter(|node| self.told.insert(*node)).collect();
         let (behind, ahead_of) = match is_again {
-            true => self.order(id),
+            true => self.order.remove(&id).unwrap_or_default(),
             false => Default::default(),
         };
         draft.emit(Event::Task(
@@ -265,51 +277,6 @@ impl<'s> Reopening<'s> {
         }
         draft.into_events()
     }
-
-    /// The regressed tasks that name a common file and go first, and those that go after it: by waves, within one in file
-    /// order, what has begun before what has not; but nobody goes first who waits, directly or not, for the other one.
-    fn order(&mut self, id: TaskId) -> (Vec<TaskId>, Vec<TaskId>) {
-        let state = self.state;
-        let mut others = BTreeSet::new();
-        for place in places(state, id) {
-            let named = self.by_place.entry(place).or_default();
-            others.extend(named.iter().copied());
-            named.push(id);
-        }
-        others.remove(&id);
-        let nth = |id: TaskId| (state.plan.task(id).wave, id);
-        let (mut behind, mut ahead_of) = (Vec::new(), Vec::new());
-        for other in others {
-            let has_begun = !matches!(state.task(other).status(), Status::Pending | Status::Done);
-            let is_first = has_begun || nth(other) < nth(id);
-            if is_first && !self.waits_for(other, id) || self.waits_for(id, other) {
-                self.behind.entry(id).or_default().push(other);
-                behind.push(other);
-            } else if !has_begun {
-                self.behind.entry(other).or_default().push(id);
-                ahead_of.push(other);
-            }
-        }
-        (behind, ahead_of)
-    }
-
-    /// Whether a task waits, directly or not, for another one: for what it is built on, or for regressed work that goes first.
-    fn waits_for(&self, id: TaskId, wanted: TaskId) -> bool {
-        let (state, plan) = (self.state, &self.state.plan);
-        let (mut open, mut known) = (vec![id], BTreeSet::from([id]));
-        while let Some(id) = open.pop() {
-            let needed = plan.dependencies.of(id.index()).iter();
-            let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
-            let gates = plan.gates_before.of(id.index()).iter();
-            let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
-            let holds = plan.barriers_before.of(id.index()).iter();
-            let holds = holds.flat_map(|hold| &plan.barrier(*hold).after);
-            let first = self.behind.get(&id).into_iter().flatten();
-            let before = needed.chain(gates.chain(holds).chain(first).copied());
-            open.extend(before.filter(|on| known.insert(*on)).collect::<Vec<_>>());
-        }
-        known.contains(&wanted) && id != wanted
-    }
 }
 
 /// Why regressed work is not done again.
@@ -335,53 +302,49 @@ fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId>
     })
 }
 
-/// Where the files lie that a task names, as far as they are known.
-fn places(state: &State, id: TaskId) -> BTreeSet<String> {
-    let (task, plan) = (state.task(id), state.plan.task(id));
-    let accepted = task
-        .acceptance()
-        .into_iter()
-        .flat_map(|acceptance| &acceptance.files);
-    let lost = task.reopened.iter().flat_map(|open| &open.files);
-    let seen = accepted.chain(lost).map(|file| &*file.path);
-    let targets = plan.target_files.iter().map(AsRef::as_ref);
-    seen.chain(targets)
-        .map(|path| state.plan.place(id, path))
-        .collect()
-}
-
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
 /// So often accepted work that does not stand is done again, before it fails.
 const MOST_REGRESSIONS: u32 = 2;
+/// So many bytes of what was found are said by one audit, about.
+const MOST_TOLD: usize = 6 << 20;
+/// So many characters of an output are said of a task where another one is told the whole.
+const EXCERPT: usize = 400;
 /// What the last of so many audits of a session finds is not done again in it.
 const MOST_AUDITS: u32 = 3;
 
 /// An audit with what it is held against.
 struct Audited<'s> {
     state: &'s State,
-    report: &'s AuditReport,
+    seen: &'s AuditEvidence,
     latest: BTreeMap<String, (u64, &'s FileFact)>,
     looks: BTreeMap<TaskId, &'s [FileFact]>,
     behind: BTreeMap<TaskId, &'s [FileFact]>,
     /// The checks that were due, each with what it showed.
-    checks: BTreeMap<TaskId, Vec<Option<&'s crate::engine::payload::CheckResult>>>,
+    checks: BTreeMap<TaskId, Vec<Option<Shown<'s>>>>,
+    /// Who names a file, by its place. Made where it is asked for.
+    named: OnceCell<BTreeMap<String, Vec<TaskId>>>,
 }
 
+/// What a check showed, and the first task to which it did.
+type Shown<'s> = (&'s CheckResult, TaskId);
+
 impl<'s> Audited<'s> {
-    fn of(state: &'s State, report: &'s AuditReport) -> Self {
+    fn of(state: &'s State, seen: &'s AuditEvidence) -> Self {
         let by_task = |looks: &'s crate::engine::audit::Looks| {
             looks.iter().map(|(id, files)| (*id, files.as_slice())).collect()
         };
         let mut checks: BTreeMap<TaskId, Vec<_>> = BTreeMap::new();
-        let results: BTreeMap<_, _> = report
-            .checks
-            .iter()
-            .map(|(id, n, result)| ((*id, *n), result))
-            .collect();
-        for (id, check) in state.checks_due(&report.looks) {
+        let (mut results, mut first) = (BTreeMap::new(), BTreeMap::new());
+        for (id, check, position) in &seen.checks {
+            if let Some(result) = seen.result(*position) {
+                let first = *first.entry(position).or_insert(*id);
+                results.insert((*id, *check), (result, first));
+            }
+        }
+        for (id, check) in state.checks_due(&seen.looks) {
             checks
                 .entry(id)
                 .or_default()
@@ -389,11 +352,12 @@ impl<'s> Audited<'s> {
         }
         Self {
             state,
-            report,
+            seen,
             latest: state.latest_records(),
-            looks: by_task(&report.looks),
-            behind: by_task(&report.behind),
+            looks: by_task(&seen.looks),
+            behind: by_task(&seen.behind),
             checks,
+            named: OnceCell::new(),
         }
     }
 
@@ -407,7 +371,7 @@ impl<'s> Audited<'s> {
 
     /// What was seen of its files last.
     fn last_look(&self, id: TaskId) -> &'s [FileFact] {
-        match self.report.behind.is_empty() {
+        match self.seen.behind.is_empty() {
             true => self.looks(id),
             false => self.behind.get(&id).copied().unwrap_or_default(),
         }
@@ -484,9 +448,9 @@ impl<'s> Audited<'s> {
         let mut failed: Vec<String> = Vec::new();
         for result in results {
             let message = match result {
-                Some(result) if result.passed => continue,
-                Some(result) => result.message.as_str(),
-                None => "it was not run",
+                Some((result, _)) if result.passed => continue,
+                Some((result, first)) => self.output_of(id, &result.message, *first),
+                None => "it was not run".to_owned(),
             };
             failed.push(format!("a check that had passed fails now: {message}"));
         }
@@ -509,29 +473,44 @@ impl<'s> Audited<'s> {
     /// When a file changed, as far as that is known.
     fn since(&self, id: TaskId, acceptance: &Acceptance) -> String {
         let (last, now) = (acceptance.session, self.state.sessions);
-        if last < now && !self.state.was_worked_on_since(id, acceptance) {
+        if last < now
+            && !self
+                .state
+                .was_worked_on_since(id, acceptance, &self.state.worked_in())
+        {
             format!("between session {last} and session {now}")
         } else {
             "after it was accepted".to_owned()
         }
     }
 
+    /// What a check showed: whole where it is said first, else its end.
+    fn output_of(&self, id: TaskId, message: &str, first: TaskId) -> String {
+        let (line, output) = message.split_once('\n').unwrap_or((message, ""));
+        let cut = output.char_indices().rev().nth(EXCERPT);
+        let Some((at, _)) = cut.filter(|_| id != first) else {
+            return message.to_owned();
+        };
+        let (first, end) = (&self.state.plan.task(first).title, &output[at..]);
+        format!("{line}\n(cut; the audit tells '{first}' the whole output)\n…{end}")
+    }
+
     /// Who else names a file.
     fn also_named(&self, id: TaskId, path: &str) -> String {
         let plan = &self.state.plan;
-        let whole = plan.place(id, path);
-        let names = |other: &TaskId| {
-            let task = plan.task(*other);
-            let mut targets = task.target_files.iter();
-            *other != id
-                && (plan.files_in(*other) == plan.files_in(id) && task.names(path)
-                    || targets.any(|target| plan.place(*other, target) == whole))
-        };
-        let others: Vec<String> = plan
-            .selected_ids()
-            .filter(names)
-            .take(3)
-            .map(|other| format!("'{}'", plan.task(other).title))
+        let named = self.named.get_or_init(|| {
+            let mut named: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
+            for id in plan.selected_ids() {
+                for place in places(self.state, id) {
+                    named.entry(place).or_default().push(id);
+                }
+            }
+            named
+        });
+        let others = named.get(&plan.place(id, path)).into_iter().flatten();
+        let others = others.filter(|other| **other != id).take(3);
+        let others: Vec<String> = others
+            .map(|other| format!("'{}'", plan.task(*other).title))
             .collect();
         match others.is_empty() {
             true => String::new(),

@@ -29,6 +29,7 @@
 //! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more, or has a void part done again (6) |
 //! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
+//! | `regressed` | in which order work is done again that did not stand (6) |
 //! | `request` | work that is asked for: who is asked, what is run, who is asked once more (13) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
@@ -63,6 +64,7 @@ mod operator;
 mod pipeline;
 mod questions;
 mod redo;
+mod regressed;
 mod request;
 mod resume;
 mod routes;

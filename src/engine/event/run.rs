@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
 use crate::engine::mission_change::MissionChange;
-use crate::engine::payload::{FileFact, OriginCode, RunStarted, StopCause, SupervisorRef, is_default};
+use crate::engine::payload::{
+    FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
+};
 use crate::mission::{Addition, RunOptions};
 
 /// What happens to a run as a whole: its sessions, its mission and tasks, its audits, what its operator says.
@@ -75,6 +77,13 @@ pub enum RunEvent {
         /// Files of tasks that stand though the files hold something else now.
         #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<(TaskId, Vec<FileFact>)>,
+        /// The sealed file that holds what was seen. `None` in older journals.
+        #[serde(default, skip_serializing_if = "is_default")]
+        record: Option<FileRef>,
+        /// The first task of which nothing is said because there was too much to say: from this one on it is the next
+        /// audit's.
+        #[serde(default, skip_serializing_if = "is_default")]
+        rest: Option<TaskId>,
     },
     /// `run:paused`: nothing more is started in this session.
     Paused {

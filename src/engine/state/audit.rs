@@ -1,6 +1,6 @@
 //! What the state knows of accepted work: which of it an audit covers, and whether one is due (6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
@@ -9,7 +9,6 @@ use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
 
 use super::State;
-use super::task::TaskState;
 
 impl State {
     /// The tasks whose acceptance is on record and stands. Superseded, failed and left out ones have none.
@@ -56,15 +55,26 @@ impl State {
         self.turn_ends.get(&self.plan.files_in(id)).copied().unwrap_or(0)
     }
 
-    /// Whether a turn works where the files of a task lie, or ended there since they were looked at last.
-    pub(crate) fn was_worked_on_since(&self, id: TaskId, acceptance: &Acceptance) -> bool {
-        let files_in = self.plan.files_in(id);
-        let works = |(at, task): (usize, &TaskState)| {
-            task.work.turn.is_some() && self.plan.files_in(TaskId::from_index(at)) == files_in
-        };
-        // What is not merged yet changes nothing of what is.
-        let may_work = self.sums.turns_running > 0 && files_in != FilesIn::Merged;
-        self.last_turn_in(id) > acceptance.turns || may_work && self.tasks.iter().enumerate().any(works)
+    /// Where turns are at work. What is not merged yet changes nothing of what is.
+    pub(crate) fn worked_in(&self) -> BTreeSet<FilesIn> {
+        if self.sums.turns_running == 0 {
+            return BTreeSet::new();
+        }
+        let at_work = self.tasks.iter().enumerate();
+        let at_work = at_work.filter(|(_, task)| task.work.turn.is_some());
+        let places = at_work.map(|(at, _)| self.plan.files_in(TaskId::from_index(at)));
+        places.filter(|files_in| *files_in != FilesIn::Merged).collect()
+    }
+
+    /// Whether a turn works where the files of a task lie, by [`Self::worked_in`], or ended there since they were looked at
+    /// last.
+    pub(crate) fn was_worked_on_since(
+        &self,
+        id: TaskId,
+        acceptance: &Acceptance,
+        worked_in: &BTreeSet<FilesIn>,
+    ) -> bool {
+        self.last_turn_in(id) > acceptance.turns || worked_in.contains(&self.plan.files_in(id))
     }
 
     /// A turn of a task ended: checks that had passed where it worked may not pass any more.

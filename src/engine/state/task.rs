@@ -126,6 +126,8 @@ pub struct Reopened {
     pub files: Vec<FileFact>,
     /// Tasks that wait until this one has ended, because they name a file of it and are done again too.
     pub ahead_of: Vec<TaskId>,
+    /// Tasks that this one waits for in the same way.
+    pub behind: Vec<TaskId>,
 }
 
 /// What a turn said: the files that hold it, and who did.

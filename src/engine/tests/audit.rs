@@ -2,14 +2,14 @@
 
 use crate::domain::{Answer, AttemptKind, Digest, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
-    AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks, RunEvent,
-    apply, decide, may_be_made,
+    AuditEvidence, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks, RunEvent,
+    TaskEvent, apply, decide, may_be_made,
 };
 
 use crate::engine::audit::{AuditStanding, differing};
 
 use super::operator::says;
-use super::simulation::{Response, Simulation, good, inputs, options, statuses};
+use super::simulation::{Response, Simulation, good, inputs, options, report_of, statuses};
 
 const MISSION: &str = "name: m
 settings: {concurrency: 1}
@@ -34,6 +34,12 @@ fn only_files_that_are_others_than_they_were_differ() {
     assert_eq!(differ(&[file("one")], &[file("two")]), ["a"]);
     assert_eq!(differ(&[file("one")], &[]), ["a"]);
     assert_eq!(differ(&[], &[file("two")]), ["a"]);
+}
+
+/// The audit that is out has seen this.
+fn feed_audit(simulation: &mut Simulation, seen: AuditEvidence) {
+    let number = simulation.state.audit.number;
+    simulation.feed(&Fact::Audited(Box::new(report_of(number, seen))));
 }
 
 /// Performs whatever is due, one by one, until such an effect is next.
@@ -80,12 +86,12 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
         message: String::new(),
         duration: Millis(1),
     };
-    simulation.feed(&Fact::Audited(Box::new(AuditReport {
-        number: simulation.state.audit.number,
+    let mut seen = AuditEvidence {
         looks: vec![(FIRST, Vec::new())],
-        checks: vec![(FIRST, 0, passed)],
-        ..AuditReport::default()
-    })));
+        ..AuditEvidence::default()
+    };
+    seen.take(FIRST, 0, passed);
+    feed_audit(&mut simulation, seen);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     simulation.run(good);
     let audits = simulation.count(|event| matches!(event, Event::Run(RunEvent::AuditFinished { .. })));
@@ -98,21 +104,17 @@ fn nothing_passes(simulation: &mut Simulation) {
     simulation.todo.clear();
     let state = &simulation.state;
     let looks: Looks = state.covered().map(|(id, _)| (id, Vec::new())).collect();
-    let failed = |(task, check)| {
+    let mut seen = AuditEvidence::default();
+    for (task, check) in state.checks_due(&looks) {
         let result = CheckResult {
             passed: false,
             message: "x".to_owned(),
             duration: Millis(1),
         };
-        (task, check, result)
-    };
-    let report = AuditReport {
-        number: state.audit.number,
-        checks: state.checks_due(&looks).into_iter().map(failed).collect(),
-        looks,
-        ..AuditReport::default()
-    };
-    simulation.feed(&Fact::Audited(Box::new(report)));
+        seen.take(task, check, result);
+    }
+    seen.looks = looks;
+    feed_audit(simulation, seen);
 }
 
 #[test]
@@ -224,12 +226,11 @@ fn no_file_is_there(simulation: &mut Simulation) {
         })
     };
     let looks = state.covered().map(|(id, _)| (id, gone(id).collect()));
-    let report = AuditReport {
-        number: state.audit.number,
+    let seen = AuditEvidence {
         looks: looks.collect(),
-        ..AuditReport::default()
+        ..AuditEvidence::default()
     };
-    simulation.feed(&Fact::Audited(Box::new(report)));
+    feed_audit(simulation, seen);
 }
 
 #[test]
@@ -363,4 +364,92 @@ fn what_was_accepted_is_open_until_one_audit_was_held() {
     simulation.run(good);
     assert_eq!(simulation.state.audit.number, 1);
     assert_eq!(simulation.state.audit_standing(), AuditStanding::Held);
+}
+
+/// Five of them name one file, and the last of them, by the file, is what the second is built on.
+const CHAIN: &str = "name: m
+settings: {concurrency: 5}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: t0, review: none, targetFiles: [a]}
+  - {title: t1, review: none, targetFiles: [a, b]}
+  - {title: t2, review: none, targetFiles: [a]}
+  - {title: t3, review: none, targetFiles: [b]}
+  - {title: t4, review: none, targetFiles: [a, b]}
+";
+
+/// What each task waits for, by the state.
+fn goes_behind(simulation: &Simulation) -> Vec<Vec<u32>> {
+    let tasks = simulation.state.tasks.iter();
+    let open = tasks.map(|task| task.reopened.as_deref());
+    open.map(|open| open.map_or_else(Vec::new, |open| open.behind.iter().map(|id| id.0).collect()))
+        .collect()
+}
+
+#[test]
+fn regressed_work_of_one_file_waits_for_the_one_before_it_and_for_no_other() {
+    let mut simulation = Simulation::new(CHAIN, options());
+    no_file_is_there(&mut simulation);
+    let expected: [&[u32]; 5] = [&[], &[0], &[1], &[1], &[2, 3]];
+    assert_eq!(goes_behind(&simulation), expected);
+    let begun = |simulation: &Simulation| -> Vec<usize> {
+        let tasks = simulation.state.tasks.iter().enumerate();
+        let begun = tasks.filter(|(_, task)| task.status() != Status::Pending);
+        begun.map(|(index, _)| index).collect()
+    };
+    assert_eq!(begun(&simulation), [0]);
+    // Whoever leaves the order leaves its place to what waited for it.
+    simulation.say(&says(Command::CancelTask { task: TaskId(1) }));
+    assert_eq!(begun(&simulation), [0, 1], "nothing has begun beside the first");
+    assert_eq!(
+        goes_behind(&simulation),
+        [&[] as &[u32], &[], &[0], &[0], &[2, 3]]
+    );
+    let kept: Vec<u32> = simulation.state.tasks.iter().map(|task| task.blockers).collect();
+    simulation.state.derive();
+    let derived: Vec<u32> = simulation.state.tasks.iter().map(|task| task.blockers).collect();
+    assert_eq!(kept, derived);
+    simulation.run(good);
+    use Status::{Done, Failed};
+    assert_eq!(statuses(&simulation.state), [Done, Failed, Done, Done, Done]);
+}
+
+/// A graph search for each pair of them once took the fourth power of their number.
+#[test]
+fn many_that_name_one_file_are_ordered_at_once_and_in_few_words() {
+    let mut mission =
+        "name: m\nsettings: {concurrency: 4}\nagents: {w: {run: [/bin/true]}}\ntasks:\n".to_owned();
+    for n in 0..300 {
+        mission.push_str(&format!("  - {{title: t{n}, review: none, targetFiles: [a]}}\n"));
+    }
+    let mut simulation = Simulation::new(&mission, options());
+    no_file_is_there(&mut simulation);
+    let behind = goes_behind(&simulation);
+    assert!(
+        behind.iter().skip(1).all(|behind| behind.len() == 1),
+        "{behind:?}"
+    );
+}
+
+#[test]
+fn an_audit_says_no_more_than_a_record_holds_and_the_next_one_goes_on() {
+    let mut mission =
+        "name: m\nsettings: {concurrency: 4}\nagents: {w: {run: [/bin/true]}}\ntasks:\n".to_owned();
+    let name = "x".repeat(40_000);
+    for n in 0..150 {
+        mission.push_str(&format!(
+            "  - {{title: t{n}, review: none, targetFiles: [{name}{n}]}}\n"
+        ));
+    }
+    let mut simulation = Simulation::new(&mission, options());
+    no_file_is_there(&mut simulation);
+    let again = |simulation: &Simulation| {
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Regressed { .. })))
+    };
+    let first = again(&simulation);
+    assert!((50..140).contains(&first), "{first}");
+    assert_eq!(simulation.state.audit.of_session, 0, "it is none of the three");
+    no_file_is_there(&mut simulation);
+    assert!(again(&simulation) > first);
+    assert_eq!(simulation.state.task(TaskId(0)).course.regressions, 2);
 }

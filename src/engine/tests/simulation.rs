@@ -12,15 +12,15 @@ use crate::domain::{
     Status, Timestamp, TurnId,
 };
 use crate::engine::{
-    ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
-    FileRef, Job, Looks, Prompt, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd,
-    TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only, may_be_made, pending_effects,
-    prior_points,
+    ApproverSaid, AskFailure, Asked, AuditEvidence, AuditReport, CheckResult, Effect, Event, Exit, FORMAT,
+    Fact, FileFact, FileRef, Job, Looks, Prompt, ReplyRef, RunPhase, RunStarted, State, SupervisorRef,
+    ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only, may_be_made,
+    pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
 pub use inputs::inputs;
-pub(crate) use inputs::silence;
+pub(crate) use inputs::{report_of, silence};
 
 /// What a script answers to one effect.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::payload::{Payload, facts, findings_of, scores};
+use super::payload::{Payload, facts, file, findings_of, scores};
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
 };
@@ -23,6 +23,8 @@ impl EventExpander {
                 number,
                 checked,
                 files,
+                record,
+                ..
             }) => {
                 let titles = checked.iter().map(|id| &*self.plan.task(*id).title);
                 let titles: Vec<&str> = titles.collect();
@@ -31,7 +33,8 @@ impl EventExpander {
                     let row = self.task(*id).with("files", facts(files));
                     Value::Object(row.0)
                 });
-                payload.with("changed", changed.collect::<Vec<_>>())
+                let payload = payload.with("changed", changed.collect::<Vec<_>>());
+                payload.maybe("record", record.as_ref().map(file))
             }
             _ => Payload::default(),
         }

@@ -201,6 +201,7 @@ impl ReferenceModel {
     /// What an audit that saw this must come to.
     pub fn expect_audit(&mut self, state: &State, report: &AuditReport) {
         let always = state.plan.rules.settings.final_checks == FinalChecks::Always;
+        let evidence = report.seen.as_deref().expect("it has just been seen");
         let of = |looks: &Looks, id: TaskId| -> BTreeMap<String, FileFact> {
             let looks = looks.iter().filter(|(of, _)| *of == id);
             let files = looks.flat_map(|(_, files)| files);
@@ -223,11 +224,11 @@ impl ReferenceModel {
         };
         let mut due_in_all = BTreeSet::new();
         for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
-            let first = of(&report.looks, id);
-            let last = if report.behind.is_empty() {
+            let first = of(&evidence.looks, id);
+            let last = if evidence.behind.is_empty() {
                 first.clone()
             } else {
-                of(&report.behind, id)
+                of(&evidence.behind, id)
             };
             let gone = |seen: &BTreeMap<String, FileFact>| {
                 record.files.iter().any(|(path, file)| {
@@ -256,10 +257,11 @@ impl ReferenceModel {
                 .filter(|(_, at)| is_due(**at))
                 .map(|(n, _)| *n)
                 .collect();
-            let fails = report
+            let passed = |position: &u32| evidence.results[*position as usize].passed;
+            let fails = evidence
                 .checks
                 .iter()
-                .any(|(of, n, result)| *of == id && due.contains(n) && !result.passed);
+                .any(|(of, n, position)| *of == id && due.contains(n) && !passed(position));
             if gone(&first) || gone(&last) || fails {
                 expected.regressed.insert(id);
             } else if due.is_empty() && (changed(&first) || changed(&last)) {
@@ -267,7 +269,7 @@ impl ReferenceModel {
             }
             due_in_all.extend(due.into_iter().map(|n| (id, n)));
         }
-        let ran: BTreeSet<_> = report.checks.iter().map(|(id, n, _)| (*id, *n)).collect();
+        let ran: BTreeSet<_> = evidence.checks.iter().map(|(id, n, _)| (*id, *n)).collect();
         assert_eq!(ran, due_in_all, "the checks that are run again");
         self.audits.expected = Some(expected);
     }

@@ -355,23 +355,28 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
         })
         .collect();
     let due = state.checks_due(&looks);
-    let result = |(index, (task, check)): (usize, &(TaskId, u32))| {
+    let mut seen = AuditEvidence::default();
+    for (index, (task, check)) in due.iter().enumerate() {
         let result = CheckResult {
             passed: chance("check", index) > 3,
             message: "x".to_owned(),
             duration: Millis(1),
         };
-        (*task, *check, result)
-    };
+        seen.take(*task, *check, result);
+    }
+    if !due.is_empty() {
+        seen.behind = looks.clone();
+    }
+    seen.looks = looks;
+    report_of(number, seen)
+}
+
+/// The report of an audit that saw this.
+pub(crate) fn report_of(number: u32, seen: AuditEvidence) -> AuditReport {
     AuditReport {
         number,
-        checks: due.iter().enumerate().map(result).collect(),
-        behind: if due.is_empty() {
-            Looks::new()
-        } else {
-            looks.clone()
-        },
-        looks,
+        file: None,
+        seen: Some(Box::new(seen)),
     }
 }
 

@@ -455,6 +455,8 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     obstacle: None,
                 }],
             )],
+            record: None,
+            rest: None,
         }),
         Event::Work(
             TASK,
