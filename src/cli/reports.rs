@@ -17,6 +17,7 @@ use crate::mission::RunOptions;
 use crate::report::annotations::annotations;
 use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
+use crate::report::sanitize;
 use crate::runtime::{
     Delivered, Ending, ReadBefore, RecoverError, Recovered, deliver_work, part_of_run, recover,
     settings_files,
@@ -195,6 +196,9 @@ impl Reports {
         let outcome = engine::outcome(&ending.state);
         let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
         screen.report(&document);
+        for warning in &ending.warnings {
+            screen.error(&format!("warning: {}\n", sanitize(warning)));
+        }
         let delivered = deliver(run, &ending.state, screen);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);

@@ -39,7 +39,7 @@ pub enum FailureClass {
     ContextTooLong,
     /// 402, or quota exhausted.
     ProviderSpendLimit,
-    /// 401 or 403 from the provider.
+    /// 401 or 403 from the provider; what the agent needs, such as its program or its key, is not there.
     ProviderAuth,
     /// A tool call was blocked by policy.
     PolicyBlocked,

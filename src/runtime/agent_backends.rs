@@ -34,8 +34,8 @@ pub struct AgentBackends {
     needed: HashMap<AgentId, Backend>,
     /// The secrets that none of them may show.
     secrets: Arc<Secrets>,
-    /// Of agents that are not needed yet, but that may be handed work later: those that can be reached.
-    others: HashMap<AgentId, Backend>,
+    /// Of agents that are not needed yet, but that may be handed work later: how they are reached, or why they are not.
+    others: HashMap<AgentId, Result<Backend, EnvironmentProblem>>,
     pub(super) channels: Channels,
     pub(super) network: Network,
     pub(super) mission_folder: PathBuf,
@@ -117,9 +117,13 @@ impl AgentBackends {
         }
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
-        let others = others.filter_map(|(id, agent)| Some((id, backend_of(agent, folder, &network).ok()?)));
-        let others: HashMap<AgentId, Backend> = others.collect();
-        let all = found.values().chain(others.values());
+        let others = others.map(|(id, agent)| {
+            let who = format!("agent '{}' cannot be reached", agent.name);
+            let backend = backend_of(agent, folder, &network);
+            (id, backend.map_err(|why| EnvironmentProblem::of(who, why)))
+        });
+        let others: HashMap<AgentId, _> = others.collect();
+        let all = found.values().chain(others.values().flatten());
         let secrets = Secrets::all(all.filter_map(Backend::secrets));
         if let Network::Recording(cassette) | Network::Offline(Some(cassette)) = &network {
             cassette.hold_back(secrets.clone());
@@ -179,8 +183,16 @@ impl AgentBackends {
             .collect()
     }
 
-    pub(super) fn get(&self, agent: AgentId) -> Option<&Backend> {
-        self.needed.get(&agent).or_else(|| self.others.get(&agent))
+    /// How an agent is reached, or why it is not. That does not change in a session.
+    pub(super) fn get(&self, agent: AgentId) -> Result<Backend, EnvironmentProblem> {
+        match (self.needed.get(&agent), self.others.get(&agent)) {
+            (Some(backend), _) => Ok(backend.clone()),
+            (None, Some(other)) => other.clone(),
+            (None, None) => Err(EnvironmentProblem::of(
+                "the agent".to_owned(),
+                "the mission does not have it any more",
+            )),
+        }
     }
 }
 /// What cannot be run as the pipe rule says on a machine without bash (semantics, section 6.4): the first of it.

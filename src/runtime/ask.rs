@@ -112,22 +112,20 @@ impl Executor {
             return;
         };
         let call = self.call(state, (id, purpose, agent), strict.clone());
-        match self.programs.get(agent).cloned() {
-            None => {
-                let name = &call.commands.plan.agent(agent).name;
-                let message = format!("{} '{name}' cannot be reached", call.who());
+        match self.programs.get(agent) {
+            Err(why) => {
                 let failed = Failed {
                     never_began: true,
-                    ..Failed::of(FailureClass::Unknown, message)
+                    ..Failed::of(FailureClass::ProviderAuth, why.to_string())
                 };
                 self.post(failure(id, failed));
             }
-            Some(Backend::Command(agent)) => {
+            Ok(Backend::Command(agent)) => {
                 let sender = self.sender.clone();
                 self.prepare(effect, move || call.prepare_command(&agent, sender));
             }
-            Some(Backend::Echo) => self.blocking(move || call.echo()),
-            Some(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
+            Ok(Backend::Echo) => self.blocking(move || call.echo()),
+            Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
                 Err(message) => self.post(failure(id, Failed::unasked(message))),
                 Ok(line) => {
                     let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());

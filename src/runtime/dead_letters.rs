@@ -90,8 +90,8 @@ fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> 
     .into())
 }
 
-/// Everything that the journal of a run has for the queue, at the end of a session. What cannot be written is tried
-/// again by the next one; the words say so.
+/// Everything that the journal of a run has for the queue, at the end of a session. Returns why it cannot be written; the
+/// next session tries again.
 pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
     let letters = letters_of(state, folder.id(), state.notices.letters().keys());
     if letters.is_empty() {

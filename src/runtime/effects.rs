@@ -548,9 +548,14 @@ pub(super) fn jitter() -> u16 {
 
 /// An environment problem in the middle of a run: nothing was started.
 pub(super) fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
+    refused(turn, FailureClass::Unknown, why)
+}
+
+/// What becomes of a turn that cannot be begun, by class.
+pub(super) fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
     Fact::TurnRequestFailed {
         turn,
-        class: FailureClass::Unknown,
+        class,
         before_effect: false,
         message: why.into(),
         retry_after: None,

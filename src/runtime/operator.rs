@@ -100,7 +100,10 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     }
     writer.journal.commit()?;
     // What the queue does not have yet stays in the journal for the next session.
-    let _ = super::dead_letters::file_all(run, &writer.state);
+    if let Some(why) = super::dead_letters::file_all(run, &writer.state) {
+        writer.decide(Fact::Warn(why))?;
+        writer.journal.commit()?;
+    }
     Ok(writer.state)
 }
 

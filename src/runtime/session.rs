@@ -97,6 +97,8 @@ pub struct Ending {
     pub outcome: OutcomeClass,
     /// The last state.
     pub state: State,
+    /// What could not be written behind the end, which is not on record therefore.
+    pub warnings: Vec<String>,
 }
 
 /// A running session: the one owner of the state.
@@ -312,6 +314,8 @@ impl Session {
                 .into_iter()
                 .map(Fact::Warn),
         );
+        let unusable = OperatorKey::existing_or_new().err();
+        beginning.extend(unusable.map(|why| Fact::Warn(format!("nobody vouches for this run: {why}"))));
         // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
         let loosened = self.state.plan.rules.loosened.iter();
         let loosened = loosened.filter(|found| found.is_beneath);

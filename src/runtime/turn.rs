@@ -23,7 +23,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
 use super::agent_backends::Backend;
-use super::effects::{Executor, jitter, not_reachable};
+use super::effects::{Executor, jitter, not_reachable, refused};
 use super::error::RunError;
 use super::middleware::LastWords;
 use super::watch::After;
@@ -40,14 +40,11 @@ impl Executor {
     pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
         let plan = &state.plan;
         let agent_id = plan.task(turn.task).agent;
-        match self.programs.get(agent_id).cloned() {
-            None => self.post(not_reachable(
-                turn,
-                format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
-            )),
-            Some(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
-            Some(Backend::Echo) => self.echo_worker(turn),
-            Some(Backend::Command(agent)) => {
+        match self.programs.get(agent_id) {
+            Err(why) => self.post(refused(turn, FailureClass::ProviderAuth, why.to_string())),
+            Ok(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
+            Ok(Backend::Echo) => self.echo_worker(turn),
+            Ok(Backend::Command(agent)) => {
                 self.remember(state, turn);
                 if let Err(why) = self.give_message_folder(turn) {
                     self.post(not_reachable(turn, why));

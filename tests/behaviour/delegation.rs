@@ -205,3 +205,34 @@ fn a_turn_may_end_beside_work_that_was_handed_down_since_it_began() {
     let document = running.finish().exits(0).json();
     assert_eq!(task(&document, "part")["status"], "done", "{document:#}");
 }
+
+#[test]
+fn an_agent_that_is_needed_later_and_is_not_there_is_told_with_the_reason_and_tried_once() {
+    let list = json!([{"title": "part", "assignTo": "helper"}]);
+    for (helper, why) in [
+        ("{run: [/opt/nowhere/helper]}", "/opt/nowhere/helper"),
+        ("{run: [no-such-helper]}", "no-such-helper"),
+        (
+            "{adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', apiKey: '${KEY_OF_NOBODY}'}",
+            "KEY_OF_NOBODY",
+        ),
+    ] {
+        let workspace =
+            workspace("true", &list).tap_mission("\ntasks:\n", &format!("\n  helper: {helper}\ntasks:\n"));
+        let document = workspace.run_json(3, &[]);
+        let part = task(&document, "part");
+        assert_eq!(part["status"], "failed", "{part}");
+        assert_eq!(part["attempts"].as_array().map(Vec::len), Some(1), "{part}");
+        part["failure"]["message"].to_string().says(&["'helper' cannot be reached", why]);
+    }
+}
+
+#[test]
+fn another_agent_goes_on_with_work_whose_agent_is_not_there() {
+    let list = json!([{"title": "part", "assignTo": "helper"}]);
+    let workspace = workspace("true", &list)
+        .tap_mission("\ntasks:\n", "\n  helper: {run: [/opt/nowhere/helper], fallback: [worker]}\ntasks:\n");
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(task(&document, "part")["status"], "done");
+    workspace.read("log").says(&["part"]);
+}

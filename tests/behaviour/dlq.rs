@@ -228,3 +228,15 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
     // It was a step of an agent's work: nothing makes it again by itself.
     workspace.quorum(&["dlq", "retry", id]).exits(2).says(&["'tool:run' cannot be tried again from here"]);
 }
+
+#[test]
+fn what_cannot_be_put_into_the_queue_at_the_end_is_told() {
+    let mission = MISSION.replace(
+        "test -e receiver-is-up || exit 7; cat >> told",
+        "mkdir -p .polpo/dead-letters.jsonl; exit 7",
+    );
+    let workspace = Workspace::with(&mission);
+    let ran = workspace.quorum(&["run", "mission.yaml", "-q"]).exits(0);
+    let told = ran.stderr.lines().find(|line| line.starts_with("warning: "));
+    assert!(told.is_some_and(|line| line.contains("dead-letters.jsonl")), "{}", ran.stderr);
+}

@@ -147,3 +147,50 @@ tasks: [{title: one}, {title: two}, {title: three}]
     assert_eq!(options["jobs"], Value::Null);
     assert_eq!(options["strict"], true, "a flag of meaning is frozen");
 }
+
+#[test]
+fn a_key_that_vouches_for_nothing_is_told_by_whoever_would_use_it() {
+    let breaks: [(&str, &str); 3] = [
+        ("chmod 644 home/.local/state/quorum/key", "can be read by others"),
+        ("echo short > home/.local/state/quorum/key", "is too short"),
+        (
+            "rm home/.local/state/quorum/key; mkdir -m 700 home/.local/state/quorum/key",
+            "it is not a regular file",
+        ),
+    ];
+    for (breaks, why) in breaks {
+        let workspace = Workspace::with(PLAIN);
+        workspace.quorum(&["run", "mission.yaml", "-q"]).exits(0);
+        workspace.bash("test -e home/.local/state/quorum/key").exits(0);
+        workspace.bash(breaks).exits(0);
+        workspace.quorum(&["status"]).exits(0).says(&["origin not verified", why]);
+        let second = workspace.quorum(&["run", "mission.yaml", "--run-id", "second"]).exits(0);
+        second.says(&["nobody vouches for this run", why]);
+        workspace.quorum(&["status", "second"]).exits(0).says(&["origin not verified", why]);
+        let doctor = workspace.quorum(&["doctor", "--json"]).json();
+        let checks = doctor["checks"].as_array().unwrap();
+        let key = checks.iter().find(|check| check["name"] == "operator key").expect("it is looked at");
+        assert_eq!(key["status"], "warn", "{key}");
+        assert!(key["message"].to_string().contains(why), "{key}");
+    }
+    // Where there is no place for a key that is said too.
+    let workspace = Workspace::with(PLAIN);
+    let mut command = workspace.command(&["run", "mission.yaml"]);
+    command.env_remove("HOME");
+    Running::start(command).finish().exits(0).says(&["nobody vouches for this run", "QUORUM_OPERATOR_KEY"]);
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_written_is_told() {
+    let snapshot = journal::SNAPSHOT;
+    let workspace = Workspace::with(&format!(
+        "
+name: in the way
+agents: {{worker: {{run: 'mkdir -p .polpo/runs/r1/{snapshot}/in-it'}}}}
+settings: {{sandbox: off}}
+tasks: [{{title: work}}]
+"
+    ));
+    let ran = workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(0);
+    ran.says(&["warning: cannot write", snapshot, "are slower"]);
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, access, statvfs};
 
-use crate::store::{Holder, Lock, StateFolder, read_regular};
+use crate::store::{Holder, Lock, OperatorKey, StateFolder, read_regular};
 
 use super::super::screen::Screen;
 use crate::report::doctor::{Check, Verdict};
@@ -27,6 +27,7 @@ pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<Check> {
     vec![
         state(folder),
         space(folder.path()),
+        key(),
         lock(folder),
         locale(screen),
         clock(folder.path()),
@@ -37,6 +38,16 @@ pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<Check> {
 fn nearest(path: &Path) -> PathBuf {
     let found = path.ancestors().find(|folder| folder.exists());
     found.unwrap_or(Path::new("/")).to_owned()
+}
+
+/// The key that vouches for runs.
+fn key() -> Check {
+    let check = |verdict, message: String| Check::new("operator key", verdict, message);
+    match OperatorKey::existing() {
+        Ok(Some(key)) => check(Verdict::Ok, format!("its fingerprint is {}", key.fingerprint())),
+        Ok(None) => check(Verdict::Ok, "none yet: the first run makes it".to_owned()),
+        Err(why) => check(Verdict::Warn, format!("nobody can vouch for a run: {why}")),
+    }
 }
 
 fn state(folder: &StateFolder) -> Check {

@@ -54,14 +54,16 @@ impl Session {
         self.leave_inbox();
         let outcome = engine::outcome(&self.state);
         // The run has ended well: what the queue does not have yet stays in the journal for the next session.
-        let _ = dead_letters::file_all(&self.folder, &self.state);
+        let unfiled = dead_letters::file_all(&self.folder, &self.state);
         self.write_snapshot(Some(outcome.class));
+        let warnings = unfiled.into_iter().chain(self.snapshots.problem()).collect();
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }
         Ok(Ending {
             outcome: outcome.class,
             state: self.state,
+            warnings,
         })
     }
 }
