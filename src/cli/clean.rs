@@ -132,8 +132,8 @@ fn agree(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Fai
 fn row(listed: &Listed) -> CleanedRun<'_> {
     CleanedRun {
         run_id: listed.folder.id(),
-        state: listed.row.state,
-        outcome: listed.row.outcome,
+        state: &listed.row.state,
+        outcome: listed.row.outcome.as_deref(),
     }
 }
 

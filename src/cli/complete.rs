@@ -103,7 +103,7 @@ impl Asked {
         let named = self.run.as_ref().filter(|run| run.as_str() != LATEST);
         match named {
             Some(id) => Some(folder.run(id)).filter(|run| run.journal().is_file()),
-            None => newest(folder.known_runs().ok()?, operator_key().as_ref()).run,
+            None => Some(newest(folder.known_runs().ok()?, operator_key().as_ref()).run?.0),
         }
     }
 

@@ -1,12 +1,14 @@
 //! A run as a row of a list.
 
+use serde_json::from_value;
+
 use crate::domain::Timestamp;
 use crate::report::documents::RunState;
 use crate::report::documents::runs::RunRow;
-use crate::runtime::{Left, RecoverError, operator_key, origin, recover};
+use crate::runtime::{Left, RecoverError, operator_key, origin, recover, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
 
-use super::screen::LiveView;
+use super::screen::{FirstPage, LiveView};
 use super::writer::{at_work, has_writer};
 
 /// A run and what a list, or the decision to remove it, needs of it.
@@ -19,6 +21,20 @@ pub struct Listed {
     pub left: Left,
     /// Whether nothing ever ran in it.
     pub never_started: bool,
+}
+
+/// One run. A large one whose last session has ended is not folded: its snapshot tells.
+pub fn row(folder: &StateFolder, run: RunFolder) -> RunRow {
+    // Before the look at the journal: who writes to it then may end while it is read.
+    let live = has_writer(folder, &run);
+    let vouched = origin(&run, operator_key().as_ref());
+    let told = told_by_snapshot(&run, vouched).filter(|told| told.tail.is_none() && !live);
+    let page = told.and_then(|told| Some((from_value::<FirstPage>(told.page).ok()?, told.outcome?)));
+    let Some((page, outcome)) = page else {
+        return list(folder, run).row;
+    };
+    let place = (run.path().to_owned(), vouched.as_str());
+    page.row.seen(place, page.status.run_state(live), outcome)
 }
 
 /// Folds one run. What cannot be read is listed as such: it must not hide the others.

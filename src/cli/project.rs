@@ -8,7 +8,8 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{
-    RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover, settings_files,
+    Origin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover,
+    settings_files,
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
@@ -113,16 +114,24 @@ fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
 /// The run that is meant: by its id, by a beginning or an end of one that no other run has, or the one that began last. What
 /// was passed over because nobody vouches for it is named on standard error.
 pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
-    let run = match wanted.filter(|id| id.as_str() != LATEST) {
-        Some(id) => named_run(folder, id)?,
+    vouched_run(folder, wanted).map(|(run, _)| run)
+}
+
+/// The same, with what this machine's key says of the run.
+pub fn vouched_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<(RunFolder, Origin), Failure> {
+    let (run, origin) = match wanted.filter(|id| id.as_str() != LATEST) {
+        Some(id) => {
+            let run = named_run(folder, id)?;
+            let origin = origin(&run, operator_key().as_ref());
+            (run, origin)
+        }
         None => latest_run(folder)?,
     };
     // Who made a record that cannot be read is no question.
-    let note = origin(&run, operator_key().as_ref()).note(run.id());
-    if let Some(note) = note.filter(|_| is_whole(&run)) {
+    if let Some(note) = origin.note(run.id()).filter(|_| is_whole(&run)) {
         warn(&note);
     }
-    Ok(run)
+    Ok((run, origin))
 }
 
 /// Says something beside the result. Whoever read it may be gone: that is silent.
@@ -165,7 +174,7 @@ fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure>
     }
 }
 
-fn latest_run(folder: &StateFolder) -> Result<RunFolder, Failure> {
+fn latest_run(folder: &StateFolder) -> Result<(RunFolder, Origin), Failure> {
     let runs = folder.known_runs().map_err(|error| unlisted(folder, &error))?;
     let found = newest(runs, operator_key().as_ref());
     let ids: Vec<&str> = found.passed_over.iter().map(|run| run.id().as_str()).collect();

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::report::documents::runs::{RunRow, document, human};
 
 use super::failure::Failure;
-use super::listing::list;
+use super::listing::row;
 use super::project::{all_runs, state_folder};
 use super::screen::Screen;
 
@@ -23,7 +23,7 @@ pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
     let rows: Vec<RunRow> = runs
         .into_iter()
         .skip(skipped)
-        .map(|run| list(&folder, run).row)
+        .map(|run| row(&folder, run))
         .collect();
     if screen.is_json() {
         screen.document(&document(&rows));

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::anyhow;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{Event, ProcessRef, State};
 use crate::mission;
-use crate::report::documents::RunDocument;
+use crate::report::documents::runs::RunRow;
+use crate::report::documents::{RunDocument, RunState};
 use crate::report::escape_json;
 use crate::report::progress::{self, Details};
 use crate::report::status::StatusPage;
@@ -154,9 +155,29 @@ impl Observer for ViewObserver {
     fn on_end(&mut self, _: &State) {}
     fn page(&self, state: &State) -> Option<Value> {
         let view = self.0.borrow();
-        let run = RunDocument::of_session(state, view.0.as_ref()?, None);
-        serde_json::to_value(StatusPage::of(&run)).ok()
+        let view = view.0.as_ref()?;
+        let run = RunDocument::of_session(state, view, None);
+        let page = FirstPage {
+            status: StatusPage::of(&run),
+            row: RunRow::of(
+                view.run_id.clone()?,
+                Default::default(),
+                state,
+                view,
+                RunState::of(state, false),
+            ),
+        };
+        serde_json::to_value(page).ok()
     }
+}
+
+/// What a snapshot holds of a run for those who need not see all of it.
+#[derive(Serialize, Deserialize)]
+pub struct FirstPage {
+    /// What `quorum status` shows first.
+    pub status: StatusPage,
+    /// Its line in the list of runs.
+    pub row: RunRow,
 }
 
 /// Who watches a session, and the view that comes out of it.

@@ -9,12 +9,12 @@ use crate::domain::{RunId, Timestamp};
 use crate::engine::outcome;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{Recovered, told_by_snapshot};
+use crate::runtime::{Origin, Recovered, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
-use super::project::{find_run, open_run, state_folder};
-use super::screen::{LiveView, Screen, lines_of_stdout};
+use super::project::{open_run, state_folder, vouched_run};
+use super::screen::{FirstPage, LiveView, Screen, lines_of_stdout};
 use super::writer::{at_work, has_writer};
 
 /// How often a watched run is looked at.
@@ -37,9 +37,9 @@ pub struct Status {
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (run, origin) = vouched_run(&folder, arguments.run.as_ref())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
-    if !wants_more && let Some((page, standing)) = first_page(&folder, &run) {
+    if !wants_more && let Some((page, standing)) = status_page(&folder, &run, origin) {
         screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
         return Ok(0);
     }
@@ -56,11 +56,11 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
 
 /// The page that the run's snapshot holds, with what the journal says behind it, and where the run stands. `None` where only a
 /// fold tells: of a run that is worked on people want what is, not what was.
-fn first_page(folder: &StateFolder, run: &RunFolder) -> Option<(StatusPage, RunState)> {
+fn status_page(folder: &StateFolder, run: &RunFolder, origin: Origin) -> Option<(StatusPage, RunState)> {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, run);
-    let told = told_by_snapshot(run)?;
-    let mut page: StatusPage = from_value(told.page).ok()?;
+    let told = told_by_snapshot(run, origin)?;
+    let mut page = from_value::<FirstPage>(told.page).ok()?.status;
     let standing = page.run_state(live);
     page.outlived_by(&at_work(&told.left, standing));
     match told.tail {

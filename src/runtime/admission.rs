@@ -68,12 +68,13 @@ pub fn unfinished_with(
 fn active_titles(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Vec<String>>, RecoverError> {
     if !run.foreign_write().exists()
         && let Some(snapshot) = Snapshot::read(run, key)
-        && let Some(rows) = snapshot.rows
+        && snapshot.front.outcome.is_some()
     {
-        let active = rows.into_iter().filter(|(_, status, ..)| !status.is_terminal());
-        return Ok(snapshot
-            .unfinished
-            .then(|| active.map(|(title, ..)| title).collect()));
+        let active = snapshot.rows.map(|rows| {
+            let active = rows.into_iter().filter(|(_, status, ..)| !status.is_terminal());
+            active.map(|(title, ..)| title).collect()
+        });
+        return Ok(active.filter(|_| snapshot.unfinished));
     }
     let state = match recover(run, |_, _| {}) {
         Ok(recovered) => recovered.state,

@@ -141,7 +141,7 @@ pub use moved::{below, state_base};
 pub use notices::Notification;
 pub use observer::Observer;
 pub use operator::{ApplyError, apply_offline, drain};
-pub use origin::{code_of_start, is_whole, newest, next_start, operator_key, origin};
+pub use origin::{Origin, code_of_start, is_whole, newest, next_start, operator_key, origin};
 pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};

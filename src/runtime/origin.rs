@@ -20,6 +20,9 @@ use crate::store::{Reader, RunFolder, StateFolder, open_regular};
 static END: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""run":\{"finished":\{"#).expect("it is a plain text"));
 
+/// How much of a journal is searched at once, in bytes.
+const PIECE: u64 = 1 << 20;
+
 /// What this machine's key says of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -47,9 +50,12 @@ impl Origin {
     pub fn note(self, run: &RunId) -> Option<String> {
         match self {
             Self::Verified => None,
-            Self::Unknown => Some(format!(
-                "origin not verified: run {run} carries no code of this machine's key, so nobody can say who wrote it"
-            )),
+            Self::Unknown => Some(match OperatorKey::existing() {
+                Err(why) => format!("origin not verified: the operator's key cannot be used: {why}"),
+                Ok(_) => format!(
+                    "origin not verified: run {run} carries no code of this machine's key, so nobody can say who wrote it"
+                ),
+            }),
             Self::Forged => Some(format!(
                 "origin not verified: run {run} carries a wrong code; it was changed or put there by somebody else"
             )),
@@ -153,10 +159,7 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
         return Origin::Unknown;
     };
     let mut worst = Origin::Verified;
-    let looked = each_line(run, |line, before| {
-        if before.offset > 0 && !END.is_match(line) {
-            return None;
-        }
+    let looked = each_end(run, |line, before| {
         let record = Record::of_line(line).ok()?;
         let said = match record.events.last() {
             _ if before.offset == 0 => of_start(key, run, &record),
@@ -200,25 +203,39 @@ pub fn is_whole(run: &RunFolder) -> bool {
     }
 }
 
-/// Shows each whole line of a journal with what stands before it.
-fn each_line(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()>) -> io::Result<()> {
+/// Shows the first whole line of a journal, and each that may hold the end of a session, with what stands before it. A
+/// journal is searched in pieces, for most of its lines are none of them.
+fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()>) -> io::Result<()> {
     let mut input = BufReader::with_capacity(256 * 1024, open_regular(&run.journal())?);
     let mut checksum = crc32fast::Hasher::new();
-    let (mut line, mut offset) = (Vec::new(), 0);
+    let (mut piece, mut offset) = (Vec::new(), 0);
     loop {
-        line.clear();
-        input.by_ref().take(LONGEST_RECORD).read_until(b'\n', &mut line)?;
-        let Some(record) = line.strip_suffix(b"\n") else {
+        piece.clear();
+        input.by_ref().take(PIECE).read_to_end(&mut piece)?;
+        input
+            .by_ref()
+            .take(LONGEST_RECORD)
+            .read_until(b'\n', &mut piece)?;
+        let is_searched = offset == 0 || END.is_match(&piece);
+        let lines = piece.split_inclusive(|byte| *byte == b'\n' && is_searched);
+        for line in lines {
+            if is_searched && (offset == 0 || END.is_match(line)) {
+                let Some(record) = line.strip_suffix(b"\n") else {
+                    return Ok(());
+                };
+                let before = JournalEnd {
+                    seq: 0,
+                    offset,
+                    checksum: checksum.clone().finalize(),
+                };
+                see(record, before);
+            }
+            checksum.update(line);
+            offset += line.len() as u64;
+        }
+        if piece.is_empty() {
             return Ok(());
-        };
-        let before = JournalEnd {
-            seq: 0,
-            offset,
-            checksum: checksum.clone().finalize(),
-        };
-        see(record, before);
-        checksum.update(&line);
-        offset += line.len() as u64;
+        }
     }
 }
 
@@ -239,8 +256,8 @@ fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Ori
 /// The newest run that can be trusted, and what was passed over for it.
 #[derive(Debug)]
 pub struct Newest {
-    /// The run; `None` where there is none.
-    pub run: Option<RunFolder>,
+    /// The run, and what the key says of all of it; `None` where there is none.
+    pub run: Option<(RunFolder, Origin)>,
     /// Newer ones that another process may have put there, the newest first.
     pub passed_over: Vec<RunFolder>,
 }
@@ -253,9 +270,13 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
     for (known, begins) in runs.into_iter().zip(begins).rev() {
         // Of one that cannot be read nobody can say that it is not the newest: whoever opens it will hear why.
         let unreadable = known.first.is_none();
-        if unreadable || (begins >= needed && origin(&known.folder, key) != Origin::Forged) {
+        let origin = match unreadable || begins >= needed {
+            true => origin(&known.folder, key),
+            false => Origin::Forged,
+        };
+        if unreadable || origin != Origin::Forged {
             return Newest {
-                run: Some(known.folder),
+                run: Some((known.folder, origin)),
                 passed_over,
             };
         }

@@ -17,7 +17,7 @@ use crate::store::{
 
 use super::adopt::Left;
 use super::moved;
-use super::origin::{Origin, operator_key, origin};
+use super::origin::{Origin, operator_key};
 
 /// A journal shorter than this, in bytes, is folded faster than a snapshot is worth.
 const SHORTEST_TAIL: u64 = 1024 * 1024;
@@ -39,6 +39,8 @@ pub(super) struct Snapshots {
     /// Without a key there are none: they would not be believed.
     key: Option<OperatorKey>,
     written_at: u64,
+    /// Why the last one could not be written.
+    problem: Option<String>,
 }
 
 impl Snapshots {
@@ -48,7 +50,17 @@ impl Snapshots {
             key,
             // What the last session left says nothing of this one.
             written_at: 0,
+            problem: None,
         }
+    }
+
+    /// Why the last one could not be written; readers of the run are slower without it.
+    pub fn problem(&mut self) -> Option<String> {
+        let (why, path) = (self.problem.take()?, self.run.snapshot());
+        Some(format!(
+            "cannot write {}: {why}; commands that read the run are slower",
+            path.display()
+        ))
     }
 
     /// Whether the journal's tail has outgrown the last one.
@@ -81,7 +93,8 @@ impl Snapshots {
         };
         if let Some(key) = &self.key {
             // The journal is the truth: without a snapshot readers fold it, and are slower.
-            let _ = Snapshot::of(self.run.id(), state, end, front).write(&self.run, key);
+            let written = Snapshot::of(self.run.id(), state, end, front).write(&self.run, key);
+            self.problem = written.err().map(|why| why.to_string());
         }
         self.written_at = end.offset;
     }
@@ -91,6 +104,8 @@ impl Snapshots {
 pub struct Told {
     /// What readers show first, as it was when the snapshot was written.
     pub page: Value,
+    /// What the session that wrote it ended with; `None` where it was at work.
+    pub outcome: Option<OutcomeClass>,
     /// What the last session may have left running.
     pub left: Left,
     /// What the journal says behind it; `None` where it ends there.
@@ -115,7 +130,7 @@ pub struct Tail {
 ///
 /// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that crashed or is
 /// still worked on; where the journal has an end behind it, or says what only the fold of a mission can tell, it is `None`.
-pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
+pub fn told_by_snapshot(run: &RunFolder, origin: Origin) -> Option<Told> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;
@@ -124,7 +139,7 @@ pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
     let key = operator_key();
     let (end, front) = Front::read(run, key.as_ref())?;
     // Of a run that another process may have made every output says so.
-    if origin(run, key.as_ref()) != Origin::Verified {
+    if origin != Origin::Verified {
         return None;
     }
     let mut left = Left {
@@ -146,7 +161,12 @@ pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
         return None;
     }
     let page = front.page?;
-    Some(Told { page, left, tail })
+    Some(Told {
+        page,
+        outcome: front.outcome,
+        left,
+        tail,
+    })
 }
 
 /// The length of the mission of a run that lies where it began and goes by the mission that it began with. Of others the fold

@@ -69,8 +69,8 @@ pub struct Snapshot {
     /// All but the rows.
     #[serde(flatten)]
     pub front: Front,
-    /// One for each task that the run takes, once its session has ended; `None` while one works: who needs all tasks of such
-    /// a run folds its journal, which has gone on.
+    /// One for each task that the run takes, once a session has ended that left some; `None` while one works: who needs all
+    /// tasks of such a run folds its journal, which has gone on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<Row>>,
 }
@@ -107,7 +107,10 @@ impl Snapshot {
             mission: state.plan.name.clone(),
             end,
             unfinished: state.is_unfinished(),
-            rows: front.outcome.map(|_| rows(state)),
+            rows: front
+                .outcome
+                .filter(|_| state.is_unfinished())
+                .map(|_| rows(state)),
             front,
         }
     }

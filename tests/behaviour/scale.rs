@@ -213,6 +213,6 @@ fn the_list_of_runs_says_of_a_large_one_what_its_journal_says() {
     let counts = &told[0]["counts"];
     assert_eq!(
         (&counts["done"], &counts["failed"], &told[0]["outcome"]),
-        (&2499.into(), &1.into(), &"failed".into())
+        (&2499.into(), &1.into(), &"task_failed".into())
     );
 }

@@ -188,10 +188,10 @@ pub struct CleanedRun<'a> {
     /// The run.
     pub run_id: &'a RunId,
     /// Where it stood, or `unreadable`.
-    pub state: &'static str,
+    pub state: &'a str,
     /// What its last session ended with.
     #[schemars(with = "Option<fields::OutcomeShape>")]
-    pub outcome: Option<&'static str>,
+    pub outcome: Option<&'a str>,
 }
 
 /// Dead letters: `quorum dlq`.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{FailureMode, Status};
 use crate::engine::{RunPhase, State, TaskState};
@@ -12,7 +12,7 @@ use crate::report::text;
 use crate::report::view::{RunView, SeverityCounts};
 
 /// How many tasks are what.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// All tasks, those that are not taken among them.
@@ -52,7 +52,7 @@ pub struct Counts {
     /// Findings of the tasks, by severity.
     findings: SeverityCounts,
     /// Failed ones that a fixup made up for; left out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     superseded: u32,
     /// Of those that are not taken: left out by `--only`.
     #[serde(skip)]

@@ -1,10 +1,11 @@
 //! `quorum.runs/v1`: the runs of a state folder, the newest last.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::{State, is_cancelled};
@@ -15,7 +16,7 @@ use crate::report::text::{columns, elapsed, sanitize};
 use crate::report::view::RunView;
 
 /// One run of a list.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRow {
     /// The run.
@@ -23,14 +24,14 @@ pub struct RunRow {
     /// The name of its mission; `null` if it cannot be read.
     pub mission: Option<String>,
     /// Where it stands, or `unreadable`.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// Whether all that is not done in it was called off.
     pub cancelled: bool,
     /// Whether it can be resumed.
     pub resumable: bool,
     /// What its last session ended with.
     #[schemars(with = "Option<fields::OutcomeShape>")]
-    pub outcome: Option<&'static str>,
+    pub outcome: Option<Cow<'static, str>>,
     /// The same as a number.
     pub exit_code: Option<u8>,
     /// Its tasks.
@@ -44,7 +45,7 @@ pub struct RunRow {
     /// Where it lies.
     pub path: PathBuf,
     /// What this machine's key says of it: `verified`, `unknown` or `forged`.
-    pub origin: &'static str,
+    pub origin: Cow<'static, str>,
     /// Why it cannot be read.
     pub error: Option<String>,
     /// Whether agents of it outlived its last session and are still at work.
@@ -73,9 +74,9 @@ impl RunRow {
         Self {
             run_id: run,
             mission: Some(state.plan.name.clone()),
-            state: standing.as_str(),
+            state: standing.as_str().into(),
             resumable: state.is_unfinished(),
-            outcome: outcome.map(OutcomeClass::as_str),
+            outcome: outcome.map(|outcome| outcome.as_str().into()),
             exit_code: outcome.map(OutcomeClass::exit_code),
             counts: Some(Counts::of(state, view)),
             cancelled: is_cancelled(state),
@@ -83,9 +84,28 @@ impl RunRow {
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
             duration_ms: view.worked_for().map(|worked| worked.0),
             path,
-            origin,
+            origin: origin.into(),
             error: None,
             agents_at_work: !view.at_work.is_empty(),
+        }
+    }
+
+    /// A run whose snapshot tells this, as it is now: where it lies and what vouches for it, where it stands, and what its
+    /// last session ended with.
+    #[must_use]
+    pub fn seen(
+        self,
+        (path, origin): (PathBuf, &'static str),
+        standing: RunState,
+        outcome: OutcomeClass,
+    ) -> Self {
+        Self {
+            state: standing.as_str().into(),
+            outcome: Some(outcome.as_str().into()),
+            exit_code: Some(outcome.exit_code()),
+            path,
+            origin: origin.into(),
+            ..self
         }
     }
 
@@ -95,7 +115,7 @@ impl RunRow {
         Self {
             run_id: run,
             mission: None,
-            state: "unreadable",
+            state: "unreadable".into(),
             resumable: false,
             outcome: None,
             exit_code: None,
@@ -105,7 +125,7 @@ impl RunRow {
             finished_at: None,
             duration_ms: None,
             path,
-            origin,
+            origin: origin.into(),
             error: Some(error),
             agents_at_work: false,
         }
@@ -114,13 +134,13 @@ impl RunRow {
     /// `20261121-215900-001 (ended, ok)`
     #[must_use]
     pub fn brief(&self) -> String {
-        let outcome = self.outcome.unwrap_or("no outcome");
+        let outcome = self.outcome.as_deref().unwrap_or("no outcome");
         format!("{} ({}, {outcome})", self.run_id, self.state_words())
     }
 
     /// The state as people read it: a run whose session ended before its work did was interrupted.
-    fn state_words(&self) -> &'static str {
-        match self.state {
+    fn state_words(&self) -> &str {
+        match &*self.state {
             _ if self.cancelled => "cancelled",
             "suspended" => "interrupted",
             state => state,
@@ -149,7 +169,7 @@ impl RunRow {
         [
             self.run_id.to_string(),
             self.state_words().to_owned(),
-            self.outcome.unwrap_or(nothing).to_owned(),
+            self.outcome.as_deref().unwrap_or(nothing).to_owned(),
             done,
             when.replace('T', " "),
             self.duration_ms

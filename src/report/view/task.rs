@@ -397,7 +397,9 @@ fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
 }
 
 /// How many findings there are of each severity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct SeverityCounts {
     /// Of severity critical.
     pub critical: u32,
