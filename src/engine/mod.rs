@@ -98,7 +98,8 @@ pub use decide::{
 pub use dialog::Dialog;
 pub use effect::{Effect, effects, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
-    AskEvent, BudgetEvent, Ceiling, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Ceiling, Event, GateEvent, HoldEvent, MOST_AT_ONCE, RunEvent, TaskEvent,
+    TurnEvent, WorkEvent,
 };
 pub use fact::{AskFailure, Fact, OperatorInput, Prompt, TurnEnd, Undelivered};
 pub use gate::{GateStanding, gate_view};

@@ -61,7 +61,9 @@ impl Entry<'_> {
         let mut decision = Decision::of(fact, events);
         let mut prompts = VecDeque::new();
         if let Due::Now(write_prompts) = with {
-            while let Some(events) = next(state, now, || write_prompts(state, &mut due), &mut prompts)? {
+            while decision.events.len() < engine::MOST_AT_ONCE
+                && let Some(events) = next(state, now, || write_prompts(state, &mut due), &mut prompts)?
+            {
                 apply(state, journal, &events, &mut due)?;
                 decision.and_due(events);
             }

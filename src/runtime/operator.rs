@@ -79,7 +79,13 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
         {
             writer.decide(seen)?;
         }
-        moved |= writer.decide(input.clone())?;
+        while writer.decide(input.clone())? {
+            moved = true;
+            // More may have failed than one record holds.
+            if !matches!(input, Fact::RetryFailed) {
+                break;
+            }
+        }
     }
     if moved && !writer.state.is_unfinished() && writer.state.phase != RunPhase::New {
         let mut options = writer.state.options.clone();

@@ -83,6 +83,12 @@ fn a_failure_with_ten_thousand_dependents_is_told_at_once() {
         assert_eq!(document["counts"]["failed"], 10_001);
         assert_eq!(workspace.status()["counts"]["failed"], 10_001);
     });
+    // Of ten times as many one record of all of them could not be written.
+    let longest = longest_record(&workspace);
+    assert!(longest < 1_700_000, "{longest}");
+    workspace.quorum(&["resume", "--retry-failed"]).exits(3);
+    assert!(longest_record(&workspace) < 1_700_000, "{}", longest_record(&workspace));
+    workspace.quorum(&["review", "--replay"]).exits(0);
 }
 
 #[test]

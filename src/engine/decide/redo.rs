@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AttemptKind, Status, TaskId};
-use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
+use crate::engine::event::{Event, MOST_AT_ONCE, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 use crate::mission::Plan;
 
@@ -16,13 +16,14 @@ use super::delegation::handed_down;
 use super::fixups;
 use super::transaction::Transaction;
 
-/// Every failed task becomes pending, those that failed only because a dependency did included. What a fixup mends or
-/// has mended is not touched; one that failed is taken back, for the task itself is tried again.
+/// Failed tasks become pending, as many as one record holds: those that failed only because a dependency did, too. What a
+/// fixup mends or has mended is not touched; one that failed is taken back, for the task itself is tried again.
 pub(super) fn retry_failed(state: &State) -> Vec<Event> {
     let failed: Vec<TaskId> = state
         .plan
         .task_ids()
         .filter(|id| state.has_failed_for_good(*id) && state.fixup_of(*id).is_none())
+        .take(MOST_AT_ONCE)
         .collect();
     let mut events: Vec<Event> = failed
         .iter()

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Status, Timestamp};
-use crate::engine::event::{BudgetEvent, Event};
+use crate::engine::event::{BudgetEvent, Event, MOST_AT_ONCE};
 use crate::engine::ledger::CallAdmission;
 use crate::engine::state::{RunPhase, State};
 
@@ -50,6 +50,9 @@ fn cascades(state: &State) -> Vec<Event> {
     let mut seen = BTreeSet::new();
     let mut events = Vec::new();
     for (task, dependency) in &state.cascades_due {
+        if events.len() >= MOST_AT_ONCE {
+            break;
+        }
         if !seen.insert(*task) {
             continue;
         }

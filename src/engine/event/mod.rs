@@ -36,6 +36,10 @@ pub use run::RunEvent;
 pub use task::TaskEvent;
 pub use work::{AskEvent, TurnEvent, WorkEvent};
 
+/// So many events are decided at once, where many tasks are concerned: a record that is too long could not be written, and
+/// would be made again by each session.
+pub const MOST_AT_ONCE: usize = 10_000;
+
 /// One thing that happened. State changes only by [`super::apply`]ing these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
