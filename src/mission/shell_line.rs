@@ -230,7 +230,6 @@ mod tests {
             "head -1 file",
             "a | grep x > /dev/null",
             "a | grep x && grep -q y file",
-            "a | grep -e -q",
             "a | grep -eq",
             "a | grep 'x -q y'",
             "a || grep -q x file",
