@@ -18,11 +18,24 @@ pub(crate) mod engine;
 pub(crate) mod executor;
 pub(crate) mod judging;
 pub(crate) mod mission;
+// What unit tests share with the tests beside them, which have a format of their own.
+#[cfg(all(test, target_os = "linux"))]
+#[path = "../tests/support/refused_calls.rs"]
+#[rustfmt::skip]
+mod refused_calls;
 pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod runtime;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+#[path = "../tests/support/sockets.rs"]
+#[rustfmt::skip]
+mod sockets;
+#[cfg(test)]
+#[path = "../tests/support/somebody_else.rs"]
+#[rustfmt::skip]
+mod somebody_else;
 pub(crate) mod store;
 pub mod supervisor;
 pub(crate) mod test_clock;

@@ -136,7 +136,6 @@ pub fn write_stream(stream: &mut File, mut bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
-    use std::os::unix::net::UnixListener;
 
     use super::*;
 
@@ -149,7 +148,7 @@ mod tests {
         symlink("new", at("dangling")).unwrap();
         symlink("round", at("round")).unwrap();
         symlink("/dev/null", at("null")).unwrap();
-        let _socket = UnixListener::bind(at("socket")).unwrap();
+        let _socket = crate::sockets::listen(&at("socket")).unwrap();
         let of = |name: &str| ReportPlace::of(&at(name)).ok();
         assert_eq!(of("link"), Some(ReportPlace::File(at("file"))));
         assert_eq!(of("dangling"), Some(ReportPlace::File(at("new"))));

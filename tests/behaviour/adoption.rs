@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    Has, Running, Says, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for,
-    wait_for_file,
+    BINARY, Has, Running, Says, Workspace, attempts, is_alive, makes_namespaces, parent, read_pid, skipped,
+    standing, task, wait_for, wait_for_file,
 };
 
 /// `work` goes on until the file `go` is there, `other` until `go.other` is; then they print, and exit with what `exit`
@@ -118,18 +118,26 @@ impl Scene {
     }
 }
 
+/// The supervisors that a process has forked and that live.
+fn supervisors_below(session: Pid) -> Vec<Pid> {
+    let numbers = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_one = |pid: &Pid| {
+        let number = pid.as_raw_nonzero();
+        let read = |name: &str| fs::read_to_string(format!("/proc/{number}/{name}")).unwrap_or_default();
+        let below = format!("PPid:\t{}\n", session.as_raw_nonzero());
+        read("comm").trim_end() == journal::SUPERVISOR && read("status").contains(&below) && is_alive(*pid)
+    };
+    numbers.filter_map(Pid::from_raw).filter(is_one).collect()
+}
+
 #[test]
 fn an_agent_that_still_works_is_taken_over() {
     let scene = Scene::crashed(MISSION);
     let resumed = scene.adopted(1);
     assert!(is_alive(scene.agent) && parent(scene.agent) == scene.supervisor);
     // One supervisor a run: the one that the new session forked is gone.
-    let supervisors = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
-        let comm = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-        let cwd = fs::read_link(process.path().join("cwd")).unwrap_or_default();
-        comm.trim_end() == journal::SUPERVISOR && cwd == scene.workspace.root().canonicalize().unwrap()
-    });
-    assert_eq!(supervisors.count(), 1);
+    assert_eq!(supervisors_below(resumed.pid()), [] as [Pid; 0]);
     let status = scene.workspace.status();
     assert_eq!(status["state"], "running");
     assert_eq!(standing(&status, "work").0, "in_progress");
@@ -330,6 +338,56 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
     log.sort();
     assert_eq!(log, ["other 1 1", "other 1 2", "work 1 1"]);
     document["warnings"].to_string().says(&["contradicts the journal about turn 1.1.1"]);
+}
+
+#[test]
+fn after_a_power_loss_no_exit_is_believed_that_another_boot_recorded() {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("it has an id");
+    let other = "00000000-1111-4222-8333-444444444444";
+    // Of a boot that is over: both records; what the supervisor wrote; what the journal says of the supervisor.
+    for (in_exits, in_journal) in [(true, true), (true, false), (false, true)] {
+        let scene = Scene::crashed(MISSION);
+        scene.let_go("work");
+        scene.supervisor_has_ended();
+        let moved = |text: &str| text.replace(boot.trim(), other);
+        if in_exits {
+            let text = fs::read_to_string(scene.exits()).unwrap();
+            assert!(text.contains(boot.trim()) && text.contains(&journal::turn(0, 1, 1)), "{text}");
+            let text: String = text.lines().map(|line| journal::sealed(&moved(line)) + "\n").collect();
+            fs::write(scene.exits(), text).unwrap();
+        }
+        if in_journal {
+            assert!(fs::read_to_string(scene.workspace.journal()).unwrap().contains(boot.trim()));
+            journal::rewrite(&scene.workspace.journal(), moved);
+        }
+        let document = scene.workspace.resume_json(0, &[]);
+        assert_eq!(standing(&document, "work"), ("done", "clean"));
+        assert_eq!(scene.log(), ["work 1 1", "work 1 2"], "{in_exits} {in_journal}");
+        assert_eq!((scene.count("work:ended turn lost"), scene.workspace.calls("judge")), (1, 1));
+    }
+}
+
+#[test]
+fn a_supervisor_that_cannot_be_seen_is_not_given_a_second_one_beside_it() {
+    if !makes_namespaces() {
+        return skipped("this machine makes no namespaces for users");
+    }
+    let scene = Scene::crashed(MISSION);
+    for way in [&["-Urpf", "--mount-proc"][..], &["-Urpf", "--mount-proc", "--kill-child"]] {
+        for arguments in
+            [&["resume", "--timeout", "20s"][..], &["resume", "--retry-failed", "--timeout", "20s"]]
+        {
+            let mut command = scene.workspace.other_command("unshare");
+            command.args(way).arg(BINARY).args(arguments);
+            let refused = Running::start(command).finish();
+            assert_ne!(refused.code(), Some(0), "{refused:?}");
+            refused.says(&["cannot be seen from here", "resume in the namespace of processes"]);
+            assert!(is_alive(scene.agent) && is_alive(scene.supervisor));
+            assert_eq!(scene.log(), ["work 1 1"], "two work at once");
+        }
+    }
+    scene.let_go("work");
+    scene.assert_done_once(&scene.workspace.resume_json(0, &[]));
 }
 
 #[test]

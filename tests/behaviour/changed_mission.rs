@@ -409,7 +409,7 @@ agents:
       cp -r .polpo stolen
       for way in '' 'env -i' 'setsid -w env -i'; do
         for state in .polpo stolen; do
-          $way @binary resume $QUORUM_RUN_ID --accept-changed-mission --state-dir $PWD/$state 2>> said; echo $? >> tries
+          $way @binary resume $QUORUM_RUN_ID --accept-changed-mission --state-dir \"$PWD/$state\" 2>> said; echo $? >> tries
         done
       done
 tasks:

@@ -4,6 +4,7 @@
 
 mod endings;
 mod files;
+mod keys;
 mod not_held;
 mod programs;
 mod ways;
@@ -15,9 +16,10 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::support::model::{Model, says};
+use crate::support::somebody_else::is_root;
 use crate::support::{
     BINARY, Finished, Mission, RUN_AS_R1, Running, Workspace, has_bubblewrap, is_alive, journal,
-    makes_namespaces, standing, supervisor_of, task, wait_for,
+    makes_namespaces, skipped, standing, supervisor_of, task, wait_for,
 };
 
 /// Who attacks.
@@ -52,23 +54,26 @@ impl Who {
     fn run(self, workspace: &Workspace) -> Finished {
         self.start(workspace, RUN_AS_R1).finish()
     }
+
+    /// Whether it is who tests, with nothing changed: for an ordinary user nobody is.
+    fn is_tester(self) -> bool {
+        matches!((self, is_root()), (Self::Tester, true) | (Self::Nobody, false))
+    }
 }
 
-/// Plays an attack by everybody. Skipped, with a word, where the machine has no namespaces; asked of a program that is not
-/// ours, so that a defect of ours is no reason to skip.
+/// Plays an attack by everybody; by those whom the machine cannot confine it is skipped.
 fn by_everybody(attack: impl Fn(Who)) {
     if !makes_namespaces() {
-        println!("skipped: this machine makes no namespaces for users");
-        return;
+        return skipped("this machine makes no namespaces for users");
     }
     attack(Who::Nobody);
     attack(Who::Masked);
     if has_bubblewrap() {
         attack(Who::Bubblewrapped);
     } else {
-        println!("skipped by bubblewrap: it is not installed, or makes no namespaces");
+        skipped("bubblewrap is not installed, or makes no namespaces");
     }
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         attack(Who::Tester);
     }
 }
@@ -135,7 +140,7 @@ fn attack_2_what_an_author_leaves_behind_is_dead_when_its_judge_begins() {
         // The judge is not confined, so that it sees who lives.
         let count = "n=0; for p in /proc/[0-9]*; do
             if test \"$(readlink $p/cwd)\" = \"$PWD/left\"; then n=$((n + 1)); fi; done
-            echo $n > alive; echo over > judged; if grep -q 'SCORE: 95' $QUORUM_PROMPT_FILE; then echo 'SCORE: 95'; else echo 'SCORE: 10'; fi";
+            echo $n > alive; echo over > judged; if grep -q 'SCORE: 95' \"$QUORUM_PROMPT_FILE\"; then echo 'SCORE: 95'; else echo 'SCORE: 10'; fi";
         let workspace = Mission::new()
             .worker(LEAVE)
             .agent("beside", "until test -e judged; do sleep 0.02; done")
@@ -302,12 +307,12 @@ fn attack_5_nobody_inside_speaks_for_a_person() {
     by_everybody(|who| {
         let ways = [
             "",
-            "env -i HOME=$HOME",
-            "setsid -w env -i HOME=$HOME",
-            "unshare -Urpf env -i HOME=$HOME",
-            "unshare -Urpf --mount-proc env -i HOME=$HOME",
-            "unshare -Ur env -i HOME=$HOME",
-            "unshare -pf env -i HOME=$HOME",
+            "env -i HOME=\"$HOME\"",
+            "setsid -w env -i HOME=\"$HOME\"",
+            "unshare -Urpf env -i HOME=\"$HOME\"",
+            "unshare -Urpf --mount-proc env -i HOME=\"$HOME\"",
+            "unshare -Ur env -i HOME=\"$HOME\"",
+            "unshare -pf env -i HOME=\"$HOME\"",
         ];
         let approve = ways.map(|way| format!("{way} {BINARY} approve r1.0.1 --as boss"));
         let socket = format!("test -e .polpo/runs/r1/{}", journal::SOCKET);
@@ -491,14 +496,11 @@ fn attack_15_no_key_is_read_of_another_process() {
               dd if=/proc/$p/mem bs=1 count=1
             done > seen 2> refused
             cat /proc/self/environ >> seen
-            find \"$HOME\" -name key -exec cat {{}} + >> seen 2>> refused
             echo /proc/[0-9]* > processes
             echo yes > tried"
         );
         let workspace = Mission::new().worker(script).task("work", |t| t.unreviewed()).workspace().confined();
         let key = "the-key-of-the-operator";
-        // The key's file is there too.
-        who.start(&workspace, &["doctor"]).finish();
         let keys = [("QUORUM_OPERATOR_KEY", key), ("OPENAI_API_KEY", "the-key-of-a-provider")];
         let (running, _) = start_with_pids(who, &workspace, &keys);
         ended(&running.finish(), 0);
@@ -508,9 +510,6 @@ fn attack_15_no_key_is_read_of_another_process() {
         let is_alone = workspace.read("processes").split(' ').count() < 8;
         assert!(is_alone || matches!(who, Who::Masked), "others are seen");
         assert!(seen.contains("QUORUM_TASK="), "its own environment can be read");
-        let file = workspace.path("home/.local/state/quorum/key");
-        let key = fs::read_to_string(file).unwrap_or_default();
-        assert!(key.is_empty() || !seen.contains(key.trim()));
     });
 }
 
@@ -543,7 +542,7 @@ fn with_files_workspace_nothing_else_is_changed() {
     by_everybody(|who| {
         let tries = tries(&["echo evil > ../outside/decoy", "mkdir ../outside/new"]);
         let script = format!(
-            "{tries}echo evil > $HOME/.bashrc; test -n \"$TMPDIR\" && echo mine > \"$TMPDIR/mine\" && cat \"$TMPDIR/mine\" > own; echo {{}} > \"$QUORUM_RESULT_FILE\""
+            "{tries}echo evil > \"$HOME/.bashrc\"; test -n \"$TMPDIR\" && echo mine > \"$TMPDIR/mine\" && cat \"$TMPDIR/mine\" > own; echo {{}} > \"$QUORUM_RESULT_FILE\""
         );
         let workspace = Mission::new()
             .key("workspace", "w")

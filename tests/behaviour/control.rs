@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -10,7 +11,11 @@ use serde_json::{Value, json};
 
 use crate::operator::{SLOW, only_approval, parked, waits};
 use crate::support::journal;
-use crate::support::{DEADLINE, Running, Workspace, standing, task, wait_for};
+use crate::support::sockets::connect;
+use crate::support::somebody_else::{NOBODY, is_root};
+use crate::support::{
+    BINARY, DEADLINE, Running, Workspace, makes_namespaces, skipped, standing, task, wait_for,
+};
 
 const SOCKET: &str = ".polpo/control.sock";
 
@@ -21,7 +26,7 @@ fn live(workspace: &Workspace) -> Running {
 }
 
 fn knock(workspace: &Workspace) -> UnixStream {
-    let peer = UnixStream::connect(workspace.path(SOCKET)).expect("somebody listens");
+    let peer = connect(&workspace.path(SOCKET)).expect("somebody listens");
     peer.set_read_timeout(Some(DEADLINE)).expect("it is a socket");
     peer
 }
@@ -94,7 +99,7 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
     // The dead runner's socket is still there; the next session has its own.
     assert!(workspace.exists(SOCKET));
     let running = workspace.start(&["resume", "--json"]);
-    wait_for("the new session", || UnixStream::connect(workspace.path(SOCKET)).is_ok());
+    wait_for("the new session", || connect(&workspace.path(SOCKET)).is_ok());
     workspace.quorum(&["cancel", "slow", "--yes"]).exits(0);
     running.finish().exits(3);
     assert!(!workspace.exists(&journal::inbox("")));
@@ -229,7 +234,7 @@ fn a_live_runner_takes_answers_for_the_suspended_runs_beside_it() {
         "name: other\nagents: {slow: {run: 'while ! test -e go; do sleep 0.05; done'}}\ntasks: [{title: other, review: none}]\n",
     );
     let running = workspace.start(&["run", "other.yaml", "--json"]);
-    wait_for("the other session", || UnixStream::connect(workspace.path(SOCKET)).is_ok());
+    wait_for("the other session", || connect(&workspace.path(SOCKET)).is_ok());
     workspace.quorum(&["approve", &id]).exits(0);
     workspace.quorum(&["reject", &id, "--reason", "late"]).exits(4);
     let run = id.split('.').next().expect("it begins with the run");
@@ -304,4 +309,68 @@ tasks:
     let warnings = document["warnings"].as_array().expect("a list").iter();
     let told = warnings.filter(|text| text.as_str().is_some_and(|text| text.contains("agent")));
     assert_eq!(told.count(), 4);
+}
+
+/// A live run of which `work` waits for a person; everything in it belongs to an ordinary user. Its approval.
+#[cfg(target_os = "linux")]
+fn live_of_an_ordinary_user() -> (Workspace, Running, String) {
+    let workspace = parked(SLOW);
+    let running = workspace.start_unprivileged(&["run", "mission.yaml", "--json"]);
+    waits(&workspace);
+    let id = only_approval(&workspace);
+    (workspace, running, id)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn false_green_32_a_word_from_a_namespace_of_its_own_is_nobodys_whoever_says_it() {
+    if !makes_namespaces() {
+        return skipped("this machine makes no namespaces for users");
+    }
+    let workspace = parked(SLOW);
+    let running = live(&workspace);
+    let id = only_approval(&workspace);
+    // No agent says it, and nothing that it carries tells against it.
+    for way in
+        [&["-Ur"][..], &["-Urm"], &["-Urpf"], &["-Urpf", "--mount-proc"], &["-Urmipnf", "--mount-proc"]]
+    {
+        for word in [&["approve", &id][..], &["reject", &id, "--reason", "no"], &["cancel", "slow", "--yes"]]
+        {
+            let mut command = workspace.other_command("unshare");
+            command.args(way).arg(BINARY).args(word);
+            let said = Running::start(command).finish();
+            assert_eq!(said.code(), Some(9), "{way:?} {word:?}: {said:?}");
+        }
+    }
+    assert_eq!(standing(&workspace.status(), "work").0, "awaiting_approval");
+    assert_eq!(taken(&workspace), [Value::Null; 0]);
+    assert!(!workspace.exists(&journal::inbox("")), "it was not heard and left a letter");
+    workspace.quorum(&["approve", &id]).exits(0);
+    assert_eq!(taken(&workspace), ["applied"]);
+    workspace.write("go", "");
+    running.finish().exits(0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn false_green_32_a_word_of_another_user_is_nobodys() {
+    let (workspace, running, id) = live_of_an_ordinary_user();
+    if is_root() {
+        // Root reaches any socket. Of everybody it is held by `supervisor/socket.rs` that another user is not heard.
+        let said = answer(&workspace, approval("one", &run_of(&workspace)).as_bytes());
+        assert!(
+            said["error"].as_str().is_some_and(|why| why.contains("user 0 is not the user of the run")),
+            "{said}"
+        );
+        assert_ne!(workspace.quorum(&["approve", &id]).code(), Some(0));
+    }
+    assert_eq!(standing(&workspace.status(), "work").0, "awaiting_approval");
+    assert_eq!(taken(&workspace), [Value::Null; 0]);
+    let mut owner = workspace.command(&["approve", &id]);
+    if is_root() {
+        owner.uid(NOBODY).gid(NOBODY);
+    }
+    Running::start(owner).finish().exits(0);
+    workspace.write("go", "");
+    running.finish().exits(0);
 }

@@ -5,7 +5,8 @@ use crate::supervision::{burgled, orphaned};
 use crate::support::journal;
 use crate::support::model::{Model, says};
 use crate::support::{
-    Mission, RUN_AS_R1, Says, Workspace, attempts, gate, is_alive, read_pid, standing, task,
+    Mission, RUN_AS_R1, Says, Workspace, attempts, gate, is_alive, makes_namespaces, read_pid, skipped,
+    standing, task,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -395,16 +396,19 @@ fn false_green_32_an_orphan_of_a_killed_supervisor_does_not_approve() {
 fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
     let workspace = burgled(
         "for way in 'unshare -Urpf' 'unshare -Urpf --mount-proc' 'unshare -Ur' 'unshare -Urm'; do
-        $way env -i HOME=$HOME @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
-        $way setsid -w env -i HOME=$HOME @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
+        $way env -i HOME=\"$HOME\" @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
+        $way setsid -w env -i HOME=\"$HOME\" @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
         done",
     );
     workspace.start_unprivileged(RUN_AS_R1).finish().exits(8);
     let codes = workspace.lines("codes");
     assert_eq!(codes.len(), 8);
     let said = workspace.read("said");
-    let forbidden = said.contains("unshare:");
-    assert!(forbidden || codes.iter().all(|code| code == "9"), "{codes:?}\n{said}");
+    if makes_namespaces() {
+        assert_eq!(codes, ["9"; 8], "{said}");
+    } else {
+        skipped("this machine makes no namespaces for users");
+    }
     assert!(!workspace.exists(&journal::inbox("")), "it was not heard and left a letter");
     assert_eq!(standing(&workspace.status(), "work"), ("awaiting_approval", ""));
 }

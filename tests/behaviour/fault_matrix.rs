@@ -1,8 +1,7 @@
 //! The fault matrix: every kind and purpose of work meets every fault, through the binary, and each time the same is asked:
 //! how it ends, how often it was tried, what lies in the dead-letter queue, what is charged, and that no secret is told.
 //!
-//! A third of the cells, always the same, is played by every `cargo test`; the rest by
-//! `cargo test --test behaviour -- --ignored --nocapture every_cell`.
+//! `cargo test --test behaviour -- --nocapture every_cell` shows the table.
 
 mod cells;
 mod drive;
@@ -129,13 +128,6 @@ fn hold(cells: &[Cell]) -> Duration {
 }
 
 #[test]
-fn a_third_of_the_cells() {
-    let cells: Vec<Cell> = Cell::all().into_iter().filter(|cell| cell.is_in_the_third()).collect();
-    hold(&cells);
-}
-
-#[test]
-#[ignore = "it takes most of a minute"]
 fn every_cell() {
     let part = std::env::var(PART).unwrap_or_default();
     let mut cells = Cell::all();

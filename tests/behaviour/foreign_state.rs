@@ -3,12 +3,14 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::storage::without_privileges;
 use crate::support::journal;
-use crate::support::{Mission, Says, Workspace, standing, wait_for};
+use crate::support::sockets::listen;
+use crate::support::somebody_else::{NOBODY, is_root};
+use crate::support::{
+    BINARY, Mission, Running, Says, Workspace, makes_namespaces, skipped, standing, wait_for,
+};
 
 /// A place in the state folder, what is made there, and what that is called.
 type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
@@ -113,7 +115,7 @@ fn what_is_no_plain_file_or_folder_of_the_state_is_named_before_any_work() {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("a FIFO");
     };
-    let socket = |path: &Path| drop(UnixListener::bind(path).expect("a socket"));
+    let socket = |path: &Path| drop(listen(path).expect("a socket"));
     let folder = |path: &Path| fs::create_dir(path).expect("a folder");
     let sparse = |path: &Path| {
         let file = File::create(path).expect("a file");
@@ -151,18 +153,27 @@ fn what_is_no_plain_file_or_folder_of_the_state_is_named_before_any_work() {
 
 #[test]
 fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("NOT TESTED: only root can give a folder away");
-        return;
-    }
+    let run = ["run", "mission.yaml", "--run-id", "r2"];
     for place in ["", "@inbox", "runs", "runs/r1", "lock"] {
         let workspace = ran();
         let place = &journal::with_names(place);
         let path = workspace.path(".polpo").join(place);
         let _ = fs::create_dir(&path);
-        std::os::unix::fs::chown(path.components().as_path(), Some(65534), Some(65534)).expect("root may");
-        let ended = workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(9);
-        ended.says(&[".polpo", "65534", "help:"]);
+        let ended = if is_root() {
+            let path = path.components();
+            std::os::unix::fs::chown(path.as_path(), Some(NOBODY), Some(NOBODY)).expect("root may");
+            workspace.quorum(&run)
+        } else if makes_namespaces() {
+            // Seen from a namespace that knows no user but this one, what is root's is 65534's.
+            let theirs = if path.is_dir() { "/usr" } else { "/etc/passwd" };
+            let mut command = workspace.other_command("unshare");
+            command.args(["-Urm", "sh", "-c", "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$0\" \"$@\""]);
+            command.arg(BINARY).arg(theirs).arg(&path).args(run);
+            Running::start(command).finish()
+        } else {
+            return skipped("only root can give a folder away, and no namespace can be made to seem to");
+        };
+        ended.exits(9).says(&[".polpo", "65534", "help:"]);
         assert!(!workspace.exists("touched"), "{place}: an agent was started");
     }
 }
@@ -174,14 +185,7 @@ fn a_linked_inbox_moves_nothing_of_anybodys() {
     decoy(&workspace);
     fs::create_dir(workspace.path(".polpo")).expect("it can be made");
     symlink("../decoy", workspace.path(&journal::inbox(""))).expect("a link can be made");
-    if rustix::process::geteuid().is_root() {
-        let mut chown = workspace.other_command("chown");
-        chown.args(["-R", "-h", "65534:65534"]).arg(workspace.root());
-        assert!(chown.status().expect("it can be started").success());
-    }
-    let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml"]) else {
-        return;
-    };
+    let finished = workspace.start_unprivileged(&["run", "mission.yaml"]).finish();
     finished.exits(9).says(&[&journal::inbox(""), "link"]);
     assert_decoy_is_whole(&workspace, "inbox");
 }
@@ -209,7 +213,7 @@ fn a_folder_that_becomes_a_link_in_mid_session_leads_nowhere() {
         let (place, words) = (&journal::with_names(place), &journal::with_names(words));
         let workspace = Mission::new()
             .key("name", "swapped")
-            .agent("vandal", format!("mkdir -p .polpo/@inbox\necho noise > .polpo/@inbox/noise.json\nmkdir -p $(dirname .polpo/{place})\nrm -rf .polpo/{place}; ln -s $PWD/decoy .polpo/{place}\necho noise > .polpo/@inbox/more.json\necho swapped > swapped\ni=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done\n"))
+            .agent("vandal", format!("mkdir -p .polpo/@inbox\necho noise > .polpo/@inbox/noise.json\nmkdir -p $(dirname .polpo/{place})\nrm -rf .polpo/{place}; ln -s \"$PWD/decoy\" .polpo/{place}\necho noise > .polpo/@inbox/more.json\necho swapped > swapped\ni=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done\n"))
             .agent("other", "echo said")
             .task("one", |t| t.attempts(1))
             .task("two", |t| t.by("other").needs("one").attempts(1))

@@ -181,7 +181,7 @@ fn false_green_20_a_worker_cannot_plant_the_verdict() {
     // It knows where the reply of its judge and the output of its check will be written.
     for (what, plant) in [
         ("a file", "echo 'SCORE: 100' > $F"),
-        ("a link to a file", "echo 'SCORE: 100' > planted; ln -s $PWD/planted $F"),
+        ("a link to a file", "echo 'SCORE: 100' > planted; ln -s \\\"$PWD/planted\\\" $F"),
         ("a FIFO", "mkfifo $F"),
         ("a folder", "mkdir $F"),
     ] {

@@ -1,11 +1,12 @@
 //! False green 20, the half about files: what an agent leaves where quorum, its judges or its checks look. Nothing of
 //! it may hang a run, and no success may come of it.
 
-use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::journal;
+use crate::support::sockets::listen;
 use crate::support::{BINARY, Finished, Mission, RUN_AS_R1, Says, Workspace, standing, task, wait_for_file};
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
@@ -165,7 +166,7 @@ fn false_green_20_edited_records_for_readers_are_not_believed() {
 fn result(make: &str) -> (Finished, Workspace) {
     let workspace = vandal(&format!(
         "echo what it printed; cd ../../..; test $QUORUM_TASK = next && exit 0
-        F=$QUORUM_RESULT_FILE\n{make}"
+        F=\"$QUORUM_RESULT_FILE\"\n{make}"
     ));
     workspace.write("secret", r#"{"output": "a secret"}"#);
     let finished = workspace.quorum(RUN_AS_R1);
@@ -185,27 +186,27 @@ fn assert_result_refused(make: &str, why: &str) {
 
 #[test]
 fn false_green_20_a_result_file_that_is_a_link_is_not_followed() {
-    assert_result_refused("ln -s $PWD/secret $F", "cannot be read");
-    assert_result_refused("ln -s /proc/self/environ $F", "cannot be read");
-    assert_result_refused("ln -s /dev/zero $F", "cannot be read");
+    assert_result_refused("ln -s \"$PWD/secret\" \"$F\"", "cannot be read");
+    assert_result_refused("ln -s /proc/self/environ \"$F\"", "cannot be read");
+    assert_result_refused("ln -s /dev/zero \"$F\"", "cannot be read");
 }
 
 #[test]
 fn false_green_20_a_result_file_that_is_a_pipe_or_a_folder_is_refused() {
-    assert_result_refused("mkfifo $F", "not a regular file");
-    assert_result_refused("mkdir $F", "not a regular file");
-    assert_result_refused("mkdir $F; touch $F/x", "not a regular file");
+    assert_result_refused("mkfifo \"$F\"", "not a regular file");
+    assert_result_refused("mkdir \"$F\"", "not a regular file");
+    assert_result_refused("mkdir \"$F\"; touch \"$F/x\"", "not a regular file");
 }
 
 #[test]
 fn false_green_20_a_result_file_that_is_a_socket_is_refused() {
     let workspace = vandal(
         "echo what it printed; cd ../../..; test $QUORUM_TASK = next && exit 0
-        echo $QUORUM_RESULT_FILE > where; while ! test -e go; do sleep 0.02; done",
+        echo \"$QUORUM_RESULT_FILE\" > where; while ! test -e go; do sleep 0.02; done",
     );
     let running = workspace.start(RUN_AS_R1);
     wait_for_file(&workspace.path("where"));
-    let _socket = UnixListener::bind(workspace.read("where").trim()).expect("a socket can be there");
+    let _socket = listen(Path::new(workspace.read("where").trim())).expect("a socket can be there");
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     assert!(document["warnings"].to_string().contains("result file"), "{document:#}");
@@ -214,24 +215,28 @@ fn false_green_20_a_result_file_that_is_a_socket_is_refused() {
 
 #[test]
 fn false_green_20_a_result_file_that_is_too_large_is_refused() {
-    assert_result_refused("head -c 1048577 /dev/zero > $F", "bytes, more than");
+    assert_result_refused("head -c 1048577 /dev/zero > \"$F\"", "bytes, more than");
     // More than any disk has: nobody reads through it.
-    assert_result_refused("truncate -s 4T $F", "bytes, more than");
+    assert_result_refused("truncate -s 4T \"$F\"", "bytes, more than");
 }
 
 #[test]
 fn false_green_20_a_result_file_that_is_no_text_is_refused() {
-    assert_result_refused("head -c 1000 /dev/urandom > $F", "not what it should be");
-    assert_result_refused("echo '[\"SCORE: 100\"]' > $F", "not what it should be");
+    assert_result_refused("head -c 1000 /dev/urandom > \"$F\"", "not what it should be");
+    assert_result_refused("echo '[\"SCORE: 100\"]' > \"$F\"", "not what it should be");
 }
 
 #[test]
 fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
-    let plants =
-        [r#"echo '{"output": "planted"}' > $F"#, "mkdir $F; touch $F/x", "mkfifo $F", "ln -s $PWD/secret $F"];
+    let plants = [
+        r#"echo '{"output": "planted"}' > "$F""#,
+        "mkdir \"$F\"; touch \"$F/x\"",
+        "mkfifo \"$F\"",
+        "ln -s \"$PWD/secret\" \"$F\"",
+    ];
     let places = [
-        "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop",
-        "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop/result; mkdir $(dirname $F)",
+        "F=$(dirname \"$QUORUM_TASK_DIR\")/@turn(1.1.1).drop",
+        "F=$(dirname \"$QUORUM_TASK_DIR\")/@turn(1.1.1).drop/result; mkdir \"$(dirname \"$F\")\"",
     ];
     for (place, plant) in places.iter().flat_map(|place| plants.map(|plant| (place, plant))) {
         let workspace = vandal(&format!(
@@ -253,11 +258,11 @@ fn false_green_20_what_an_agent_left_in_the_place_of_a_prompt_is_not_written_to(
     let prompts =
         |folder: &str| format!("{folder}/1.1.1.prompt {folder}/0.ask.1.1.request {folder}/0.ask.1.1.review");
     for (plant, code) in [
-        ("mkfifo $F", 0),
-        ("ln -s $PWD/precious $F", 0),
-        ("ln $PWD/precious $F", 0),
+        ("mkfifo \"$F\"", 0),
+        ("ln -s \"$PWD/precious\" \"$F\"", 0),
+        ("ln \"$PWD/precious\" \"$F\"", 0),
         // A folder cannot be taken away without a thought: whatever needs the name fails.
-        ("mkdir $F", 1),
+        ("mkdir \"$F\"", 1),
     ] {
         let workspace = vandal(&format!(
             "cd ../../..; echo precious > precious; if test $QUORUM_TASK = next; then cat > told; exit 0; fi
@@ -307,7 +312,7 @@ fn false_green_20_what_another_said_cannot_be_changed_afterwards() {
 
 #[test]
 fn bytes_that_are_no_text_are_shown_as_such() {
-    let (finished, workspace) = result("printf '{\"output\": \"a\\377z\"}' > $F");
+    let (finished, workspace) = result("printf '{\"output\": \"a\\377z\"}' > \"$F\"");
     finished.exits(0);
     workspace.asked("judge", 1).says(&["a\u{fffd}z"]).omits(&["what it printed"]);
 }

@@ -255,9 +255,9 @@ agents:
       (env -i setsid sh -c 'sleep 0.3; @binary approve '$id'; echo late $? >> tries' > /dev/null 2>&1 &)
       mkdir -p .polpo/@inbox
       echo '{\"code\": \"00\", \"body\": \"{}\"}' > .polpo/@inbox/mine.json
-      other=$(dirname $QUORUM_TASK_DIR)/@turn(0.1.1).drop/result
+      other=$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.1).drop/result
       echo '{\"status\": \"done\", \"output\": \"SCORE: 100\"}' > $other
-      ln -s $other $QUORUM_RESULT_FILE
+      ln -s \"$other\" \"$QUORUM_RESULT_FILE\"
       sleep 1
 settings: {concurrency: 2}
 tasks:

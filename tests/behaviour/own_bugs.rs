@@ -1,14 +1,14 @@
 //! A bug of quorum's own: exit code 1, never a signal, with what to do next. (The bug is asked for by a variable that only
 //! builds with debug assertions know.)
 
-use crate::support::Mission;
+use crate::support::{Mission, skipped};
 
 #[test]
 fn a_bug_ends_with_exit_code_1_and_the_command_that_goes_on() {
-    let workspace = Mission::new().key("name", "bug").worker("touch touched").tasks(["one"]).workspace();
     if !cfg!(debug_assertions) {
-        return;
+        return skipped("only a build with debug assertions can be asked for a bug");
     }
+    let workspace = Mission::new().key("name", "bug").worker("touch touched").tasks(["one"]).workspace();
     workspace
         .quorum_with(&[("QUORUM_TEST_PANIC", "1")], &["run", "mission.yaml", "--run-id", "r1"])
         .exits(1)

@@ -181,9 +181,9 @@ fn nobody_is_asked_about_what_cannot_be_done_nor_about_two_things_at_once() {
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "question");
     let given = results(model.asked().last().unwrap());
-    for (result, words) in
-        given.iter().zip(["refused", "outside", "no tool 'bash'", "taken", "your question comes first"])
-    {
+    let expected = ["refused", "outside", "no tool 'bash'", "taken", "your question comes first"];
+    assert_eq!(given.len(), expected.len(), "{given:?}");
+    for (result, words) in given.iter().zip(expected) {
         assert!(result.contains(words), "{result}: {words}");
     }
 }

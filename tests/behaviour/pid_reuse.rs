@@ -1,10 +1,9 @@
 //! A process number that somebody else has by now: shown for real, in a process namespace small enough to choose numbers.
 
-use std::io::Write as _;
 use std::process::Command;
 
 use crate::support::events::is;
-use crate::support::{BINARY, Workspace, attempts, standing};
+use crate::support::{BINARY, Workspace, attempts, skipped, standing};
 
 use super::adoption::MISSION;
 
@@ -52,7 +51,7 @@ fn namespace() -> Vec<&'static str> {
     words
 }
 
-/// Whether numbers can be chosen here. A machine that forbids it says so, above the noise of the other tests.
+/// Whether numbers can be chosen here; where a machine forbids it, that is told.
 fn is_allowed() -> bool {
     let probe = "echo 100 > /proc/sys/kernel/ns_last_pid";
     let words = namespace();
@@ -62,11 +61,7 @@ fn is_allowed() -> bool {
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         Err(error) => error.to_string(),
     };
-    // Not the macro: what it prints is kept back of a test that passes.
-    let _ = writeln!(
-        std::io::stderr(),
-        "NOT TESTED on this machine: process numbers that are used again ({why})"
-    );
+    skipped(format!("the numbers of processes cannot be chosen: {why}"));
     false
 }
 

@@ -422,7 +422,7 @@ fn a_program_that_needs_its_provider_does_not_begin_offline() {
 
 #[test]
 fn files_of_a_preset_are_written_anew_whatever_stands_in_their_place() {
-    let does = r#"echo '{"done":true,"text":"'"$(cat $SETTINGS)"'"}'; echo x > out"#;
+    let does = r#"echo '{"done":true,"text":"'"$(cat "$SETTINGS")"'"}'; echo x > out"#;
     let preset = json!({
         "argv": ["/bin/sh", "-c", does, "mine"],
         "files": {"settings.json": "of the preset"},
@@ -432,7 +432,7 @@ fn files_of_a_preset_are_written_anew_whatever_stands_in_their_place() {
         "complete": "ended",
     });
     // An agent that nothing confines plants a link where the file of the next task will lie.
-    let plants = "ln -s $PWD/decoy .polpo/runs/r/work/1.1.1.preset.settings.json; echo > planted";
+    let plants = "ln -s \"$PWD/decoy\" .polpo/runs/r/work/1.1.1.preset.settings.json; echo > planted";
     let workspace = Mission::new()
         .setting("sandbox", "off")
         .agent("planter", plants)

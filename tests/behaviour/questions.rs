@@ -156,8 +156,8 @@ fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
 #[test]
 fn hostile_messages_are_no_questions_and_stop_nothing() {
     let workspace = asking(
-        "mkdir -p $QUORUM_TASK_DIR && mkfifo $QUORUM_TASK_DIR/ask && ln -s /etc/passwd $QUORUM_TASK_DIR/ask.1 && \
-         head -c 100000 /dev/zero > $QUORUM_TASK_DIR/ask.2; mkdir $QUORUM_TASK_DIR/ask.3; echo done > result.txt; echo ok",
+        "mkdir -p \"$QUORUM_TASK_DIR\" && mkfifo \"$QUORUM_TASK_DIR/ask\" && ln -s /etc/passwd \"$QUORUM_TASK_DIR/ask.1\" && \
+         head -c 100000 /dev/zero > \"$QUORUM_TASK_DIR/ask.2\"; mkdir \"$QUORUM_TASK_DIR/ask.3\"; echo done > result.txt; echo ok",
         "",
     );
     let document = workspace.run_json(0, &[]);
@@ -168,7 +168,7 @@ fn hostile_messages_are_no_questions_and_stop_nothing() {
 #[test]
 fn a_message_of_another_turn_is_not_heard() {
     let workspace = asking(
-        "mkdir -p $(dirname $QUORUM_TASK_DIR)/@turn(0.1.2).drop && echo 'And now?' > $(dirname $QUORUM_TASK_DIR)/@turn(0.1.2).drop/ask; \
+        "mkdir -p \"$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.2).drop\" && echo 'And now?' > \"$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.2).drop/ask\"; \
          quorum ask 'Which database?'",
         LEAD,
     );

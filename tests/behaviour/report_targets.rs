@@ -4,8 +4,8 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::os::unix::net::UnixListener;
 
+use crate::support::sockets::listen;
 use crate::support::{Mission, Says, Workspace};
 
 const MISSION: &str = "
@@ -70,7 +70,7 @@ fn a_device_gets_the_report_and_stays() {
 fn a_folder_or_a_socket_is_refused_before_any_work() {
     let workspace = Workspace::with(MISSION);
     workspace.write("folder/file", "");
-    let _socket = UnixListener::bind(workspace.path("socket")).expect("a socket");
+    let _socket = listen(&workspace.path("socket")).expect("a socket");
     for (target, what) in [("folder", "it is a folder"), ("socket", "it is a socket")] {
         run(&workspace, target).exits(2).says(&[target, what, "nothing was started"]);
     }

@@ -59,20 +59,20 @@ fn false_green_20_an_agent_that_approves_is_refused() {
 
 #[test]
 fn false_green_20_an_agent_that_approves_without_its_environment_is_refused() {
-    refused("env -i HOME=$HOME");
+    refused("env -i HOME=\"$HOME\"");
 }
 
 #[test]
 fn false_green_20_an_agent_that_approves_from_another_session_is_refused() {
     refused("setsid -w");
-    refused("setsid -w env -i HOME=$HOME nohup");
+    refused("setsid -w env -i HOME=\"$HOME\" nohup");
 }
 
 #[test]
 fn false_green_20_an_orphan_of_an_agent_that_approves_is_refused() {
     // Its parent dies first; with a clean environment and a session of its own nothing but its forebears tells on it.
     let workspace = burgled(
-        "sh -c 'MID=$$ setsid env -i MID=$$ PATH=$PATH HOME=$HOME sh orphan.sh &'
+        "sh -c 'MID=$$ setsid env -i MID=$$ PATH=$PATH HOME=\"$HOME\" sh orphan.sh &'
         while ! test -e code; do sleep 0.02; done",
     );
     workspace.write(
@@ -92,7 +92,7 @@ cut -d' ' -f4 /proc/$$/stat > parent
 #[test]
 fn false_green_20_what_an_agent_leaves_behind_to_approve_later_dies_with_its_turn() {
     let workspace = burgled(
-        "(setsid env -i PATH=$PATH HOME=$HOME sh later.sh > /dev/null 2>&1 &)
+        "(setsid env -i PATH=$PATH HOME=\"$HOME\" sh later.sh > /dev/null 2>&1 &)
         while ! test -s later.pid; do sleep 0.02; done",
     );
     workspace.write(
@@ -111,7 +111,7 @@ fn false_green_20_what_an_agent_leaves_behind_to_approve_later_dies_with_its_tur
 fn false_green_20_no_word_of_an_operator_is_an_agents() {
     let workspace = burgled(
         "for word in 'reject r1.0.1 --reason no' 'cancel work' 'cancel r1' 'pause' 'gate door --override --reason x'; do
-        env -i HOME=$HOME @quorum $word > /dev/null 2>&1; echo $? >> codes
+        env -i HOME=\"$HOME\" @quorum $word > /dev/null 2>&1; echo $? >> codes
         done",
     )
     .tap_mission(
@@ -157,7 +157,7 @@ fn false_green_20_a_letter_without_a_code_approves_nothing() {
 #[test]
 fn false_green_20_a_letter_with_a_code_of_the_agents_own_key_approves_nothing() {
     let workspace = burgled(&format!(
-        "export XDG_STATE_HOME=$PWD/own; mkdir -p own/quorum; echo {} > own/quorum/key; export QUORUM_OPERATOR_KEY=mine\n{DROPS}",
+        "export XDG_STATE_HOME=\"$PWD/own\"; mkdir -p own/quorum; echo {} > own/quorum/key; export QUORUM_OPERATOR_KEY=mine\n{DROPS}",
         "k".repeat(40)
     ));
     let key = workspace.path("home/.local/state/quorum/key");
@@ -210,10 +210,10 @@ fn false_green_20_agents_are_never_given_the_users_key() {
 #[test]
 fn false_green_20_a_pipe_in_the_place_of_the_key_holds_nothing_up() {
     let workspace = burgled(
-        "rm -f $HOME/.local/state/quorum/key; mkfifo -m 600 $HOME/.local/state/quorum/key
+        "rm -f \"$HOME/.local/state/quorum/key\"; mkfifo -m 600 \"$HOME/.local/state/quorum/key\"
         mkdir -p .polpo/@inbox; cp letter .polpo/@inbox/letter.json
         while ! @quorum status r1 --json | grep -q 'not a regular file'; do sleep 0.02; done
-        rm $HOME/.local/state/quorum/key
+        rm \"$HOME/.local/state/quorum/key\"
         while ! test -e .polpo/@inbox/refused/letter.json; do sleep 0.02; done",
     );
     workspace.write("letter", forged(b"mine"));

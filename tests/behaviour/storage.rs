@@ -4,14 +4,13 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use rustix::process::Signal;
 
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{BINARY, Finished, Mission, Running, Says, Workspace, standing, wait_for_file};
+use crate::support::{Mission, Says, Workspace, standing, wait_for_file};
 
 /// A run that was interrupted after its first task, with the file that lets the second one go on.
 pub fn interrupted() -> Workspace {
@@ -69,6 +68,32 @@ fn a_journal_cut_at_every_byte_of_its_last_record_can_be_read_and_resumed() {
         assert_eq!(resumed.stderr.contains("note:"), cut > last, "cut at {cut}");
         assert_eq!(workspace.lines("log"), ["quick 1 1"], "cut at {cut}");
     }
+}
+
+#[test]
+fn false_green_25_a_hole_in_the_middle_of_a_journal_is_not_taken_for_a_torn_end() {
+    let workspace = interrupted();
+    let path = workspace.journal();
+    let good = fs::read(&path).unwrap();
+    let ends: Vec<usize> = (1..).zip(&good).filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end).collect();
+    assert!(ends.len() > 5, "{} records", ends.len());
+    // In a record in the middle, over the border of two, and a whole one: each before a batch that was begun later.
+    for (from, to) in [(ends[1] + 20, ends[1] + 80), (ends[2] - 30, ends[2] + 30), (ends[1], ends[2])] {
+        let mut bad = good.clone();
+        bad[from..to].fill(0);
+        fs::write(&path, &bad).unwrap();
+        for arguments in
+            [&["status"][..], &["resume"], &["resume", "--retry-failed"], &["run", "mission.yaml"]]
+        {
+            let finished = workspace.quorum(arguments).exits(1);
+            finished.says(&[journal::JOURNAL, "is damaged at line", "record(s) follow"]);
+            assert_eq!(fs::read(&path).unwrap(), bad, "nothing is cut");
+            assert_eq!(workspace.lines("log"), ["quick 1 1"], "nothing is done a second time");
+        }
+    }
+    fs::write(&path, &good).unwrap();
+    workspace.resume_json(0, &[]);
+    assert_eq!(workspace.lines("log"), ["quick 1 1"]);
 }
 
 #[test]
@@ -228,30 +253,6 @@ fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() 
     workspace.read("read/prompt.1.1").says(&["cannot be shown"]).omits(&["FORGED"]);
 }
 
-/// Root may write anywhere, so it has to become somebody else first. `None` where that cannot be done, which is said.
-pub fn without_privileges(workspace: &Workspace, arguments: &[&str]) -> Option<Finished> {
-    if !rustix::process::geteuid().is_root() {
-        return Some(workspace.quorum(arguments));
-    }
-    let mut command = workspace.other_command("setpriv");
-    command.args([
-        "--bounding-set=-all",
-        "--inh-caps=-all",
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-    ]);
-    command.arg(BINARY).args(arguments);
-    let there = Command::new("setpriv").arg("--version").output().is_ok();
-    let finished = there.then(|| Running::start(command).finish())?;
-    // The binary may lie where only root may go.
-    let could = !matches!(finished.code(), Some(126 | 127));
-    if !could {
-        eprintln!("NOT TESTED: root cannot run {BINARY} as somebody else here");
-    }
-    could.then_some(finished)
-}
-
 #[test]
 fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
     let workspace = Mission::new().worker("touch touched").tasks(["one"]).workspace();
@@ -259,9 +260,8 @@ fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
     for name in ["", ".polpo"] {
         fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o555)).unwrap();
     }
-    let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml"]) else {
-        return;
-    };
+    // Root may write anywhere.
+    let finished = workspace.start_unprivileged(&["run", "mission.yaml"]).finish();
     for name in ["", ".polpo"] {
         fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }

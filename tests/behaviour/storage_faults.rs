@@ -5,13 +5,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde_json::Value;
 
-use crate::storage::{interrupted, without_privileges};
+use crate::storage::interrupted;
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{Finished, Mission, Running, Says, Workspace, standing, task, wait_for_file};
+use crate::support::refused_calls::Refused;
+use crate::support::{
+    Finished, Mission, Running, Says, Workspace, refused, skipped, standing, task, wait_for_file,
+};
 
 const TASKS: usize = 6;
 
@@ -64,21 +67,37 @@ fn finished_turns(workspace: &Workspace) -> Vec<String> {
 fn false_green_25_a_limit_on_files_stops_a_run_anywhere_with_what_was_durable() {
     let calm = chain();
     calm.run_json(0, &[]);
-    let whole = fs::metadata(calm.journal()).expect("it is there").len();
+    let records = fs::read_to_string(calm.journal()).expect("the journal is text");
+    let (first, whole) = (records.find('\n').expect("there is a record") + 1, records.len());
+    // Whatever the limit is, it never ends the process without a word. Where even the first record finds no room there is no
+    // run yet.
+    let workspace = chain();
+    let finished = limited(&workspace, first - 1, &[]);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("error: cannot write"), "{}", finished.stderr);
+    assert_eq!(workspace.lines("log"), [""; 0], "an agent was started");
     let mut stopped = 0;
-    // `ulimit` counts in KiB. Whatever the limit is, it never ends the process without a word.
-    for limit in 1..=whole / 1024 + 1 {
+    for limit in (first..whole).step_by(1024).chain([whole]) {
         let workspace = chain();
-        let script = format!("ulimit -f {limit}; exec \"$0\" run mission.yaml --progress none");
-        let finished = workspace.bash(&script);
+        let finished = limited(&workspace, limit, &["--progress", "none"]);
         if finished.code() == Some(0) {
             assert_eq!(workspace.status()["counts"]["done"], TASKS);
             continue;
         }
         stopped += 1;
-        assert_stopped_with_what_was_durable(&workspace, &finished, &format!("{limit} KiB"));
+        assert_stopped_with_what_was_durable(&workspace, &finished, &format!("{limit} bytes"));
     }
     assert!(stopped >= 2, "the journal has {whole} bytes, and only {stopped} limits stopped it");
+}
+
+/// A run in which no file may become longer than so many bytes.
+fn limited(workspace: &Workspace, bytes: usize, flags: &[&str]) -> Finished {
+    let mut command = workspace.command(&[&["run", "mission.yaml"], flags].concat());
+    let most = Some(bytes as u64);
+    let limit = Rlimit { current: most, maximum: most };
+    // SAFETY: one system call.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit.clone())?)) };
+    Running::start(command).finish()
 }
 
 #[test]
@@ -119,7 +138,7 @@ fn false_green_25_what_a_full_disk_does_to_the_words_of_agents_is_no_pass() {
 }
 
 /// A run whose state lies on a file system of its own, of eight pages, which is nearly full; the agents write elsewhere.
-/// `None`, and said so, where nothing can be mounted.
+/// `None`, which is told, where nothing can be mounted.
 fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
     let script = "head -c 12k /dev/zero > small/ballast
         \"$0\" run mission.yaml --progress none --state-dir small/.polpo; code=$?
@@ -128,7 +147,7 @@ fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
 }
 
 /// What a script of bash does, `$0` being quorum, with a file system of so many KiB at `small`; what follows the script are its
-/// arguments. `None`, and said so, where nothing can be mounted.
+/// arguments. `None`, which is told, where nothing can be mounted.
 pub fn with_a_small_disk(workspace: &Workspace, size: u32, script: &[&str]) -> Option<Finished> {
     fs::create_dir(workspace.path("small")).expect("a folder can be made");
     let (script, arguments) = script.split_first().expect("there is a script");
@@ -138,53 +157,27 @@ pub fn with_a_small_disk(workspace: &Workspace, size: u32, script: &[&str]) -> O
     command.args(["--map-root-user", "--mount", "bash", "-c", &script, crate::support::BINARY]);
     command.args(arguments);
     if let Err(error) = Command::new("unshare").arg("--version").output() {
-        eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}");
+        skipped(format!("a full disk: there is no `unshare`: {error}"));
         return None;
     }
     let finished = Running::start(command).finish();
     let is_mounted = finished.stderr.contains("mounted");
     if !is_mounted {
-        eprintln!("NOT TESTED: a full disk: nothing can be mounted here: {}", finished.stderr);
+        skipped(format!("a full disk: nothing can be mounted: {}", finished.stderr.trim()));
     }
     is_mounted.then_some(finished)
 }
 
 /// Lets every `fdatasync` of a command and of its children fail with EIO, as a dying disk does.
-fn without_fdatasync(command: &mut Command) {
-    // Loads the number of the call; if it is the one, EIO, else go on.
-    let statement = |code: u32, jt, jf, k| libc::sock_filter {
-        code: u16::try_from(code).expect("codes are small"),
-        jt,
-        jf,
-        k,
-    };
-    let number = u32::try_from(libc::SYS_fdatasync).expect("numbers are small");
-    let fails = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EIO).expect("numbers are small");
-    let mut filter = vec![
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, fails),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let install = move || {
-        let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
-        // SAFETY: two calls that a forked child may make; the program and its filter live through them.
-        let installed = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
-        };
-        if installed { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-    };
-    // SAFETY: it allocates nothing and takes no lock.
-    unsafe { command.pre_exec(install) };
+fn without_fdatasync(command: Command) -> Command {
+    refused(command, &[Refused { call: libc::SYS_fdatasync, with: None, error: libc::EIO }])
 }
 
 #[test]
 fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it() {
     // The first record already: no agent may start.
     let workspace = chain();
-    let mut command = workspace.command(&["run", "mission.yaml"]);
-    without_fdatasync(&mut command);
+    let command = without_fdatasync(workspace.command(&["run", "mission.yaml"]));
     let finished = Running::start(command).finish().exits(1);
     finished.says(&[journal::JOURNAL, "error 5", "durable"]);
     assert_eq!(workspace.lines("log"), [""; 0]);
@@ -193,8 +186,7 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
     // Later: the session tells of what the one before it made durable, and of nothing else.
     let workspace = interrupted();
     let before = fs::read(workspace.journal()).expect("it is there");
-    let mut command = workspace.command(&["resume"]);
-    without_fdatasync(&mut command);
+    let command = without_fdatasync(workspace.command(&["resume"]));
     let finished = Running::start(command).finish().exits(1);
     assert!(finished.stdout.contains("tasks: 1 of 2 done"), "{}", finished.stdout);
     finished.says(&[journal::JOURNAL, "error 5", "quorum resume r1"]);
@@ -216,15 +208,6 @@ fn false_green_25_an_output_that_a_full_disk_did_not_take_is_no_success() {
     workspace.bash("\"$0\" status | true; exit ${PIPESTATUS[0]}").exits(0);
 }
 
-/// Gives the workspace to whoever `without_privileges` becomes.
-fn give_away(workspace: &Workspace) {
-    if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("chown");
-        command.args(["-R", "65534:65534"]).arg(workspace.root());
-        assert!(command.status().expect("there is a chown").success());
-    }
-}
-
 #[test]
 fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
     for lost in ["chmod a-w .polpo/runs/r1/@spool", "chmod a-w .polpo/runs/r1/@journal .polpo/runs/r1"] {
@@ -235,11 +218,7 @@ fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
             .task("lock", |t| t.by("locker").needs("first"))
             .task("last", |t| t.needs("lock"))
             .workspace();
-        give_away(&workspace);
-        let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml", "--run-id", "r1"])
-        else {
-            return;
-        };
+        let finished = workspace.start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"]).finish();
         assert!(workspace.exists("locked"), "{}", finished.stderr);
         let status = workspace.status();
         if lost.contains("journal") {
@@ -247,7 +226,7 @@ fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
             let finished = finished.exits(0);
             assert!(finished.stdout.contains("tasks: 3 of 3 done"), "{}", finished.stdout);
             let redo = ["resume", "r1", "--redo", "last"];
-            let finished = without_privileges(&workspace, &redo).expect("it could before");
+            let finished = workspace.start_unprivileged(&redo).finish();
             finished.exits(1).says(&[journal::JOURNAL, "ermission denied"]);
         } else {
             let ended = finished.exits(1);

@@ -51,7 +51,7 @@ for n in 1 2 3; do @quorum approve r1.0.1 --as boss 2> said; echo $? >> codes; d
 echo done > tried
 while ! test -e go; do sleep 0.05; done
 END
-setsid env -i K=$K R=$R HOME=$HOME PATH=$PATH sh late.sh > /dev/null 2>&1 &
+setsid env -i K=$K R=$R HOME=\"$HOME\" PATH=$PATH sh late.sh > /dev/null 2>&1 &
 while ! test -s late.pid; do sleep 0.02; done
 ";
 
@@ -119,9 +119,9 @@ fn an_agent_cannot_resume_its_own_run() {
     let workspace = burgled(
         "kill -9 $R
         while test -e /proc/$R; do sleep 0.02; done
-        env -i HOME=$HOME @quorum resume r1 2> said; echo $? > code
-        setsid -w env -i HOME=$HOME @quorum resume r1 2>> said; echo $? >> code
-        unshare -Urpf --mount-proc env -i HOME=$HOME @quorum resume r1 2>> said; echo $? >> code
+        env -i HOME=\"$HOME\" @quorum resume r1 2> said; echo $? > code
+        setsid -w env -i HOME=\"$HOME\" @quorum resume r1 2>> said; echo $? >> code
+        unshare -Urpf --mount-proc env -i HOME=\"$HOME\" @quorum resume r1 2>> said; echo $? >> code
         echo done > tried; sleep 60",
     );
     workspace.start_unprivileged(RUN_AS_R1).finish();

@@ -2,8 +2,8 @@
 
 use nix::libc;
 
-use crate::support::Workspace;
 use crate::support::trace::{Calls, traced};
+use crate::support::{Workspace, skipped};
 
 /// A mission of tasks that do nothing, each of which needs what `needs` says.
 fn mission(tasks: usize, needs: impl Fn(usize) -> Option<usize>) -> Workspace {
@@ -47,8 +47,9 @@ fn assert_lean(shape: &str, syncs: f64, cost: &dyn Fn(&[libc::c_long]) -> f64) {
     assert!(cost(&[libc::SYS_clone, libc::SYS_clone3]) <= 1.05, "{told}");
     assert!(cost(&FORKS) < 0.01, "{told}");
     assert!(cost(&[libc::SYS_execve]) <= 1.0, "{told}");
-    // Two of them are the dynamic linker's, two the outputs of the child.
-    assert!(cost(&[libc::SYS_openat]) <= 5.0, "{told}");
+    // Two of them are the dynamic linker's, two the outputs of the child; on a busy machine a child lives long enough for its
+    // start time to be asked for.
+    assert!(cost(&[libc::SYS_openat]) <= 6.0, "{told}");
     // The folder in which an agent may leave a message is there when its turn begins: one that stayed empty is handed on.
     assert!(cost(&[libc::SYS_renameat, libc::SYS_renameat2]) <= 1.05, "{told}");
     // Nothing is made and removed for a task that says nothing, and only the journal is synced.
@@ -67,7 +68,7 @@ fn assert_lean(shape: &str, syncs: f64, cost: &dyn Fn(&[libc::c_long]) -> f64) {
 fn a_task_in_a_chain_costs_one_sync() {
     match per_task("2", |task| task.checked_sub(1)) {
         Some(cost) => assert_lean("chain", 1.1, &cost),
-        None => println!("NOT TESTED: processes cannot be traced here"),
+        None => skipped("processes cannot be traced"),
     }
 }
 
@@ -75,6 +76,6 @@ fn a_task_in_a_chain_costs_one_sync() {
 fn independent_tasks_share_their_syncs() {
     match per_task("8", |_| None) {
         Some(cost) => assert_lean("independent", 1.0, &cost),
-        None => println!("NOT TESTED: processes cannot be traced here"),
+        None => skipped("processes cannot be traced"),
     }
 }

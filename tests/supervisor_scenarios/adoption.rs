@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use quorum::supervisor::{
@@ -11,6 +10,7 @@ use quorum::supervisor::{
 use rustix::process::Signal;
 
 use super::scene::{DEADLINE, Scene, running, signal, stat_field, until};
+use super::sockets::listen;
 
 super::scenarios! {
     a_turn_outlives_its_runner_and_a_check_does_not,
@@ -211,7 +211,7 @@ fn an_impostor_at_the_door_is_not_believed() {
     scene.lose_runner();
     until("the door is open", || scene.socket().exists());
     std::fs::remove_file(scene.socket()).unwrap();
-    let _impostor = UnixListener::bind(scene.socket()).unwrap();
+    let _impostor = listen(&scene.socket()).unwrap();
     let found = reconnect(&scene.socket(), &scene.identity, Duration::from_millis(50));
     assert!(
         matches!(found, Err(NotFound::Unreachable(error)) if error.to_string().contains("somebody else"))
@@ -227,7 +227,7 @@ fn another_version_is_not_misunderstood() {
         start_time: stat_field(std::process::id(), 22).unsigned_abs(),
         boot_id: scene.identity.boot_id.clone(),
     };
-    let door = UnixListener::bind(&socket).unwrap();
+    let door = listen(&socket).unwrap();
     let found = std::thread::scope(|threads| {
         threads.spawn(|| {
             let greeting = format!("{{\"protocol\":{},\"and\":\"more\"}}", PROTOCOL + 1);

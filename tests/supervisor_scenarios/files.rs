@@ -10,7 +10,7 @@ use std::path::Path;
 use quorum::supervisor::{Event, TURN_KEY_VARIABLE};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::scene::{Scene, descriptors, own_sockets, stat_field, until};
+use super::scene::{Scene, descriptors, own_sockets, stat_field, until, where_nobody_hides};
 
 super::scenarios! {
     output_goes_to_files_and_empty_ones_are_removed,
@@ -132,37 +132,40 @@ fn signals_are_as_in_a_fresh_process() {
 }
 
 fn children_and_supervisor_hold_nothing_of_the_runner() {
-    // What a careless caller might have open at the fork, none of it closed on exec.
-    let folder = tempfile::tempdir().unwrap();
-    let lock = fs::File::create(folder.path().join("lock")).unwrap();
-    rustix::io::fcntl_setfd(&lock, rustix::io::FdFlags::empty()).unwrap();
-    let (mut read_end, write_end) = std::io::pipe().unwrap();
-    rustix::io::fcntl_setfd(write_end.as_fd(), rustix::io::FdFlags::empty()).unwrap();
+    where_nobody_hides("children_and_supervisor_hold_nothing_of_the_runner", || {
+        // What a careless caller might have open at the fork, none of it closed on exec.
+        let folder = tempfile::tempdir().unwrap();
+        let lock = fs::File::create(folder.path().join("lock")).unwrap();
+        rustix::io::fcntl_setfd(&lock, rustix::io::FdFlags::empty()).unwrap();
+        let (mut read_end, write_end) = std::io::pipe().unwrap();
+        rustix::io::fcntl_setfd(write_end.as_fd(), rustix::io::FdFlags::empty()).unwrap();
 
-    let mut scene = Scene::new();
-    drop(write_end);
-    rustix::io::ioctl_fionbio(&read_end, true).unwrap();
-    until("nobody holds the pipe any more", || matches!(read_end.read(&mut [0]), Ok(0)));
+        let mut scene = Scene::new();
+        drop(write_end);
+        rustix::io::ioctl_fionbio(&read_end, true).unwrap();
+        until("nobody holds the pipe any more", || matches!(read_end.read(&mut [0]), Ok(0)));
 
-    let spawn = scene.script("echo $$ >ready; read line; sleep 1000; :");
-    let pid = scene.start(spawn);
-    scene.pids_in("ready", 1);
-    let of_child = descriptors(pid);
-    let [(0, input), (1, out), (2, err)] = &of_child[..] else { panic!("{of_child:?}") };
-    assert_eq!(input, Path::new("/dev/null"));
-    for output in [out, err] {
-        assert_eq!(output.parent(), Some(scene.place.path()), "{of_child:?}");
-    }
-    assert_ne!(out, err);
+        let spawn = scene.script("echo $$ >ready; read line; sleep 1000; :");
+        let pid = scene.start(spawn);
+        scene.pids_in("ready", 1);
+        let of_child = descriptors(pid);
+        let [(0, input), (1, out), (2, err)] = &of_child[..] else { panic!("{of_child:?}") };
+        assert_eq!(input, Path::new("/dev/null"));
+        for output in [out, err] {
+            assert_eq!(output.parent(), Some(scene.place.path()), "{of_child:?}");
+        }
+        assert_ne!(out, err);
 
-    let of_supervisor = descriptors(scene.identity.pid);
-    for (number, target) in &of_supervisor[..3] {
-        assert_eq!(target, Path::new("/dev/null"), "{number}");
-    }
-    let sockets = of_supervisor.iter().filter(|(_, target)| target.to_string_lossy().starts_with("socket:"));
-    assert_eq!(sockets.count(), 1, "{of_supervisor:?}");
-    assert!(!of_supervisor.iter().any(|(_, target)| target.ends_with("lock")), "{of_supervisor:?}");
-    assert!(!own_sockets().is_empty(), "the runner's end is open in the runner");
+        let of_supervisor = descriptors(scene.identity.pid);
+        for (number, target) in &of_supervisor[..3] {
+            assert_eq!(target, Path::new("/dev/null"), "{number}");
+        }
+        let sockets =
+            of_supervisor.iter().filter(|(_, target)| target.to_string_lossy().starts_with("socket:"));
+        assert_eq!(sockets.count(), 1, "{of_supervisor:?}");
+        assert!(!of_supervisor.iter().any(|(_, target)| target.ends_with("lock")), "{of_supervisor:?}");
+        assert!(!own_sockets().is_empty(), "the runner's end is open in the runner");
+    });
 }
 
 fn sessions_and_groups_are_separate() {

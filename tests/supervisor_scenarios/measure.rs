@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use quorum::supervisor::{self, Event, Tier, Way};
 
-use super::old_kernel;
+use super::refused_calls::{self, Refused};
 use super::scene::{Scene, cpu_time};
 
 const CHILDREN: u32 = 2000;
@@ -38,7 +38,8 @@ pub fn cost_of_confinement() {
         cost(round, "confined, native", true);
     }
     // From here on there is no way back: this process and its children lack what the supervisor needs to confine by itself.
-    old_kernel::install(&mut old_kernel::filter(old_kernel::MOUNT_SETATTR)).unwrap();
+    let without = [Refused::unknown(libc::SYS_mount_setattr)];
+    refused_calls::install(&mut refused_calls::filter(&without)).unwrap();
     for round in 1..=3 {
         cost(round, "confined, bubblewrap", true);
     }

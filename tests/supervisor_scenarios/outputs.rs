@@ -10,7 +10,7 @@ use std::time::Duration;
 use quorum::supervisor::{Command, Event, Exit, Spawn, read_exits};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::scene::{Scene, descriptors, running, until};
+use super::scene::{Scene, descriptors, running, until, where_nobody_hides};
 
 super::scenarios! {
     silent_children_leave_the_file_system_alone,
@@ -66,29 +66,31 @@ impl Scene {
 const WAIT: &str = "until [ -e go ]; do sleep 0.01; done;";
 
 fn silent_children_leave_the_file_system_alone() {
-    let mut scene = Scene::new();
-    let first = scene.apart("exit 0");
-    let folder = scene.path("out");
-    let changed = |folder: &Path| fs::metadata(folder).map(|it| (it.mtime(), it.mtime_nsec())).unwrap();
-    let before = changed(&folder);
-    // Longer than the steps in which a file system counts time.
-    std::thread::sleep(Duration::from_millis(30));
-    scene.run(first);
-    let mut pool = unnamed(scene.identity.pid);
-    assert_eq!(pool.len(), 2);
-    pool.sort();
-    for _ in 0..10 {
-        let spawn = scene.apart("exit 0");
-        let exit = scene.run(spawn);
-        assert_eq!((exit.stdout_len, exit.stderr_len, exit.output_lost), (0, 0, None));
-    }
-    let mut shared = scene.apart("exit 0");
-    shared.stderr = shared.stdout.clone();
-    scene.run(shared);
-    assert_eq!(changed(&folder), before, "something was created or removed");
-    let mut after = unnamed(scene.identity.pid);
-    after.sort();
-    assert_eq!(after, pool, "the same two files served all of them");
+    where_nobody_hides("silent_children_leave_the_file_system_alone", || {
+        let mut scene = Scene::new();
+        let first = scene.apart("exit 0");
+        let folder = scene.path("out");
+        let changed = |folder: &Path| fs::metadata(folder).map(|it| (it.mtime(), it.mtime_nsec())).unwrap();
+        let before = changed(&folder);
+        // Longer than the steps in which a file system counts time.
+        std::thread::sleep(Duration::from_millis(30));
+        scene.run(first);
+        let mut pool = unnamed(scene.identity.pid);
+        assert_eq!(pool.len(), 2);
+        pool.sort();
+        for _ in 0..10 {
+            let spawn = scene.apart("exit 0");
+            let exit = scene.run(spawn);
+            assert_eq!((exit.stdout_len, exit.stderr_len, exit.output_lost), (0, 0, None));
+        }
+        let mut shared = scene.apart("exit 0");
+        shared.stderr = shared.stdout.clone();
+        scene.run(shared);
+        assert_eq!(changed(&folder), before, "something was created or removed");
+        let mut after = unnamed(scene.identity.pid);
+        after.sort();
+        assert_eq!(after, pool, "the same two files served all of them");
+    });
 }
 
 fn a_running_childs_output_is_found_through_the_child() {
@@ -109,58 +111,60 @@ fn a_running_childs_output_is_found_through_the_child() {
 }
 
 fn every_child_has_its_own_output() {
-    let mut scene = Scene::new();
-    let mut expected = BTreeMap::new();
-    // In four waves, so that files come back and go out again.
-    for wave in 0..4 {
-        let mut pids = Vec::new();
-        for number in 0..12 {
-            let word = format!("{wave}.{number}");
-            let script = match number % 4 {
-                0 => "until [ -e $0 ]; do sleep 0.01; done".to_owned(),
-                1 => format!("echo {word}; until [ -e $0 ]; do sleep 0.01; done; echo {word} again"),
-                2 => format!("until [ -e $0 ]; do sleep 0.01; done; echo {word} >&2"),
-                _ => format!("seq -f '{word} %g' 20000; until [ -e $0 ]; do sleep 0.01; done"),
-            };
-            let text = match number % 4 {
-                0 => [String::new(), String::new()],
-                1 => [format!("{word}\n{word} again\n"), String::new()],
-                2 => [String::new(), format!("{word}\n")],
-                _ => [(1..=20000).map(|line| format!("{word} {line}\n")).collect(), String::new()],
-            };
-            let mut spawn = scene.apart(&script);
-            spawn.argv.push(format!("go{wave}"));
-            expected.insert(spawn.key, text);
-            pids.push(scene.start(spawn));
-        }
-        let mut inodes: Vec<u64> = pids.iter().flat_map(|&pid| unnamed(pid)).collect();
-        inodes.sort();
-        inodes.dedup();
-        assert_eq!(inodes.len(), 24, "two children have the same file");
-        fs::write(scene.path(&format!("go{wave}")), "").unwrap();
-        for _ in pids {
-            let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
-            let texts = &expected[&exit.key];
-            let lengths = [exit.stdout_len, exit.stderr_len];
-            assert_eq!(lengths, [texts[0].len() as u64, texts[1].len() as u64]);
-        }
-    }
-    let mut names = Vec::new();
-    for (key, texts) in expected {
-        for (text, ending) in texts.into_iter().zip(["out", "err"]) {
-            let name = format!("{key}.{ending}");
-            if text.is_empty() {
-                continue;
+    where_nobody_hides("every_child_has_its_own_output", || {
+        let mut scene = Scene::new();
+        let mut expected = BTreeMap::new();
+        // In four waves, so that files come back and go out again.
+        for wave in 0..4 {
+            let mut pids = Vec::new();
+            for number in 0..12 {
+                let word = format!("{wave}.{number}");
+                let script = match number % 4 {
+                    0 => "until [ -e $0 ]; do sleep 0.01; done".to_owned(),
+                    1 => format!("echo {word}; until [ -e $0 ]; do sleep 0.01; done; echo {word} again"),
+                    2 => format!("until [ -e $0 ]; do sleep 0.01; done; echo {word} >&2"),
+                    _ => format!("seq -f '{word} %g' 20000; until [ -e $0 ]; do sleep 0.01; done"),
+                };
+                let text = match number % 4 {
+                    0 => [String::new(), String::new()],
+                    1 => [format!("{word}\n{word} again\n"), String::new()],
+                    2 => [String::new(), format!("{word}\n")],
+                    _ => [(1..=20000).map(|line| format!("{word} {line}\n")).collect(), String::new()],
+                };
+                let mut spawn = scene.apart(&script);
+                spawn.argv.push(format!("go{wave}"));
+                expected.insert(spawn.key, text);
+                pids.push(scene.start(spawn));
             }
-            let found = fs::read_to_string(scene.path("out").join(&name)).unwrap();
-            assert!(found == text, "{name} holds something else");
-            names.push(name);
+            let mut inodes: Vec<u64> = pids.iter().flat_map(|&pid| unnamed(pid)).collect();
+            inodes.sort();
+            inodes.dedup();
+            assert_eq!(inodes.len(), 24, "two children have the same file");
+            fs::write(scene.path(&format!("go{wave}")), "").unwrap();
+            for _ in pids {
+                let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
+                let texts = &expected[&exit.key];
+                let lengths = [exit.stdout_len, exit.stderr_len];
+                assert_eq!(lengths, [texts[0].len() as u64, texts[1].len() as u64]);
+            }
         }
-    }
-    names.sort();
-    assert_eq!(names_in(&scene.path("out")), names);
-    let pool = unnamed(scene.identity.pid).len();
-    assert!(pool <= 24, "{pool} files are kept for 12 children");
+        let mut names = Vec::new();
+        for (key, texts) in expected {
+            for (text, ending) in texts.into_iter().zip(["out", "err"]) {
+                let name = format!("{key}.{ending}");
+                if text.is_empty() {
+                    continue;
+                }
+                let found = fs::read_to_string(scene.path("out").join(&name)).unwrap();
+                assert!(found == text, "{name} holds something else");
+                names.push(name);
+            }
+        }
+        names.sort();
+        assert_eq!(names_in(&scene.path("out")), names);
+        let pool = unnamed(scene.identity.pid).len();
+        assert!(pool <= 24, "{pool} files are kept for 12 children");
+    });
 }
 
 fn what_a_killed_child_wrote_is_kept() {
@@ -200,7 +204,8 @@ fn what_took_the_place_meanwhile_is_replaced() {
 }
 
 fn what_cannot_be_written_is_refused_before_the_start() {
-    let mut scene = Scene::new();
+    // Root may write anywhere.
+    let mut scene = Scene::of_an_ordinary_user();
     fs::create_dir(scene.path("folder")).unwrap();
     fs::create_dir(scene.path("locked")).unwrap();
     fs::set_permissions(scene.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
@@ -208,12 +213,7 @@ fn what_cannot_be_written_is_refused_before_the_start() {
     // A silent child before it, so that there are files to be had without asking the system.
     let spawn = scene.script("exit 0");
     scene.run(spawn);
-    let root = rustix::process::geteuid().is_root();
-    let mut cases = vec!["folder", "missing/out", "dangling", "name/", "/proc/out"];
-    if !root {
-        cases.push("locked/out");
-    }
-    for path in cases {
+    for path in ["folder", "missing/out", "dangling", "name/", "/proc/out", "locked/out"] {
         for stream in 0..2 {
             let mut spawn = scene.script("echo ran >ran");
             let path = scene.path(path);
@@ -237,18 +237,20 @@ fn what_cannot_be_written_is_refused_before_the_start() {
 }
 
 fn a_failed_start_leaves_nothing() {
-    let mut scene = Scene::new();
-    for stale in [false, true, false] {
-        let mut spawn = scene.apart("");
-        spawn.argv = vec!["/no/such/program".to_owned()];
-        if stale {
-            fs::write(spawn.stdout.as_ref().unwrap(), "stale").unwrap();
+    where_nobody_hides("a_failed_start_leaves_nothing", || {
+        let mut scene = Scene::new();
+        for stale in [false, true, false] {
+            let mut spawn = scene.apart("");
+            spawn.argv = vec!["/no/such/program".to_owned()];
+            if stale {
+                fs::write(spawn.stdout.as_ref().unwrap(), "stale").unwrap();
+            }
+            scene.send(&Command::Spawn(Box::new(spawn)));
+            assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
+            assert_eq!(names_in(&scene.path("out")), [""; 0]);
+            assert_eq!(unnamed(scene.identity.pid).len(), 2, "they wait for the next child");
         }
-        scene.send(&Command::Spawn(Box::new(spawn)));
-        assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
-        assert_eq!(names_in(&scene.path("out")), [""; 0]);
-        assert_eq!(unnamed(scene.identity.pid).len(), 2, "they wait for the next child");
-    }
+    });
 }
 
 /// A child that prints and whose output's place is then spoiled by the script; with the warning it causes.
@@ -267,7 +269,7 @@ fn spoiled(scene: &mut Scene, spawn: Spawn) -> Exit {
 
 fn lost_output_is_told() {
     let mut scene = Scene::new();
-    for (number, spoil) in ["rm -r out", "mkdir $0"].into_iter().enumerate() {
+    for (number, spoil) in ["rm -r out", "mkdir \"$0\""].into_iter().enumerate() {
         let mut spawn = scene.apart(&format!("echo evidence; {spoil}"));
         let out = spawn.stdout.clone().unwrap();
         spawn.argv.push(out.to_string_lossy().into_owned());

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use quorum::supervisor::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
 use tokio::runtime::Runtime;
+
+use super::refused_calls::{self, Argument, Refused};
+use super::somebody_else::{give_away, without_rights_on_files};
 
 /// No wait of any scenario lasts longer: what has not happened by then never will.
 pub const DEADLINE: Duration = Duration::from_secs(120);
@@ -24,19 +28,35 @@ impl Scene {
     /// A supervisor that records exits in `exits.log` of a fresh folder.
     pub fn new() -> Scene {
         let mut scene = Scene::unopened();
-        let (exits_log, socket) = (scene.path("exits.log"), scene.path("supervisor.sock"));
-        scene.send(&Command::Open { exits_log, socket });
+        scene.open();
+        scene
+    }
+
+    fn open(&mut self) {
+        let (exits_log, socket) = (self.path("exits.log"), self.path("supervisor.sock"));
+        self.send(&Command::Open { exits_log, socket });
+    }
+
+    /// A supervisor that has no more rights on files than any user, also where root tests.
+    pub fn of_an_ordinary_user() -> Scene {
+        let place = tempfile::tempdir().unwrap();
+        give_away(place.path());
+        let mut scene = without_rights_on_files(|| Scene::forked(place));
+        scene.open();
         scene
     }
 
     /// A supervisor that was told nothing yet.
     pub fn unopened() -> Scene {
+        Scene::forked(tempfile::tempdir().unwrap())
+    }
+
+    fn forked(place: tempfile::TempDir) -> Scene {
         let handle = supervisor::fork().unwrap();
         // One thread, so that the next scenario can fork too.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let identity = handle.identity().clone();
         let client = runtime.block_on(async { handle.into_async() }).unwrap();
-        let place = tempfile::tempdir().unwrap();
         Scene { place, identity, client: Some(client), runtime, next_key: 1 }
     }
 
@@ -175,6 +195,25 @@ pub fn stat_field(pid: u32, n: usize) -> i64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = stat.rsplit_once(") ").unwrap().1;
     rest.split(' ').nth(n - 3).unwrap().parse().unwrap()
+}
+
+/// Plays a scenario, whose name this is, in a process that the system does not let hide itself. A supervisor hides its
+/// descriptors from everybody but root; this way whoever tests can look at them.
+pub fn where_nobody_hides(scenario: &str, play: impl FnOnce()) {
+    const SEEN: &str = "QUORUM_TEST_SEEN";
+    if std::env::var_os(SEEN).is_some() {
+        return play();
+    }
+    let hiding = Argument { number: 0, mask: u32::MAX, value: libc::PR_SET_DUMPABLE.cast_unsigned() };
+    let mut filter =
+        refused_calls::filter(&[Refused { call: libc::SYS_prctl, with: Some(hiding), error: libc::EPERM }]);
+    let mut seen = std::process::Command::new(std::env::current_exe().unwrap());
+    seen.arg(scenario).env(SEEN, "1");
+    // SAFETY: system calls only, and nothing is allocated.
+    unsafe { seen.pre_exec(move || refused_calls::install(&mut filter)) };
+    let ended = seen.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains(" 1 passed"), "{said}");
 }
 
 /// What the open descriptors of a process lead to.

@@ -6,12 +6,16 @@
 pub mod events;
 pub mod journal;
 pub mod junit;
+mod machine;
 mod mission;
 pub mod model;
 #[cfg(target_os = "linux")]
-mod old_kernel;
+pub mod refused_calls;
 mod run;
 mod says;
+mod skipped;
+pub mod sockets;
+pub mod somebody_else;
 mod terminal;
 #[cfg(target_os = "linux")]
 pub mod trace;
@@ -19,6 +23,7 @@ mod wait;
 
 use std::fmt::Display;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,16 +31,19 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use events::Events;
+pub use machine::{has_bubblewrap, makes_namespaces};
 pub use mission::{Mission, Task};
+#[cfg(target_os = "linux")]
+use refused_calls::{NAMESPACES, Refused};
 pub use run::{Finished, Running};
 pub use says::{Has, Says};
+pub use skipped::skipped;
+use somebody_else::{NOBODY, give_away, is_root};
 pub use terminal::{AtTerminal, Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_file};
 
 /// What is tested.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
-/// Who owns nothing.
-const NOBODY: &str = "65534";
 /// Where the scripted agents and judges live.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
 
@@ -227,18 +235,12 @@ impl Workspace {
     /// A program with arguments, the first of which are `program`, as a user who owns nothing but the workspace.
     fn unprivileged(&self, program: &[&str], variables: &[(&str, &str)], arguments: &[&str]) -> Command {
         let mut words = program.iter().chain(arguments);
-        let mut command = if rustix::process::geteuid().is_root() {
-            let mut owner = Command::new("chown");
-            owner.args(["-R", NOBODY]).arg(self.root());
-            let changed = owner.status().expect("there is a chown");
-            assert!(changed.success(), "the workspace cannot be given away");
-            let mut command = self.other_command("setpriv");
-            command.args(["--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]);
-            command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
-            command
-        } else {
-            self.other_command(words.next().expect("there is a program"))
-        };
+        let mut command = self.other_command(words.next().expect("there is a program"));
+        if is_root() {
+            give_away(self.root());
+            // With its groups, and every right, gone.
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command.args(words).envs(variables.iter().copied());
         command
     }
@@ -259,7 +261,7 @@ impl Workspace {
     /// Starts the binary where the system keeps no process from others.
     #[cfg(target_os = "linux")]
     pub fn start_without_namespaces(&self, arguments: &[&str]) -> Running {
-        Running::start(lacking(self.without_user_namespaces(arguments), LANDLOCK))
+        Running::start(refused(self.without_user_namespaces(arguments), &[Refused::unknown(LANDLOCK)]))
     }
 
     /// Runs the binary to its end where no user namespace can be made, but there is Landlock.
@@ -267,8 +269,13 @@ impl Workspace {
         Running::start(self.without_user_namespaces(arguments)).finish()
     }
 
-    /// The binary where no user namespace can be made: in one that allows none below it, without any rights there.
+    /// The binary where no user namespace can be made: in one that allows none below it, without any rights there; where
+    /// this machine makes none anyway, as a user whom the system refuses them in the same words.
+    #[cfg(target_os = "linux")]
     fn without_user_namespaces(&self, arguments: &[&str]) -> Command {
+        if !makes_namespaces() {
+            return refused(self.unprivileged_command(&[], arguments), &NAMESPACES);
+        }
         let script = "echo 0 > /proc/sys/user/max_user_namespaces &&
             exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"";
         let mut command = self.other_command("unshare");
@@ -280,7 +287,7 @@ impl Workspace {
     #[cfg(target_os = "linux")]
     pub fn start_on_an_old_kernel(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         let command = self.unprivileged_command(variables, arguments);
-        Running::start(lacking(command, old_kernel::MOUNT_SETATTR))
+        Running::start(refused(command, &[Refused::unknown(MOUNT_SETATTR)]))
     }
 
     /// Runs the binary to its end with more variables.
@@ -368,30 +375,17 @@ impl Drop for Workspace {
 /// What keeps a process from others where it cannot be confined: Linux 5.13.
 #[cfg(target_os = "linux")]
 pub const LANDLOCK: libc::c_long = libc::SYS_landlock_create_ruleset;
-
-/// A command that lacks a system call.
+/// What the supervisor needs to confine a process itself: Linux 5.12.
 #[cfg(target_os = "linux")]
-fn lacking(mut command: Command, call: libc::c_long) -> Command {
-    use std::os::unix::process::CommandExt;
-    let mut filter = old_kernel::filter(call);
+const MOUNT_SETATTR: libc::c_long = libc::SYS_mount_setattr;
+
+/// A command that is refused some system calls.
+#[cfg(target_os = "linux")]
+pub fn refused(mut command: Command, calls: &[Refused]) -> Command {
+    let mut filter = refused_calls::filter(calls);
     // SAFETY: system calls only, and nothing is allocated.
-    unsafe { command.pre_exec(move || old_kernel::install(&mut filter)) };
+    unsafe { command.pre_exec(move || refused_calls::install(&mut filter)) };
     command
-}
-
-/// Whether this machine lets processes be confined. A program that is not ours is asked, so that a defect of ours is no reason
-/// to skip a test.
-pub fn makes_namespaces() -> bool {
-    let mut way = Command::new("unshare");
-    way.args(["-Urpim", "--fork", "true"]);
-    way.output().is_ok_and(|output| output.status.success())
-}
-
-/// Whether bubblewrap can be asked to make namespaces.
-pub fn has_bubblewrap() -> bool {
-    let mut way = Command::new("bwrap");
-    way.args(["--unshare-user", "--unshare-pid", "--dev-bind", "/", "/", "--proc", "/proc", "true"]);
-    way.output().is_ok_and(|output| output.status.success())
 }
 
 /// The supervisor of a session.

@@ -426,19 +426,24 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
 #[test]
 fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
     let top = "settings: {failOpenOnUnparsedEval: true}\nstages: [{name: licence, agent: x}]";
-    let simulation = run(top, "", |state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreadable,
-        Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
-        _ => good(state, effect),
-    });
-    let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Unreviewed))
-    );
+    // The mission takes such work; `--strict` makes an error of it.
+    for (strict, class) in [(false, OutcomeClass::Ok), (true, OutcomeClass::Indeterminate)] {
+        let options = RunOptions { strict, ..options() };
+        let simulation = run_with(top, "", options, |state: &State, effect: &Effect| match effect {
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            } => Response::Unreadable,
+            Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
+            _ => good(state, effect),
+        });
+        let task = simulation.state.task(T);
+        assert_eq!(
+            (task.status(), task.flag()),
+            (Status::Done, Some(QualityFlag::Unreviewed))
+        );
+        assert_eq!(outcome(&simulation.state).class, class, "strict: {strict}");
+    }
 }
 
 #[test]

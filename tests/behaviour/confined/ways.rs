@@ -24,15 +24,13 @@ fn doctor_names_the_way() {
 
 #[test]
 fn where_bubblewrap_cannot_either_both_reasons_are_told() {
-    by_everybody(|who| {
-        if !matches!(who, Who::Bubblewrapped) {
-            return;
-        }
-        let workspace = Workspace::new().confined();
-        let confinement = found(&workspace.without_namespaces(&["doctor", "--json"]));
-        let reason = confinement["reason"].as_str().expect("there is one");
-        for word in ["user namespaces are switched off", "nor by bubblewrap: ", "max_user_namespaces"] {
-            assert!(reason.contains(word), "{reason}");
-        }
-    });
+    if !has_bubblewrap() {
+        return skipped("bubblewrap is not installed, or makes no namespaces");
+    }
+    let workspace = Workspace::new().confined();
+    let confinement = found(&workspace.without_namespaces(&["doctor", "--json"]));
+    let reason = confinement["reason"].as_str().expect("there is one");
+    for word in ["user namespaces are switched off", "nor by bubblewrap: ", "max_user_namespaces"] {
+        assert!(reason.contains(word), "{reason}");
+    }
 }

@@ -185,14 +185,6 @@ impl Cell {
         });
         cells.collect()
     }
-
-    /// Whether it belongs to the third that every test run plays: by its name, so that it is the same third everywhere.
-    pub fn is_in_the_third(self) -> bool {
-        let name = self.to_string();
-        // FNV-1a.
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        name.bytes().fold(0xcbf2_9ce4_8422_2325, step) % 3 == 0
-    }
 }
 
 impl fmt::Display for Cell {

@@ -248,7 +248,7 @@ impl Scene {
         match self.cell.fault {
             // No system takes an argument of that length, so not even the shell is started.
             Fault::CannotStart => format!("true {}", "x".repeat(140_000)),
-            _ => format!("sh {}", self.path("party.sh")),
+            _ => format!("sh \"{}\"", self.path("party.sh")),
         }
     }
 

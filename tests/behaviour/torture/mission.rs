@@ -192,7 +192,7 @@ fn approval(workspace: &Workspace, dice: &mut Dice, task: u64) -> String {
             let code = dice.pick(&["0", "0", "1", "2"]);
             workspace.write(&format!("fate/t{task}.code"), code);
             format!(
-                ", requiresApproval: {{approvers: [{{command: 'sleep 0.0{}; exit $(cat {root}/fate/t{task}.code)'}}]}}",
+                ", requiresApproval: {{approvers: [{{command: 'sleep 0.0{}; exit $(cat \"{root}/fate/t{task}.code\")'}}]}}",
                 dice.below(4)
             )
         }

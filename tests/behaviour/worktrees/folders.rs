@@ -13,7 +13,7 @@ fn one(script: &str) -> Mission {
 
 #[test]
 fn files_that_git_ignores_are_copied_or_linked_where_the_mission_says_so() {
-    let worktree = json!({"copy": ["secret.env", "data"], "link": ["modules"], "setup": "echo $PWD >> made; echo m >> modules/log"});
+    let worktree = json!({"copy": ["secret.env", "data"], "link": ["modules"], "setup": "echo \"$PWD\" >> made; echo m >> modules/log"});
     let script = "cat secret.env data/d modules/m local/l > all; echo x >> secret.env; test ! -e other.log";
     let mission =
         one(script).setting("worktree", worktree).task("a", |task| task).task("b", |task| task.needs("a"));

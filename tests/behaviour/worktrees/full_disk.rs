@@ -19,10 +19,10 @@ fn two() -> Workspace {
         .task("left", |task| task.by("left"))
         .task("next", |task| task.by("next").needs("left"))
         .task("right", |task| task.by("right").check("sh fill.sh TOP"));
-    let fill = "test ! -e $1/seen/full || exit 0
-        free=$(df -k --output=avail $1/small | tail -n 1)
-        head -c $((free - $(cat $1/seen/free)))k /dev/zero > $1/small/ballast
-        touch $1/seen/full\n";
+    let fill = "test ! -e \"$1/seen/full\" || exit 0
+        free=$(df -k --output=avail \"$1/small\" | tail -n 1)
+        head -c $((free - $(cat \"$1/seen/free\")))k /dev/zero > \"$1/small/ballast\"
+        touch \"$1/seen/full\"\n";
     let workspace = repository(mission, &[("fill.sh", fill), (".gitignore", ".polpo\nhome\nseen\nsmall\n")]);
     names_its_top(&workspace);
     workspace

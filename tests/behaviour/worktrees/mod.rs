@@ -53,7 +53,7 @@ pub fn subjects(workspace: &Workspace, name: &str) -> Vec<String> {
 /// Agents are told where the user's checkout is, which they do not work in.
 pub fn names_its_top(workspace: &Workspace) {
     let top = workspace.root().to_string_lossy().into_owned();
-    workspace.mission(&workspace.read("mission.yaml").replace("TOP", &top));
+    workspace.mission(&workspace.read("mission.yaml").replace("TOP", &format!("'{top}'")));
     git(workspace, &["commit", "-qam", "where it is"]);
 }
 

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{committed, git, repository, subjects};
-use crate::support::{Mission, Workspace, attempts, makes_namespaces, standing, task};
+use crate::support::{Mission, Workspace, attempts, makes_namespaces, skipped, standing, task};
 
 /// A task that does not do its work, and may change what its check runs.
 fn cheat(how: &str) -> Mission {
@@ -51,7 +51,7 @@ fn what_was_changed_once_is_not_right_the_next_time() {
 #[test]
 fn a_confined_agent_cannot_write_what_judges_it_in_its_worktree() {
     if !makes_namespaces() {
-        return println!("skipped: this machine makes no namespaces for users");
+        return skipped("this machine makes no namespaces for users");
     }
     let tries = "echo true > tests/check.sh; rm -f tests/check.sh; echo x > ../../../../../../out; \
                  test -s tests/check.sh && touch done";

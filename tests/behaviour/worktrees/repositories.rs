@@ -102,7 +102,7 @@ fn work_that_was_merged_can_be_judged_once_more() {
 
 #[test]
 fn a_folder_that_its_agent_removed_or_replaced_changes_nothing_elsewhere() {
-    for how in ["rm -rf \"$PWD\"; echo TOP", "here=$PWD; cd /; rm -rf \"$here\"; ln -s TOP \"$here\""] {
+    for how in ["rm -rf \"$PWD\"; echo TOP", "here=\"$PWD\"; cd /; rm -rf \"$here\"; ln -s TOP \"$here\""] {
         let mission = one(&format!("{how}; true"));
         let mission = mission
             .task("a", |task| task.set("verify", json!({"requireFileChanges": true})).check("test -e new"));
@@ -195,8 +195,8 @@ fn what_a_check_writes_behind_the_judges_is_not_merged() {
 
 #[test]
 fn what_agents_write_to_the_settings_of_git_changes_no_merge() {
-    let settings = "mkdir -p $HOME/.config/git; echo '* merge=union' > $HOME/.config/git/attributes; \
-                    echo 'feature*' > $HOME/.config/git/ignore";
+    let settings = "mkdir -p \"$HOME/.config/git\"; echo '* merge=union' > \"$HOME/.config/git/attributes\"; \
+                    echo 'feature*' > \"$HOME/.config/git/ignore\"";
     let writer = format!("{settings}; echo $QUORUM_TASK > list; echo x > feature.$QUORUM_TASK");
     let workspace = repository(one(&writer).tasks(["a", "b"]), &[("list", "first\n")]);
     let document = workspace.run_json(0, &[]);
