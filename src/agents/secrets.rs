@@ -94,11 +94,10 @@ impl Secrets {
                 *entries = all.collect();
             }
             Value::Number(number) => {
-                let mut text = number.to_string();
-                let length = text.len();
-                self.redact_in(&mut text);
-                if text.len() != length {
-                    *value = Value::String(text);
+                let text = number.to_string();
+                let redacted = self.redact(&text);
+                if redacted != text {
+                    *value = Value::String(redacted);
                 }
             }
             Value::Null | Value::Bool(_) => {}
@@ -181,6 +180,31 @@ mod tests {
         let mut value = serde_json::json!({"hunter2": ["a hunter2 b", 1]});
         secrets.redact_value(&mut value);
         assert_eq!(value, serde_json::json!({"[redacted]": ["a [redacted] b", 1]}));
+    }
+
+    #[test]
+    fn a_number_that_holds_a_secret_is_no_number_any_more() {
+        let redacted = |secret: &str, mut value: Value| {
+            secrets(&[secret]).redact_value(&mut value);
+            value
+        };
+        let kept = serde_json::json!({"pin": 12345, "other": -7.5});
+        assert_eq!(redacted("123456", kept.clone()), kept);
+        for (secret, number) in [
+            ("123456", "123456"),
+            // As long as what is put in its place.
+            ("1234567890", "1234567890"),
+            ("7654321", "-99.7654321"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("654321", "[1, {\"deep\": 654321}]"),
+        ] {
+            let value = redacted(secret, serde_json::from_str(number).unwrap());
+            let told = value.to_string();
+            assert!(
+                !told.contains(secret) && told.contains("[redacted]"),
+                "{secret}: {told}"
+            );
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn seal_within(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
     let Some((file, found)) = digest(path, largest)? else {
         return Ok(None);
     };
-    file.sync_all()?;
+    store::sync_file(&file)?;
     Ok(Some(found))
 }
 
@@ -374,4 +374,39 @@ fn is_another(path: &Path) -> io::Error {
 
 fn is_gone(path: &Path) -> io::Error {
     io::Error::other(format!("{} was recorded and is gone", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::syncs_double::on_a_disk;
+
+    #[test]
+    fn no_record_vouches_for_an_output_that_is_not_on_the_disk() {
+        let place = store::no_links::scratch_folder().unwrap();
+        let path = place.path().join("0.1.1.out");
+        fs::write(&path, "said").unwrap();
+        let said = FileRef {
+            len: 4,
+            digest: Digest::of(b"said"),
+        };
+        let (sealed, synced) = on_a_disk(None, || seal(&path));
+        assert_eq!((sealed.unwrap(), synced), (Some(said), vec![(path.clone(), 4)]));
+        on_a_disk(Some(0), || seal(&path)).0.unwrap_err();
+        // So is what an agent left in its result file.
+        let claims = place.path().join("result.json");
+        fs::write(&claims, "{\"output\": \"done\"}").unwrap();
+        let (read, synced) = on_a_disk(None, || read_claims(&claims));
+        assert!(read.unwrap().is_some());
+        assert_eq!(synced, [(claims.clone(), 18)]);
+        assert!(on_a_disk(Some(0), || read_claims(&claims)).0.is_err());
+        // What says nothing has nothing to lose.
+        fs::write(&path, "").unwrap();
+        for path in [&path, &place.path().join("missing")] {
+            let (sealed, synced) = on_a_disk(Some(0), || seal(path));
+            assert_eq!((sealed.unwrap(), synced.len()), (None, 0));
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, SeekFrom, seek};
 
 use super::no_links::{self, Folder};
+use super::syncs::sync_file;
 
 /// A file may lack this much of what its length says: what a power loss took from its end.
 const MOST_HOLES: u64 = 1 << 20;
@@ -165,7 +166,7 @@ pub fn remove_all(path: &Path) -> io::Result<()> {
 /// Whatever the file system says; the old content is then still there.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = Folder::of(path)?;
-    no_links::replace(&folder, name, bytes, File::sync_all)?;
+    no_links::replace(&folder, name, bytes, sync_file)?;
     folder.sync()
 }
 
@@ -196,8 +197,10 @@ pub fn create_dir_durable(path: &Path) -> io::Result<()> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     use super::*;
+    use crate::store::syncs::double::{Synced, on_a_disk};
 
     #[test]
     fn replacing_leaves_no_temporary_behind() {
@@ -212,6 +215,73 @@ mod tests {
         fs::write(&plain, "").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&path), mode(&plain));
+    }
+
+    #[test]
+    fn what_is_replaced_is_on_the_disk_before_it_has_its_name_and_its_name_before_anybody_hears() {
+        let place = no_links::scratch_folder().unwrap();
+        let path = place.path().join("folder/file");
+        create_dir_durable(path.parent().unwrap()).unwrap();
+        let names = |folder: &Path| fs::read_dir(folder).unwrap().count();
+        let folder = path.parent().unwrap();
+        replace_file(&path, b"old").unwrap();
+        let (replaced, synced) = on_a_disk(None, || replace_file(&path, b"newer"));
+        replaced.unwrap();
+        // The file under the name that nobody looks for, whole; then the folder, in which it has its own.
+        let [(first, bytes), (second, _)] = &synced[..] else {
+            panic!("{synced:?}")
+        };
+        let is_temporary = |path: &Path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with(no_links::UNFINISHED)
+        };
+        assert!(
+            is_temporary(first) && first.parent() == Some(folder) && *bytes == 5,
+            "{synced:?}"
+        );
+        assert_eq!(second, folder);
+        // What is not on the disk takes no place, and leaves nothing.
+        let (replaced, synced) = on_a_disk(Some(0), || replace_file(&path, b"never"));
+        replaced.unwrap_err();
+        assert_eq!(
+            (synced.len(), fs::read(&path).unwrap(), names(folder)),
+            (1, b"newer".to_vec(), 1)
+        );
+        // Nor is it told as done where only its name may be lost.
+        let (replaced, synced) = on_a_disk(Some(1), || replace_file(&path, b"newest"));
+        replaced.unwrap_err();
+        assert_eq!(synced.len(), 2);
+    }
+
+    #[test]
+    fn every_folder_that_is_made_is_made_durable_in_its_parent() {
+        let place = no_links::scratch_folder().unwrap();
+        let root = place.path().to_owned();
+        let deep = root.join("a/b/c");
+        let folders = |synced: Vec<Synced>| synced.into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        let (made, synced) = on_a_disk(None, || create_dir_durable(&deep));
+        made.unwrap();
+        assert_eq!(folders(synced), [root.clone(), root.join("a"), root.join("a/b")]);
+        // What is there costs nothing.
+        let (made, synced) = on_a_disk(None, || create_dir_durable(&deep));
+        made.unwrap();
+        assert_eq!(folders(synced), [""; 0].map(PathBuf::from));
+        for fails_at in 0..3 {
+            let other = root.join(format!("{fails_at}/b/c"));
+            let (made, synced) = on_a_disk(Some(fails_at), || create_dir_durable(&other));
+            made.unwrap_err();
+            assert_eq!(
+                synced.len(),
+                fails_at + 1,
+                "nothing is made below what may be lost"
+            );
+        }
+        let (synced_parent, synced) = on_a_disk(None, || sync_parent(&deep));
+        synced_parent.unwrap();
+        assert_eq!(folders(synced), [root.join("a/b")]);
+        on_a_disk(Some(0), || sync_parent(&deep)).0.unwrap_err();
     }
 
     #[test]
@@ -230,7 +300,7 @@ mod tests {
             0,
         )
         .unwrap();
-        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        let _socket = crate::sockets::listen(&at("socket")).unwrap();
         File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
         for name in ["link", "fifo", "socket", "sparse", "."] {
             let error = open_regular(&at(name)).unwrap_err();

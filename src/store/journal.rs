@@ -548,6 +548,47 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_before_a_later_batch_is_damage_and_no_torn_end() {
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[1, 2, 1, 1]).unwrap();
+        let whole = log.bytes.clone();
+        let ends: Vec<usize> = (1..)
+            .zip(&whole)
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(end, _)| end)
+            .collect();
+        assert_eq!(ends.len(), 5);
+        let last = log.synced_before_last;
+        // Whole sectors, some bytes of one record, or the border of two: as a power loss leaves what was never written.
+        let holes = (0..last)
+            .step_by(7)
+            .flat_map(|from| [2, 60, 512].map(|length| (from, length)));
+        for (from, length) in holes {
+            // The line of the last batch begins where the one before it ends.
+            let to = (from + length).min(last - 1);
+            if to < from + 2 {
+                continue;
+            }
+            let mut bytes = whole.clone();
+            bytes[from..to].fill(0);
+            let first = ends.iter().filter(|end| **end <= from).count() as u64;
+            match read_all(&bytes) {
+                Err(DamagedJournal::Damaged { line, what, .. }) => {
+                    assert_eq!(line, first + 1, "{from}..{to}");
+                    assert!(what.contains("readable record(s) follow"), "{from}..{to}: {what}");
+                }
+                other => panic!("a hole at {from}..{to} went for a torn end: {other:?}"),
+            }
+        }
+        // The same behind which no batch was begun is what an interrupted write leaves.
+        let mut bytes = whole;
+        bytes[last..last + 60].fill(0);
+        let (records, offset, torn) = read_all(&bytes).unwrap();
+        assert_eq!((records.len(), offset), (4, last as u64));
+        assert!(torn.is_some());
+    }
+
+    #[test]
     fn a_flipped_bit_anywhere_is_damage_and_is_named() {
         let mut log = MemoryLog::default();
         journal(&mut log, &[2, 1]).unwrap();

@@ -105,32 +105,49 @@ impl Lock {
             source,
         };
         loop {
-            let mut file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                // A reader that looks whether somebody writes holds the file for a moment; that is no lock.
-                Err(TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
-                    std::thread::sleep(PAUSE);
-                    continue;
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(LockError::Held {
-                        path: path.to_owned(),
-                        holder: read_holder(&mut file).map(Box::new),
-                    });
-                }
-                Err(TryLockError::Error(error)) => return Err(io(error)),
-            }
-            // Another process may have deleted the file between our open and our lock: then we hold nothing that counts.
-            let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
-                file.metadata()
-                    .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
-            });
-            if same {
-                write_holder(&mut file, command, run).map_err(io)?;
-                return Ok(Self { _file: file });
+            let file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
+            if let Some(lock) = Self::of_opened(file, path, command, run)? {
+                return Ok(lock);
             }
         }
+    }
+
+    /// Takes the lock by a file that was opened at `path`; `None` where it is to be opened again.
+    fn of_opened(
+        mut file: File,
+        path: &Path,
+        command: &str,
+        run: Option<&RunId>,
+    ) -> Result<Option<Self>, LockError> {
+        let io = |source| LockError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            // A reader that looks whether somebody writes holds the file for a moment; that is no lock.
+            Err(TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
+                std::thread::sleep(PAUSE);
+                return Ok(None);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held {
+                    path: path.to_owned(),
+                    holder: read_holder(&mut file).map(Box::new),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        // Another process may have deleted the file between our open and our lock: then we hold nothing that counts.
+        let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
+            file.metadata()
+                .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+        });
+        if !same {
+            return Ok(None);
+        }
+        write_holder(&mut file, command, run).map_err(io)?;
+        Ok(Some(Self { _file: file }))
     }
 
     /// The same for a lock that is only held for a moment: waits for who has it.
@@ -240,5 +257,30 @@ mod tests {
             Err(LockError::Held { .. })
         ));
         drop(second);
+    }
+
+    #[test]
+    fn a_lock_file_that_is_deleted_between_open_and_lock_locks_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let opened = || open_with(&path, OFlags::RDWR | OFlags::CREATE).unwrap();
+        let lock = |file| Lock::of_opened(file, &path, "run", None).unwrap();
+        // Nothing is there any more.
+        let late = opened();
+        std::fs::remove_file(&path).unwrap();
+        assert!(lock(late).is_none());
+        // Another file is there, whether somebody holds it or not, and another name of none of it.
+        for held in [false, true] {
+            let late = opened();
+            std::fs::remove_file(&path).unwrap();
+            let first = lock(opened()).unwrap();
+            let first = held.then_some(first);
+            assert!(lock(late).is_none(), "held: {held}");
+            drop(first);
+        }
+        let late = opened();
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        assert!(lock(late).is_none());
+        assert!(lock(opened()).is_some());
     }
 }

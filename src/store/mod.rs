@@ -21,6 +21,7 @@
 //! | `salvage` | keeping the good beginning of a damaged journal |
 //! | `snapshot` | the snapshot `state.json`: for readers only, never for recovery |
 //! | `survey` | links, FIFOs, foreign files in the place of something of the state (22) |
+//! | `syncs` | where a file or a folder is asked to survive a power loss, so that tests can count and fail it |
 
 pub mod checked_line;
 mod dead_letters;
@@ -37,6 +38,7 @@ mod requests;
 mod salvage;
 mod snapshot;
 mod survey;
+mod syncs;
 
 #[cfg(test)]
 mod crash_tests;
@@ -59,3 +61,6 @@ pub use requests::{Request, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{Front, JournalEnd, Snapshot};
 pub use survey::Misplaced;
+#[cfg(test)]
+pub(crate) use syncs::double as syncs_double;
+pub use syncs::sync_file;

@@ -15,6 +15,8 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::syncs::sync_folder;
+
 /// How often a name for a new file is looked for that is not taken.
 const MOST_TRIES: u32 = 16;
 /// Begins the names of files that are not complete yet.
@@ -352,7 +354,7 @@ impl Folder {
     /// # Errors
     /// Whatever the file system says.
     pub fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.opened)?)
+        sync_folder(&self.opened)
     }
 
     /// A path to something in it that leads through the opened folder, where the system has such paths. Valid in this

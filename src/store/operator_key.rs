@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::file_util::{if_there, read_regular, sync_parent};
+use super::syncs::sync_file;
 
 /// What the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
@@ -139,7 +140,7 @@ fn make(path: &Path) -> io::Result<()> {
         .mode(0o600)
         .open(&temporary)?;
     file.write_all(&key)?;
-    file.sync_all()?;
+    sync_file(&file)?;
     let linked = fs::hard_link(&temporary, path);
     fs::remove_file(&temporary)?;
     match linked {
@@ -151,6 +152,7 @@ fn make(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::syncs::double::on_a_disk;
 
     #[test]
     fn a_code_is_of_one_key_and_one_text() {
@@ -161,6 +163,23 @@ mod tests {
         for wrong in ["", "0", "zz", &code[2..], &format!("{code}00")] {
             assert!(!one.verifies("text", wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_key_is_on_the_disk_before_anybody_goes_by_it() {
+        let place = crate::store::no_links::scratch_folder().unwrap();
+        let folder = place.path().join("quorum");
+        let path = folder.join("key");
+        let (made, synced) = on_a_disk(Some(0), || make(&path));
+        made.unwrap_err();
+        assert!(!path.exists() && synced.len() == 1, "{synced:?}");
+        let (made, synced) = on_a_disk(None, || make(&path));
+        made.unwrap();
+        let synced: Vec<_> = synced
+            .iter()
+            .map(|(path, bytes)| (path.parent(), *bytes))
+            .collect();
+        assert_eq!(synced, [(Some(&*folder), 32), (Some(place.path()), 0)]);
     }
 
     #[test]

@@ -147,3 +147,25 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
 pub fn is_at_terminal(pid: u32) -> bool {
     pid_of(pid).is_some_and(platform::is_at_terminal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_but_the_user_of_the_run_speaks_to_it() {
+        let own = rustix::process::geteuid().as_raw();
+        let this = std::process::id();
+        assert_eq!(may_speak(own, None), Ok(()));
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        for other in [own + 1, if own == 0 { 65534 } else { 0 }] {
+            // Whatever process it is, also one of which nothing is known.
+            for pid in [Some(this), None, Some(0)] {
+                for refused in [may_speak(other, pid), may_command(&ours, other, pid)] {
+                    let why = format!("user {other} is not the user of the run");
+                    assert_eq!(refused, Err(PeerRefused::Because(why)), "{pid:?}");
+                }
+            }
+        }
+    }
+}

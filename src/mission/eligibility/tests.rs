@@ -130,6 +130,44 @@ fn commands_need_the_role_or_a_name_and_people_need_a_name() {
 }
 
 #[test]
+fn whoever_began_the_work_and_handed_it_over_does_not_judge_it() {
+    // Each of them would judge it by another rule: named, as who handed it down, by its role, as a manager, as one who is able.
+    let team: &[Row] = &[
+        ("worker", Adapter::Claude, None, Some(4)),
+        ("named", Adapter::Openai, None, None),
+        ("delegator", Adapter::Codex, Some("reviewer"), None),
+        ("tester", Adapter::Acp, Some("QA"), None),
+        ("manager", Adapter::Gemini, None, None),
+        ("able", Adapter::Openai, None, None),
+    ];
+    let judges = |before: &[u32]| -> Vec<String> {
+        let mut plan = plan(team, 0, Some(2));
+        plan.tasks[0].agents_before = before.iter().map(|agent| AgentId(*agent)).collect();
+        let able = asked(&plan, Some(&[1])).into_iter();
+        able.map(|(name, _)| name.to_owned()).collect()
+    };
+    let all = judges(&[]);
+    assert_eq!(all, ["named", "delegator", "tester", "manager", "able"]);
+    for (agent, name) in (1..).zip(&all) {
+        let others: Vec<&String> = all.iter().filter(|other| *other != name).collect();
+        assert_eq!(judges(&[agent]).iter().collect::<Vec<_>>(), others);
+    }
+    assert_eq!(judges(&[1, 2, 3, 4]), ["able"]);
+    assert_eq!(judges(&[1, 2, 3, 4, 5]), [""; 0]);
+}
+
+#[test]
+fn whoever_began_the_work_and_handed_it_over_does_not_grade_it() {
+    let mut plan = compiled(", verification: {rubric: default-task}");
+    let grades = |plan: &Plan| grader(plan, TaskId(0)).map(|agent| plan.agent(agent).name.to_string());
+    assert_eq!(grades(&plan).as_deref(), Some("j"));
+    let first = AgentId(2);
+    assert_eq!(&*plan.agent(first).name, "j");
+    plan.tasks[0].agents_before = [first].into_iter().collect();
+    assert_eq!(grades(&plan).as_deref(), Some("k"));
+}
+
+#[test]
 fn nobody_looks_at_pictures_instead_who_cannot_see_them() {
     let team: &[Row] = &[
         ("worker", Adapter::Command, None, None),
