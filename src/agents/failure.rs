@@ -18,6 +18,7 @@ mod reset;
 mod words;
 
 pub use reset::{Moment, told as told_pause};
+pub use words::{MOST_OBJECTS, objects};
 
 /// What led to an error, the nearest first.
 pub(super) fn causes(error: &dyn std::error::Error) -> impl Iterator<Item = String> {
@@ -195,7 +196,8 @@ pub struct ToldFailure {
 /// for, structured errors on standard error, then words there.
 pub fn read_command(end: &FailedCommand) -> ToldFailure {
     let printed = last_error(end.stdout);
-    let complained = words::last_object(end.stderr.trim_end())
+    let complained = objects(end.stderr.trim_end(), MOST_OBJECTS)
+        .last()
         .filter(|(object, at)| *at == end.stderr.trim_end().len() && is_error(object))
         .map(|(object, _)| object);
     let by_stdout = printed.as_ref().and_then(classify_error_object);

@@ -37,7 +37,23 @@ pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
 const MAX_MESSAGE: usize = 500;
 
 /// The words of the providers for a reply that ran into its limit.
-const CUT_SHORT: [&str; 3] = ["length", "max_tokens", "model_context_window_exceeded"];
+const CUT_SHORT: [&str; 6] = [
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "max_length",
+    "model_length",
+    "model_context_window_exceeded",
+];
+
+/// The words of the providers for a reply that broke off over their own trouble.
+const BROKE_OFF: [&str; 5] = [
+    "error",
+    "abort",
+    "aborted",
+    "network_error",
+    "insufficient_system_resource",
+];
 
 /// One question to a model.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -339,14 +355,34 @@ pub async fn converse_once(
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
     let question = || Question::of(endpoint, request, dialogue);
-    match line {
+    let reply = match line {
         Line::Direct(client) => ask(client, endpoint, request, dialogue, now).await,
         Line::Recording(client, tape) => {
             let result = ask(client, endpoint, request, dialogue, now).await;
             tape.record(question(), result).await
         }
         Line::Recorded(tape) => tape.replay(question()).await,
+    }?;
+    ended_well(endpoint, &reply).map(|()| reply)
+}
+
+/// Whether a reply is whole, or cut at a limit, by its provider's own word: no other end is one of a reply.
+fn ended_well(endpoint: &Endpoint, reply: &ModelReply) -> Result<(), ModelError> {
+    let reason = reply.finish_reason.as_deref().unwrap_or_default();
+    let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(reason));
+    if reply.is_cut_short() || is_one_of(endpoint.protocol.good_ends) {
+        return Ok(());
     }
+    let class = match is_one_of(&BROKE_OFF) {
+        true => FailureClass::ProviderTransient,
+        false => FailureClass::Unknown,
+    };
+    let how = match reason {
+        "" => "does not say how it ended".to_owned(),
+        word => format!("ended with '{word}', which no whole reply does"),
+    };
+    let message = presentable(endpoint, &format!("the reply of {} {how}", host(endpoint)));
+    Err(ModelError::new(class, Some(200), message))
 }
 
 async fn ask(
@@ -370,6 +406,11 @@ async fn ask(
     let retry_after = retry_after(response.headers(), now);
     let answer = read_bounded(endpoint, response).await?;
     let body = serde_json::from_slice(&answer).unwrap_or(Value::Null);
+    // An error may stand beside a reply, or in it.
+    let choice = [&body["choices"][0], &body["candidates"][0]];
+    let within = [choice[0], choice[1], &choice[0]["message"], &body["message"]];
+    let told = within.into_iter().find(|part| tells_error(part));
+    let told = told.filter(|_| !tells_error(&body)).unwrap_or(&body);
     if status.is_success() {
         if let Some(why) = is_doubtful(status, &answer) {
             let message = presentable(endpoint, &format!("the answer of {} {why}", host(endpoint)));
@@ -381,7 +422,7 @@ async fn ask(
         }
         match (endpoint.protocol.answer)(&body) {
             // Whatever else it says, it says that it failed.
-            _ if tells_error(&body) => {}
+            _ if tells_error(told) => {}
             Answer::Reply(reply) => return Ok(without_secrets(endpoint, reply)),
             Answer::Declined(why) => {
                 let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
@@ -394,7 +435,7 @@ async fn ask(
             Answer::NotAReply => {}
         }
     }
-    let mut error = error_of(endpoint, request, status.as_u16(), &body);
+    let mut error = error_of(endpoint, request, status.as_u16(), told);
     // Once it has taken them, a refusal is about something else.
     let offers = !dialogue.tools.is_empty() && !dialogue.must_reply && dialogue.exchanges.is_empty();
     error.tools_unsupported &= offers;

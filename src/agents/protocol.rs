@@ -40,6 +40,8 @@ pub(super) struct Protocol {
     pub fixed_headers: &'static [(&'static str, &'static str)],
     /// Words by which a refusal shows to be about the reply's form rather than about the question.
     pub schema_words: &'static [&'static str],
+    /// Words with which it says that a reply is whole, in any case; the empty one stands for saying none.
+    pub good_ends: &'static [&'static str],
     /// What a reply in this protocol is called.
     pub reply_name: &'static str,
     /// The parts of the path that lead from a base URL to the model, from the last part of the base's own path and the

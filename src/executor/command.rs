@@ -98,6 +98,10 @@ impl Outputs {
             Ok(exit) => exit,
             Err(why) => return CommandEnd::not_started(why),
         };
+        if self.given_up == Some(GivenUp::Over) {
+            // How it ends then says nothing of what it did before.
+            (exit.code, exit.signal, exit.timed_out) = (Some(0), None, false);
+        }
         // What came by a pipe is bounded by what any reader of it takes, which may be more.
         exit.output_cut |= exit.stdout_len.saturating_add(exit.stderr_len) > self.limit;
         if let Some(stdout) = &self.stdout {
@@ -133,11 +137,16 @@ impl Outputs {
 
 /// Why a program was ended before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenUp {
-    /// What it said.
-    pub line: String,
-    /// For how long it would have waited, where it said that.
-    pub waits: Option<Millis>,
+pub enum GivenUp {
+    /// It waits for its provider for too long.
+    Waits {
+        /// What it said.
+        line: String,
+        /// For how long it would have waited, where it said that.
+        waits: Option<Millis>,
+    },
+    /// It had said that nothing more is to come, and did not end.
+    Over,
 }
 
 /// What an agent is asked by: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep, as a text and

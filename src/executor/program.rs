@@ -27,6 +27,7 @@ pub struct Told {
 /// When its output cannot be read.
 pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>) -> io::Result<Told> {
     let given_up = end.outputs().given_up.as_ref();
+    let given_up = given_up.filter(|why| **why != GivenUp::Over);
     let mut reading = Reading::of(preset.clone());
     if let Some(output) = &end.outputs().stdout {
         match File::open(output) {
@@ -61,7 +62,7 @@ fn why(
     let error = reading.error().map(|error| error.to_string());
     let told = match given_up {
         // It told what it waits for, and was not waited for.
-        Some(GivenUp { line, waits }) => {
+        Some(GivenUp::Waits { line, waits }) => {
             // The reason may stand above the line.
             let said = format!("{stderr}\n{line}");
             let told = read_command(&FailedCommand {
@@ -81,7 +82,7 @@ fn why(
                 _ => told,
             }
         }
-        None => read_command(&FailedCommand {
+        _ => read_command(&FailedCommand {
             stderr,
             stdout: error.as_deref().unwrap_or_default(),
             ..failed
@@ -105,10 +106,10 @@ fn why(
     let is_silent = told.reason.is_empty() && failed.code == Some(0);
     ToldFailure {
         class: class.unwrap_or(told.class),
-        reason: if is_silent {
-            "it ended without saying that it is done".to_owned()
-        } else {
-            told.reason
+        reason: match reading.code() {
+            _ if !is_silent => told.reason,
+            Some(word) => format!("it ended without saying that it is done: {word}"),
+            None => "it ended without saying that it is done".to_owned(),
         },
         retry_after: told.retry_after,
     }

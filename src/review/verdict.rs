@@ -12,7 +12,8 @@ use super::questions::{read, review_excerpt};
 pub const LARGEST_REPLY: u64 = 8 * 1024 * 1024;
 /// Characters of a reply that could not be read which are kept.
 const EXCERPT_CHARS: usize = 1_000;
-const CUT_SHORT: &str = "the reply ran into its token limit and is cut short";
+/// Why a reply is no word of anybody whose end is missing.
+pub const CUT_SHORT: &str = "the reply ran into its token limit and is cut short";
 
 /// A reply, and what is known about it.
 #[derive(Debug, Clone, Copy)]

@@ -120,14 +120,11 @@ impl ModelTurn {
             }
         };
         let mut exit = Exit::default();
-        if text.trim().is_empty() {
+        if reply.is_cut_short() {
+            exit = failed(FailureClass::Unknown, CUT_SHORT);
+        } else if text.trim().is_empty() {
             // Saying nothing is not doing the work, whatever the provider's status was.
-            let message = if reply.is_cut_short() {
-                "the model ran into its token limit before it said anything"
-            } else {
-                "the model's reply is empty"
-            };
-            exit = failed(FailureClass::Unknown, message);
+            exit = failed(FailureClass::Unknown, "the model's reply is empty");
         }
         let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
         let asked = (can_confirm && may_be_question(&text)).then(|| Asked {
@@ -147,14 +144,16 @@ impl ModelTurn {
             model: reply.model.clone(),
             ..TurnEnd::clean(turn)
         };
-        let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
-        let cut = reply.is_cut_short().then_some(Fact::Warn(cut));
-        cut.into_iter()
-            .chain(heard.warning.map(Fact::Warn))
+        let warning = heard.warning.map(Fact::Warn);
+        warning
+            .into_iter()
             .chain([Fact::TurnEnded(Box::new(end))])
             .collect()
     }
 }
+
+/// Why a turn came to nothing whose last reply is cut.
+pub(super) const CUT_SHORT: &str = "the model's reply ran into its token limit and is cut short";
 
 /// The end of a turn that came to nothing.
 pub(super) fn failed(class: FailureClass, message: impl Into<String>) -> Exit {

@@ -1,5 +1,5 @@
-//! Programs of agents at work, looked at while they print: what they do is told, and one that waits for its provider for longer
-//! than anybody here would is ended, with what it said as the reason.
+//! Programs of agents at work, looked at while they print: what they do is told, one that waits for its provider for longer than
+//! anybody here would is ended, with what it said as the reason, and so is one that has said that it is over and does not end.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -20,6 +20,8 @@ use super::error::RunError;
 const LONGEST_WAIT: Millis = Millis::from_secs(120);
 /// Who prints nothing for so long behind a failed request is taken to wait.
 const QUIET_AFTER_TROUBLE: Duration = Duration::from_secs(20);
+/// How long a program has to end by itself once it has said that nothing more is to come.
+const TIME_TO_END: Duration = Duration::from_secs(5);
 /// How much of an output is read at a look, in bytes: the rest at the next.
 const A_LOOK: u64 = 1024 * 1024;
 /// How many words of what a turn does are told.
@@ -42,6 +44,8 @@ struct Watched {
     trouble: Option<(String, Instant)>,
     /// How many such lines there were since it went on.
     troubles: u32,
+    /// When it was seen that nothing more is to come.
+    over: Option<Instant>,
     said: String,
     told: u32,
     is_given_up: bool,
@@ -55,6 +59,7 @@ impl Watched {
             rest: [Vec::new(), Vec::new()],
             trouble: None,
             troubles: 0,
+            over: None,
             said: String::new(),
             told: 0,
             is_given_up: false,
@@ -94,12 +99,17 @@ impl Watched {
             self.reading.heard.waits = None;
             self.reading.line(line);
             if let Some(waits) = too_long(self.reading.heard.waits) {
-                return Some(GivenUp {
+                return Some(GivenUp::Waits {
                     line: String::from_utf8_lossy(line).trim().to_owned(),
                     waits: Some(waits),
                 });
             }
         }
+        if self.reading.is_over() {
+            let since = *self.over.get_or_insert_with(Instant::now);
+            return (since.elapsed() > scaled(TIME_TO_END)).then_some(GivenUp::Over);
+        }
+        self.over = None;
         if !printed.is_empty() {
             (self.trouble, self.troubles) = (None, 0);
         }
@@ -109,7 +119,7 @@ impl Watched {
             if let Some(waits) = too_long(self.reading.waits_in(&line)) {
                 // Why it waits may stand in a line before.
                 let before = self.trouble.take().map(|(line, _)| line);
-                return Some(GivenUp {
+                return Some(GivenUp::Waits {
                     line: trouble.or(before).unwrap_or(line),
                     waits: Some(waits),
                 });
@@ -117,14 +127,14 @@ impl Watched {
             if let Some(line) = trouble {
                 self.troubles += 1;
                 if self.reading.is_too_much_trouble(self.troubles) {
-                    return Some(GivenUp { line, waits: None });
+                    return Some(GivenUp::Waits { line, waits: None });
                 }
                 let since = self.trouble.take().map_or_else(Instant::now, |(_, since)| since);
                 self.trouble = Some((line, since));
             }
         }
         let (line, since) = self.trouble.as_ref()?;
-        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE)).then(|| GivenUp {
+        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE)).then(|| GivenUp::Waits {
             line: line.clone(),
             waits: None,
         })
@@ -183,10 +193,12 @@ impl Executor {
             if let (Some(turn), Some(word)) = (owner.as_turn(), watched.word()) {
                 inputs.push(activity(turn, &secrets.redact(&word)));
             }
-            if let Some(GivenUp { line, waits }) = given_up {
+            if let Some(mut why) = given_up {
                 watched.is_given_up = true;
-                let line = secrets.redact(&line);
-                self.runner.give_up(key, GivenUp { line, waits });
+                if let GivenUp::Waits { line, .. } = &mut why {
+                    secrets.redact_in(line);
+                }
+                self.runner.give_up(key, why);
                 let grace_ms = GRACE.0;
                 self.send(&Command::Terminate { key, grace_ms })?;
             }

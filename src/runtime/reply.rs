@@ -15,7 +15,7 @@ use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
 use crate::mission::model::Preset;
 use crate::review::judgement::Judgement;
-use crate::review::verdict::{LARGEST_REPLY, Reply};
+use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY, Reply};
 
 use super::reviewer_tools::Answered;
 
@@ -270,6 +270,10 @@ fn read<T>(
     (model, usage): (Option<String>, Usage),
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
+    // Of a reply that was cut, half a number could be read as a whole one: that is no word about the work.
+    if judgement.cut_short {
+        return Err(Failed::of(FailureClass::Unknown, CUT_SHORT));
+    }
     // It is there and vouched for, and we cannot read it: that says nothing about the work.
     let unreadable = |why: String| Failed::ours(format!("the reply cannot be read: {why}"));
     let file = seal(&place.reply).map_err(|error| unreadable(error.to_string()))?;

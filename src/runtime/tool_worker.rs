@@ -37,7 +37,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
-use super::calls::{failed, usage_of};
+use super::calls::{CUT_SHORT, failed, usage_of};
 use super::effects::{Executor, Message, jitter, not_reachable};
 use super::middleware::Heard;
 use super::protection::{Protection, protected_scopes};
@@ -170,13 +170,6 @@ impl Work {
             used_up,
             ..
         } = conversation;
-        if reply.is_cut_short() {
-            let cut = format!(
-                "turn {}: the model's reply ran into its token limit and is cut short",
-                self.turn
-            );
-            let _ = self.sender.send(Message::Fact(Fact::Warn(cut)));
-        }
         let said = context.done().clone();
         let usage = usage_of(&reply);
         let text = said.result.as_ref().unwrap_or(&reply.text);
@@ -186,6 +179,8 @@ impl Work {
         let exit = if used_up {
             // It wanted to go on, so it is not done, whatever it says.
             failed(FailureClass::Unknown, stopped(Limits::WORKER))
+        } else if reply.is_cut_short() {
+            failed(FailureClass::Unknown, CUT_SHORT)
         } else if text.trim().is_empty() && did_nothing {
             // Saying nothing and doing nothing is not doing the work, whatever the provider's status was.
             failed(

@@ -60,6 +60,7 @@ mod foundation;
 mod gates;
 mod generated_docs;
 mod golden_journals;
+mod good_ends;
 mod help;
 mod holds;
 mod hostile_agents;

@@ -11,6 +11,8 @@ use super::{classify_error_object, classify_status, reset};
 
 /// Lines from the end that are looked at.
 const LINES: usize = 20;
+/// Places of standard error at which an object may begin that are looked at.
+pub const MOST_OBJECTS: usize = 500;
 
 /// What stands before a number that is a status.
 const STATUS_WORDS: &[&str] = &[
@@ -259,7 +261,8 @@ pub(super) fn before_status(message: &str) -> Option<FailureClass> {
 
 /// The class that an error's text tells; paths in `declared` are the task's own.
 pub(super) fn classify(text: &str, declared: &[&str]) -> FailureClass {
-    if let Some(class) = last_object(text)
+    if let Some(class) = objects(text, MOST_OBJECTS)
+        .last()
         .as_ref()
         .and_then(|(object, _)| classify_error_object(object))
     {
@@ -275,26 +278,22 @@ pub(super) fn classify(text: &str, declared: &[&str]) -> FailureClass {
         .unwrap_or(FailureClass::Unknown)
 }
 
-/// The last JSON object of a text, and where it ends.
-pub(super) fn last_object(text: &str) -> Option<(Value, usize)> {
+/// The JSON objects that stand in a text, wherever in a line, each with where it ends: of the first `most` places at which one
+/// may begin.
+pub fn objects(text: &str, most: usize) -> impl Iterator<Item = (Value, usize)> + '_ {
+    let (mut end, mut looked) = (0, 0);
     let starts = text.match_indices('{').map(|(at, _)| at);
-    let mut last: Option<(usize, Value)> = None;
-    let mut looked = 0;
-    for at in starts {
+    starts.filter_map(move |at| {
         // An object inside of the one before is not a later one.
-        if last.as_ref().is_some_and(|(end, _)| at < *end) {
-            continue;
+        if at < end || looked >= most {
+            return None;
         }
         looked += 1;
-        if looked > 500 {
-            break;
-        }
         let mut objects = Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        if let Some(Ok(object @ Value::Object(_))) = objects.next() {
-            last = Some((at + objects.byte_offset(), object));
-        }
-    }
-    last.map(|(end, object)| (object, end))
+        let object = objects.next()?.ok().filter(Value::is_object)?;
+        end = at + objects.byte_offset();
+        Some((object, end))
+    })
 }
 
 fn of_line(line: &str, declared: &[&str]) -> FailureClass {

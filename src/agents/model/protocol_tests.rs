@@ -314,7 +314,7 @@ async fn a_refusal_a_block_or_nothing_at_all_is_a_failure_and_never_a_reply() {
     for (adapter, body, said) in [
         (Adapter::Anthropic, refused, "refuses: I will not"),
         (Adapter::Anthropic, json!({}), "is not a message"),
-        (Adapter::GeminiApi, unsafe_reply, "stopped the reply: SAFETY"),
+        (Adapter::GeminiApi, unsafe_reply, "SAFETY"),
         (Adapter::GeminiApi, unknown_end, "SOMETHING_NEW"),
         (
             Adapter::GeminiApi,
@@ -346,22 +346,23 @@ async fn what_the_provider_does_not_say_stays_unknown() {
     for (adapter, body) in [
         (
             Adapter::Anthropic,
-            json!({"content": [], "usage": {"input_tokens": -1}}),
+            json!({"content": [], "stop_reason": "end_turn", "usage": {"input_tokens": -1}}),
         ),
         (
             Adapter::Anthropic,
-            json!({"content": [], "usage": {"input_tokens": 4, "cache_read_input_tokens": "many"}}),
+            json!({"content": [], "stop_reason": "end_turn", "usage": {"input_tokens": 4, "cache_read_input_tokens": "many"}}),
         ),
         (
             Adapter::GeminiApi,
-            json!({"candidates": [{}], "usageMetadata": {"candidatesTokenCount": -4, "thoughtsTokenCount": 2}}),
+            json!({"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"candidatesTokenCount": -4, "thoughtsTokenCount": 2}}),
         ),
         (
             Adapter::Ollama,
-            json!({"message": {}, "model": "", "eval_count": null}),
+            json!({"message": {}, "done": true, "model": "", "eval_count": null}),
         ),
     ] {
-        let reply = answered(adapter, ok(body), &request()).await.unwrap();
+        let mut reply = answered(adapter, ok(body), &request()).await.unwrap();
+        reply.finish_reason = None;
         let nothing = ModelReply {
             text: String::new(),
             model: None,

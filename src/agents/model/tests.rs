@@ -196,13 +196,13 @@ fn what_is_not_set_is_not_sent() {
 #[tokio::test]
 async fn what_the_provider_does_not_say_stays_unknown() {
     for (body, want) in [
-        (json!({"choices": [{"message": {"content": "hi"}}]}), "hi"),
+        (json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}), "hi"),
         (
-            json!({"choices": [{"message": {"content": null}}], "model": "", "usage": {"prompt_tokens": -1}}),
+            json!({"choices": [{"message": {"content": null}, "finish_reason": "stop"}], "model": "", "usage": {"prompt_tokens": -1}}),
             "",
         ),
         (
-            json!({"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}}], "usage": {"completion_tokens": "3"}}),
+            json!({"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}, "finish_reason": "stop"}], "usage": {"completion_tokens": "3"}}),
             "ab",
         ),
     ] {
@@ -213,7 +213,7 @@ async fn what_the_provider_does_not_say_stays_unknown() {
                 text: want.to_owned(),
                 model: None,
                 usage: Usage::default(),
-                finish_reason: None,
+                finish_reason: Some("stop".to_owned()),
                 calls: Vec::new(),
                 said: Value::Null,
             }

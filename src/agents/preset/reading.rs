@@ -5,8 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
-use serde_json::{Deserializer, Value, json};
+use serde_json::{Value, json};
 
+use crate::agents::failure::{MOST_OBJECTS, objects};
 use crate::mission::model::{Field, Operation, OutputFormat, Preset, Rule, Setting};
 
 /// A longer line is noise, in bytes.
@@ -15,10 +16,10 @@ const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 const LONGEST_TEXT: usize = 1024 * 1024;
 /// How many names of tools are kept, and of what was denied.
 const MOST_NAMES: usize = 1_000;
+/// Places of a line that is no JSON at which an event may begin that are looked at.
+const MOST_EVENTS: usize = 20;
 /// How much of a name or of a denial is kept, in characters.
 const LONGEST_NAME: usize = 200;
-/// JSON objects in standard error that are looked at.
-const MOST_OBJECTS: usize = 500;
 
 /// What a turn used, as its program says it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,7 +57,12 @@ pub struct Heard {
     error: Option<String>,
     status: Option<Value>,
     code: Option<String>,
+    /// It says that it ended as it should, and nothing else since.
     ended: bool,
+    /// Its word for the limit at which its last message is cut.
+    cut: Option<String>,
+    /// It says that nothing more is to come.
+    over: bool,
 }
 
 /// Reads what a program prints, line by line.
@@ -100,36 +106,35 @@ impl Reading {
     pub fn line(&mut self, line: &[u8]) {
         match self.preset.format {
             OutputFormat::Text => {
-                self.heard.text.push_str(&String::from_utf8_lossy(line));
+                let text = String::from_utf8_lossy(line);
+                if !self.preset.rules.is_empty() {
+                    self.event(&json!({"line": text.trim()}));
+                }
+                self.heard.text.push_str(&text);
                 keep_end(&mut self.heard.text);
             }
             OutputFormat::Jsonl => match serde_json::from_slice::<Value>(line.trim_ascii()) {
                 Ok(Value::Array(events)) => events.iter().for_each(|event| self.event(event)),
                 Ok(event) => self.event(&event),
-                Err(_) => {}
+                // A notice, a byte order mark or a control sequence may stand beside an event.
+                Err(_) => {
+                    let text = String::from_utf8_lossy(line);
+                    objects(&text, MOST_EVENTS).for_each(|(event, _)| self.event(&event));
+                }
             },
         }
     }
 
-    /// Reads what stands in standard error, where the preset has rules for it and the output told of no error: objects stand
-    /// in lines of prose there.
+    /// Reads what stands in standard error, where the preset has rules for it and the output told neither of a good end nor
+    /// of the status of an error: objects stand in lines of prose there.
     pub fn standard_error(&mut self, text: &str) {
         let preset = self.preset.clone();
         let rules = &preset.stderr_rules;
-        if rules.is_empty() || self.heard.status.is_some() {
+        if rules.is_empty() || self.heard.status.is_some() || self.heard.ended {
             return;
         }
-        let mut end = 0;
-        for (at, _) in text.match_indices('{').take(MOST_OBJECTS) {
-            // An object inside of the one before is not a later one.
-            if at < end {
-                continue;
-            }
-            let mut objects = Deserializer::from_str(&text[at..]).into_iter::<Value>();
-            if let Some(Ok(object @ Value::Object(_))) = objects.next() {
-                end = at + objects.byte_offset();
-                self.heard.event(&object, rules);
-            }
+        for (object, _) in objects(text, MOST_OBJECTS) {
+            self.heard.event(&object, rules);
         }
     }
 
@@ -170,15 +175,22 @@ impl Reading {
         })
     }
 
-    /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none.
+    /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none. A
+    /// turn whose last message is cut has failed.
     #[must_use]
     pub fn error(&self) -> Option<Value> {
         let heard = &self.heard;
-        let message = heard.error.as_deref()?;
+        let message = match (heard.error.as_deref(), &heard.cut) {
+            (Some(message), _) => message,
+            (None, Some(word)) => &format!("its reply was cut short ({word})"),
+            (None, None) => return None,
+        };
         // What a program says behind it is its own advice.
         let line = message.lines().map(str::trim).find(|line| !line.is_empty());
+        let code = heard.code.as_deref().unwrap_or("without a reason");
+        let line = line.map_or_else(|| format!("it says that it failed: {code}"), str::to_owned);
         Some(json!({"error": {
-            "message": line.unwrap_or(message),
+            "message": line,
             "status": heard.status,
             "code": heard.code,
             "resetsAt": heard.resets_at,
@@ -189,6 +201,12 @@ impl Reading {
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.heard.code.as_deref()
+    }
+
+    /// Whether it says that nothing more is to come: what it prints as its reply may always go on.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.preset.format == OutputFormat::Jsonl && (self.heard.over || self.heard.ended)
     }
 
     /// Whether it ended as its preset says that a turn ends.
@@ -218,6 +236,11 @@ impl Heard {
             return;
         }
         let found = found(event, &setting.pointer);
+        if field == Field::Err {
+            // An error is one without words, too, and what ended well before it did not end.
+            self.error.get_or_insert_default();
+            self.ended = false;
+        }
         if operation == Operation::Replace && !found.is_empty() {
             self.clear(field);
         }
@@ -235,6 +258,8 @@ impl Heard {
                 self.calls = 0;
             }
             Field::Denied => self.denied.clear(),
+            Field::Ended => (self.ended, self.over) = (false, false),
+            Field::Cut => self.cut = None,
             _ => {}
         }
     }
@@ -274,7 +299,13 @@ impl Heard {
             }
             Field::ErrStatus => self.status = Some(value.clone()),
             Field::ErrCode => self.code = Some(short(&text())),
-            Field::Ended => self.ended = true,
+            Field::Ended => {
+                // What it met on the way, it got over.
+                (self.error, self.status, self.code) = (None, None, None);
+                self.ended = true;
+            }
+            Field::Cut => self.cut = Some(short(&text())),
+            Field::Over => self.over = true,
         }
     }
 }
@@ -333,19 +364,34 @@ fn decimal(text: &str) -> Option<Decimal> {
 /// Whether an event is one of those that a rule is for.
 fn fits(event: &Value, rule: &Rule) -> bool {
     rule.when.0.iter().all(|(pointer, wanted)| {
-        let Some(value) = event.pointer(pointer).filter(|value| !value.is_null()) else {
-            return false;
-        };
+        let value = event.pointer(pointer).filter(|value| !value.is_null());
         let text = match value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
+            Some(Value::String(text)) => text,
+            Some(value) => &value.to_string(),
+            None => return wanted.split('|').any(|wanted| wanted == "absent"),
         };
-        match (&**wanted, wanted.strip_suffix('*')) {
-            ("present", _) => true,
-            (_, Some(begin)) => text.starts_with(begin),
-            (wanted, None) => text == wanted,
-        }
+        wanted
+            .split('|')
+            .any(|wanted| wanted == "present" || is_like(text, wanted))
     })
+}
+
+/// Whether a text is one of a pattern, in which `*` is any text.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let Some((begin, rest)) = pattern.split_once('*') else {
+        return text == pattern;
+    };
+    let Some(mut left) = text.strip_prefix(begin) else {
+        return false;
+    };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        match left.split_once(part) {
+            Some((_, behind)) => left = behind,
+            None => return false,
+        }
+    }
+    left.ends_with(end)
 }
 
 /// What a pointer leads to; `*` is each item of a list. What is null or not there is nothing.

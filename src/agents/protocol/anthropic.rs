@@ -24,6 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     key_header: ("x-api-key", ""),
     fixed_headers: &[("anthropic-version", "2023-06-01")],
     schema_words: &["tool_choice", "input_schema", "tools."],
+    good_ends: &["end_turn", "stop_sequence", "tool_use"],
     reply_name: "a message",
     path,
     body,
@@ -87,7 +88,8 @@ fn answer(body: &Value) -> Answer {
         .iter()
         .filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
     let inputs: Vec<_> = calls.map(|call| call["input"].to_string()).collect();
-    if !inputs.is_empty() {
+    let by_tool = !inputs.is_empty();
+    if by_tool {
         text = inputs.join("\n");
     }
     let wanted = blocks
@@ -100,6 +102,9 @@ fn answer(body: &Value) -> Answer {
             arguments: block["input"].clone(),
         })
         .collect();
+    if finish_reason.as_deref() == Some("tool_use") && calls.is_empty() && !by_tool {
+        return Answer::Declined("the reply stops for calls of tools and has none".to_owned());
+    }
     let usage = &body["usage"];
     Answer::Reply(ModelReply {
         said: match calls.is_empty() {

@@ -10,10 +10,6 @@ use crate::agents::model::{
     temperature,
 };
 
-/// Endings after which the reply is complete, or complete up to its limit. Every other one (SAFETY, RECITATION,
-/// PROHIBITED_CONTENT, and those still to come) means that the provider took the reply back.
-const FINE_ENDINGS: [&str; 3] = ["STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"];
-
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
 const DAILY_QUOTA: &str = "quota_exhausted";
 
@@ -32,6 +28,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         "response mime type",
         "json mode",
     ],
+    good_ends: &["STOP"],
     reply_name: "a generateContent reply",
     path,
     body,
@@ -109,12 +106,6 @@ fn answer(body: &Value) -> Answer {
         return Answer::Declined("the provider's answer has no candidates".to_owned());
     };
     let finish_reason = non_empty(&candidate["finishReason"]);
-    if let Some(reason) = finish_reason
-        .as_deref()
-        .filter(|reason| !FINE_ENDINGS.contains(reason))
-    {
-        return Answer::Declined(format!("the provider stopped the reply: {reason}"));
-    }
     let parts = candidate["content"]["parts"].as_array();
     let said = parts
         .into_iter()

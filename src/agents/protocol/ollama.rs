@@ -19,6 +19,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     key_header: BEARER,
     fixed_headers: &[],
     schema_words: &["format", "grammar", "json schema"],
+    // Older servers say no more than that they are done.
+    good_ends: &["stop", ""],
     reply_name: "an Ollama chat reply",
     path,
     body,
@@ -81,7 +83,7 @@ fn answer(body: &Value) -> Answer {
     if !body["message"].is_object() {
         return Answer::NotAReply;
     }
-    if body["done"] == json!(false) {
+    if body["done"] != json!(true) {
         return Answer::Declined("the server sent only the beginning of its reply".to_owned());
     }
     let calls = calls(&body["message"]);

@@ -21,6 +21,14 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         "structured output",
         "guided_json",
     ],
+    good_ends: &[
+        "stop",
+        "tool_calls",
+        "eos",
+        "eos_token",
+        "stop_sequence",
+        "end_turn",
+    ],
     reply_name: "a chat completion",
     path,
     body,
@@ -86,6 +94,9 @@ fn answer(body: &Value) -> Answer {
         return Answer::Declined("the provider's content filter stopped the reply".to_owned());
     }
     let calls = calls(message);
+    if finish_reason.as_deref() == Some("tool_calls") && calls.is_empty() {
+        return Answer::Declined("the reply stops for calls of tools and has none".to_owned());
+    }
     Answer::Reply(ModelReply {
         said: said(message, &calls),
         calls,

@@ -47,7 +47,7 @@ keys! {
         "files" files: BTreeMap<String, String> as String;
         /// What it prints [=].
         "format" format: OutputFormat, or("text");
-        /// What lines of its output say, where they are JSON.
+        /// What lines of its output say: their JSON objects, or each as `{line: …}` where it prints its reply.
         "rules" rules: Vec<Rule>;
         /// The same of JSON objects in its standard error.
         "stderrRules" stderr_rules: Vec<Rule>;
@@ -98,10 +98,11 @@ keys! {
     /// A rule of a preset: what a JSON object says that fits.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Rule: "a rule of a preset" {
-        /// JSON pointers and what must stand there: a text, one that begins with it (`text*`), or `present` for anything.
+        /// JSON pointers and what must stand there: a text, in which `*` is any text, or one of several (`a|b`); `present` for
+        /// anything, `absent` for nothing.
         "when" when: Named<Box<str>>;
         /// Fields and the pointer that fills each, in which `*` is each item of a list: `text` replaces, `+text` appends, `#in`
-        /// adds up; `clear: text` empties.
+        /// adds up; `clear: text` empties. A rule that sets `err` makes the turn a failed one, whatever its pointer leads to.
         "set" set: Vec<Setting> as Settings;
     }
 }
@@ -255,12 +256,17 @@ pub enum Field {
     ErrCode,
     /// That it ended as it should.
     Ended,
+    /// That its last message is cut, in its word for the limit.
+    Cut,
+    /// That nothing more is to come, however it ended.
+    Over,
 }
 
 words!(Field: "a field",
     "session" => Session, "model" => Model, "text" => Text, "structured" => Structured, "in" => In, "out" => Out,
     "cost" => Cost, "tool" => Tool, "denied" => Denied, "wish" => Wish,
-    "resetsAt" => ResetsAt, "waits" => Waits, "err" => Err, "errStatus" => ErrStatus, "errCode" => ErrCode, "ended" => Ended);
+    "resetsAt" => ResetsAt, "waits" => Waits, "err" => Err, "errStatus" => ErrStatus, "errCode" => ErrCode, "ended" => Ended,
+    "cut" => Cut, "over" => Over);
 
 words!(of FailureClass: "a class of failures",
     "timeout" => Timeout, "rate_limited" => RateLimited, "provider_transient" => ProviderTransient,
