@@ -4,7 +4,9 @@
 //! errors nor in debug output.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +15,7 @@ use reqwest::{Client, Url};
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
 use super::failure::causes;
+use super::model::{ModelRequest, Part};
 use super::protocol::{self, Protocol, complete_url, is_own_service};
 use super::secrets::Secrets;
 use super::transport::Line;
@@ -31,6 +34,8 @@ pub struct Endpoint {
     pub model: String,
     headers: HeaderMap,
     secrets: Secrets,
+    /// What the model was seen to refuse in this session, whoever asks it, with what is still to be told of that.
+    refused: Arc<Mutex<BTreeMap<Part, Option<String>>>>,
 }
 
 /// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
@@ -94,7 +99,47 @@ impl Endpoint {
             model,
             headers,
             secrets: Secrets::of(secrets),
+            refused: Arc::default(),
         })
+    }
+
+    /// A request without what the model refuses.
+    pub(super) fn as_taken(&self, request: &ModelRequest) -> ModelRequest {
+        let mut request = request.clone();
+        for part in self.refused().keys() {
+            match part {
+                Part::Limit => request.max_tokens = None,
+                Part::Temperature => request.temperature = None,
+                Part::System => {
+                    let system = request.system.take();
+                    let system = system.map(|system| format!("{system}\n\n"));
+                    request.prompt.insert_str(0, &system.unwrap_or_default());
+                }
+                Part::LimitName | Part::Schema => {}
+            }
+        }
+        request
+    }
+
+    /// Whether a limit of tokens has its new name: OpenAI's newer models refuse the old one, other servers know no other.
+    pub(super) fn takes_new_limit(&self) -> bool {
+        self.is_own_service() || self.refused().contains_key(&Part::LimitName)
+    }
+
+    /// Remembers that the model refuses a part of requests, by what it said.
+    pub(super) fn leave_out(&self, part: Part, message: &str) {
+        let (model, what) = (&self.model, part.name());
+        let told = || format!("'{model}' is asked without {what}, which it refuses ({message})");
+        self.refused().entry(part).or_insert_with(|| Some(told()));
+    }
+
+    /// What is to be told of what the model refuses, once.
+    pub fn untold(&self) -> Vec<String> {
+        self.refused().values_mut().filter_map(Option::take).collect()
+    }
+
+    fn refused(&self) -> MutexGuard<'_, BTreeMap<Part, Option<String>>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Key and headers of every request. The values are marked as sensitive.

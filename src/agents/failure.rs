@@ -10,7 +10,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{FailureClass, Millis};
+use crate::domain::{FailureClass, Millis, without_mark};
 
 use super::secrets::Secrets;
 
@@ -78,32 +78,52 @@ const SPEND_CODES: &[&str] = &[
 const WINDOW_CODES: &[&str] = &["usage_limit_reached", "usage_limit_exceeded"];
 
 /// Codes with which providers say that what they were asked is too long.
-const LENGTH_CODES: &[&str] = &["context_length_exceeded", "context_too_long"];
+const LENGTH_CODES: &[&str] = &[
+    "context_length_exceeded",
+    "context_too_long",
+    "context_window_exceeded",
+    "context_overflow_error",
+];
 
-/// Codes that say what the status does not, where the status is that of a success or of any bad request.
-const TOLD: &[(&str, FailureClass)] = &[
-    ("api_key_invalid", FailureClass::ProviderAuth),
-    ("invalid_api_key", FailureClass::ProviderAuth),
-    ("authentication_error", FailureClass::ProviderAuth),
-    ("permission_error", FailureClass::ProviderAuth),
-    ("unauthenticated", FailureClass::ProviderAuth),
-    ("permission_denied", FailureClass::ProviderAuth),
-    ("rate_limit_error", FailureClass::RateLimited),
-    ("rate_limit_exceeded", FailureClass::RateLimited),
-    ("resource_exhausted", FailureClass::RateLimited),
-    ("overloaded_error", FailureClass::ProviderTransient),
-    ("api_error", FailureClass::ProviderTransient),
-    ("unavailable", FailureClass::ProviderTransient),
-    ("internal", FailureClass::ProviderTransient),
-    ("timeout_error", FailureClass::Timeout),
-    ("deadline_exceeded", FailureClass::Timeout),
-    ("content_filter", FailureClass::PolicyBlocked),
-    ("content_policy_violation", FailureClass::PolicyBlocked),
-    ("policy_blocked", FailureClass::PolicyBlocked),
-    ("permission_required", FailureClass::PermissionRequired),
-    ("invalid_tool_args", FailureClass::InvalidToolArgs),
-    ("missing_target_path", FailureClass::MissingTargetPath),
-    ("rate_limit", FailureClass::RateLimited),
+/// Codes that say what the status does not, where the status is that of a success or of any bad request, by class.
+const TOLD: [(FailureClass, &str); 13] = [
+    (
+        FailureClass::ProviderAuth,
+        "api_key_invalid invalid_api_key authentication_error permission_error unauthenticated permission_denied",
+    ),
+    (FailureClass::ProviderAuth, "unauthorized forbidden auth_required"),
+    (
+        FailureClass::RateLimited,
+        "rate_limit_error rate_limit_exceeded resource_exhausted rate_limit rate_limited too_many_requests",
+    ),
+    (FailureClass::RateLimited, "throttling_exception"),
+    (
+        FailureClass::ProviderTransient,
+        "overloaded_error overloaded server_overloaded engine_overloaded api_error server_error unavailable",
+    ),
+    (
+        FailureClass::ProviderTransient,
+        "service_unavailable internal internal_error internal_server_error bad_gateway conflict aborted",
+    ),
+    (
+        FailureClass::ProviderTransient,
+        "capacity_exceeded http_connection_failed response_stream_connection_failed",
+    ),
+    (
+        FailureClass::ProviderTransient,
+        "response_stream_disconnected response_too_many_failed_attempts",
+    ),
+    (
+        FailureClass::Timeout,
+        "timeout_error timeout deadline_exceeded gateway_timeout",
+    ),
+    (
+        FailureClass::PolicyBlocked,
+        "content_filter content_policy_violation policy_blocked cyber_policy",
+    ),
+    (FailureClass::PermissionRequired, "permission_required"),
+    (FailureClass::InvalidToolArgs, "invalid_tool_args"),
+    (FailureClass::MissingTargetPath, "missing_target_path"),
 ];
 
 /// Texts of providers that say so without a code, under a status that says nothing.
@@ -113,7 +133,7 @@ const SPEND_TEXT: &str = "credit balance is too low";
 pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     let is_one_of = |known: &[&str]| {
         let mut codes = answer.codes.iter();
-        codes.any(|code| known.iter().any(|known| code.eq_ignore_ascii_case(known)))
+        codes.any(|code| known.iter().any(|known| is_code(code, known)))
     };
     if is_one_of(WINDOW_CODES) {
         return FailureClass::UsageWindow;
@@ -140,13 +160,18 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
         401 | 403 => FailureClass::ProviderAuth,
         408 | 504 => FailureClass::Timeout,
         429 => FailureClass::RateLimited,
-        500..=599 => FailureClass::ProviderTransient,
-        0 | 200..=299 | 400 => told_class(answer.codes),
+        // Another request, a capacity or a connection stood in the way, and not what was asked.
+        409 | 423..=425 | 498 | 499 | 500..=599 => FailureClass::ProviderTransient,
+        0 | 400 => told_class(answer.codes),
+        // Of a success nothing but its words tells what it is.
+        200..=299 => match told_class(answer.codes) {
+            FailureClass::Unknown => words::classify(answer.message, &[]),
+            class => class,
+        },
         _ => FailureClass::Unknown,
     }
 }
 
-/// The class that the codes alone tell.
 /// The class of an answer of which nothing but the status is known.
 pub fn classify_status(status: u16) -> FailureClass {
     classify_answer(&ErrorAnswer {
@@ -156,11 +181,22 @@ pub fn classify_status(status: u16) -> FailureClass {
     })
 }
 
+/// Whether a code is a known one, however it joins its words: `serverOverloaded`, `SERVER-OVERLOADED`.
+fn is_code(code: &str, known: &str) -> bool {
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+        letters.flat_map(char::to_lowercase).take(100).collect()
+    };
+    letters(code) == letters(known)
+}
+
+/// The class that the codes alone tell.
 fn told_class(codes: &[&str]) -> FailureClass {
+    let is_told = |known: &str| codes.iter().any(|code| is_code(code, known));
     let told = TOLD
         .iter()
-        .find(|(told, _)| codes.iter().any(|code| code.eq_ignore_ascii_case(told)));
-    told.map_or(FailureClass::Unknown, |(_, class)| *class)
+        .find(|(_, known)| known.split_whitespace().any(is_told));
+    told.map_or(FailureClass::Unknown, |(class, _)| *class)
 }
 
 /// How a command ended that should have exited with 0.
@@ -257,7 +293,7 @@ fn classify(end: &FailedCommand, by_stdout: Option<FailureClass>) -> FailureClas
 /// calls itself an error. Never one inside of a line of prose.
 fn last_error(stdout: &str) -> Option<Value> {
     let object = |text: &str| {
-        let text = text.trim();
+        let text = without_mark(text.trim());
         let begins = text.starts_with('{') && text.ends_with('}');
         let parsed = begins.then(|| serde_json::from_str::<Value>(text).ok()).flatten();
         parsed.filter(is_error)
@@ -297,6 +333,14 @@ fn message_of(error: &Value) -> Option<String> {
     let mut told = told.filter(|text| !text.is_empty());
     told.next()
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The class of why a program could not be started.
+pub fn of_start(why: &str) -> FailureClass {
+    match why.contains("Argument list too long") || why.ends_with("bytes is too long") {
+        true => FailureClass::ContextTooLong,
+        false => FailureClass::Unknown,
+    }
 }
 
 /// The class of what a program wrote to standard error before it failed.

@@ -9,9 +9,11 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `ends` | ends of replies: whole, cut at a limit, or none of a reply |
+//! | `refusals` | what of a request a provider refuses |
 //! | `unique` | JSON objects that have a key twice are refused |
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode};
@@ -26,34 +28,17 @@ use crate::mission::model::Agent;
 use super::cassette::Question;
 use super::endpoint::{self, Endpoint};
 use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, told_pause};
-use super::protocol::Protocol;
 use super::transport::Line;
+use refusals::{refuses_schema, refuses_tools};
 use unique::Unique;
+
+pub(super) use refusals::{Part, ToldError};
 
 /// Bytes of an answer that are read.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
 /// Characters of a provider's error message that are kept.
 const MAX_MESSAGE: usize = 500;
-
-/// The words of the providers for a reply that ran into its limit.
-const CUT_SHORT: [&str; 6] = [
-    "length",
-    "max_tokens",
-    "max_output_tokens",
-    "max_length",
-    "model_length",
-    "model_context_window_exceeded",
-];
-
-/// The words of the providers for a reply that broke off over their own trouble.
-const BROKE_OFF: [&str; 5] = [
-    "error",
-    "abort",
-    "aborted",
-    "network_error",
-    "insufficient_system_resource",
-];
 
 /// One question to a model.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -207,8 +192,7 @@ pub struct Dialogue {
 impl ModelReply {
     /// Whether the reply ended because it ran into its limit, so that its end is missing.
     pub fn is_cut_short(&self) -> bool {
-        let reason = self.finish_reason.as_deref().unwrap_or_default();
-        CUT_SHORT.iter().any(|cut| reason.eq_ignore_ascii_case(cut))
+        ends::is_cut_short(self.finish_reason.as_deref())
     }
 }
 
@@ -233,30 +217,6 @@ pub(super) enum Answer {
     NotAReply,
 }
 
-/// An error as a provider's body tells it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ToldError<'a> {
-    /// The status, where the body repeats it.
-    pub status: Option<u16>,
-    /// Its codes and types.
-    pub codes: Vec<&'a str>,
-    /// Its words.
-    pub message: &'a str,
-    /// The parameter of the request that it is about.
-    pub about: Option<&'a str>,
-    /// How long the provider asks to be left alone, where the body says so.
-    pub retry_after: Option<Millis>,
-}
-
-impl ToldError<'_> {
-    /// Whether it is about something that one of the words names: by the parameter, else by what it says.
-    fn is_about(&self, words: &[&str]) -> bool {
-        let texts = self.about.into_iter().chain([self.message]);
-        let mut texts = texts.map(str::to_ascii_lowercase);
-        texts.any(|text| words.iter().any(|word| text.contains(word)))
-    }
-}
-
 /// Why there is no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -276,6 +236,9 @@ pub struct ModelError {
     /// The provider refused the tools that were offered: the same request without them may work.
     #[serde(default)]
     pub tools_unsupported: bool,
+    /// The provider refused this part of the request: the same without it may work.
+    #[serde(skip)]
+    pub(super) refused: Option<Part>,
     /// No connection was made, so nothing was asked.
     #[serde(skip)]
     pub unsent: bool,
@@ -301,6 +264,7 @@ impl ModelError {
             message: message.into(),
             schema_unsupported: false,
             tools_unsupported: false,
+            refused: None,
             unsent: false,
             ours: false,
         }
@@ -339,6 +303,9 @@ pub async fn complete_by_schema(
     if request.schema.is_none() || !matches!(&reply, Err(error) if error.schema_unsupported) {
         return reply;
     }
+    if let Err(error) = &reply {
+        endpoint.leave_out(Part::Schema, &error.message);
+    }
     request.schema = None;
     complete(line, endpoint, request, Timestamp::now()).await
 }
@@ -363,28 +330,16 @@ pub async fn converse_once(
         }
         Line::Recorded(tape) => tape.replay(question()).await,
     }?;
-    ended_well(endpoint, &reply).map(|()| reply)
-}
-
-/// Whether a reply is whole, or cut at a limit, by its provider's own word: no other end is one of a reply.
-fn ended_well(endpoint: &Endpoint, reply: &ModelReply) -> Result<(), ModelError> {
-    let reason = reply.finish_reason.as_deref().unwrap_or_default();
-    let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(reason));
-    if reply.is_cut_short() || is_one_of(endpoint.protocol.good_ends) {
-        return Ok(());
+    match ends::fault(reply.finish_reason.as_deref(), endpoint.protocol.good_ends) {
+        None => Ok(reply),
+        Some((class, how)) => {
+            let message = presentable(endpoint, &format!("the reply of {} {how}", host(endpoint)));
+            Err(ModelError::new(class, Some(200), message))
+        }
     }
-    let class = match is_one_of(&BROKE_OFF) {
-        true => FailureClass::ProviderTransient,
-        false => FailureClass::Unknown,
-    };
-    let how = match reason {
-        "" => "does not say how it ended".to_owned(),
-        word => format!("ended with '{word}', which no whole reply does"),
-    };
-    let message = presentable(endpoint, &format!("the reply of {} {how}", host(endpoint)));
-    Err(ModelError::new(class, Some(200), message))
 }
 
+/// Asks without what the model was seen to refuse, and once more without each part that it refuses now: a refusal is no answer.
 async fn ask(
     client: &Client,
     endpoint: &Endpoint,
@@ -392,8 +347,32 @@ async fn ask(
     dialogue: &Dialogue,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
-    let is_own = endpoint.is_own_service();
-    let body = (endpoint.protocol.body)(&endpoint.model, is_own, request, dialogue);
+    let end = Instant::now() + request.timeout;
+    loop {
+        let request = ModelRequest {
+            timeout: end.saturating_duration_since(Instant::now()),
+            ..endpoint.as_taken(request)
+        };
+        match ask_once(client, endpoint, &request, dialogue, now).await {
+            Err(ModelError {
+                refused: Some(part),
+                message,
+                ..
+            }) => endpoint.leave_out(part, &message),
+            answer => return answer,
+        }
+    }
+}
+
+async fn ask_once(
+    client: &Client,
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    dialogue: &Dialogue,
+    now: Timestamp,
+) -> Result<ModelReply, ModelError> {
+    let has_new_name = endpoint.takes_new_limit();
+    let body = (endpoint.protocol.body)(&endpoint.model, has_new_name, request, dialogue);
     let sent = client
         .post(endpoint.url.clone())
         .headers(endpoint.headers().clone())
@@ -405,14 +384,15 @@ async fn ask(
     let status = response.status();
     let retry_after = retry_after(response.headers(), now);
     let answer = read_bounded(endpoint, response).await?;
-    let body = serde_json::from_slice(&answer).unwrap_or(Value::Null);
+    let answer = answer.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&answer);
+    let body = serde_json::from_slice(answer).unwrap_or(Value::Null);
     // An error may stand beside a reply, or in it.
     let choice = [&body["choices"][0], &body["candidates"][0]];
     let within = [choice[0], choice[1], &choice[0]["message"], &body["message"]];
     let told = within.into_iter().find(|part| tells_error(part));
     let told = told.filter(|_| !tells_error(&body)).unwrap_or(&body);
     if status.is_success() {
-        if let Some(why) = is_doubtful(status, &answer) {
+        if let Some(why) = is_doubtful(status, answer) {
             let message = presentable(endpoint, &format!("the answer of {} {why}", host(endpoint)));
             return Err(ModelError::new(
                 FailureClass::Unknown,
@@ -519,30 +499,24 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         message => format!("HTTP {status} from {host}: {message}"),
     };
     let class = classify_answer(&answer);
+    let is_refusal = class == FailureClass::Unknown && matches!(status, 400 | 404 | 422 | 501);
+    let has_old_name = endpoint.protocol.name == "openai" && !endpoint.takes_new_limit();
+    let has_limit = request.max_tokens.is_some();
+    let sent = [
+        has_limit && has_old_name,
+        has_limit,
+        request.temperature.is_some(),
+        request.system.is_some(),
+    ];
+    let refused = || Part::refused(sent, &told);
     ModelError {
+        refused: is_refusal.then(refused).flatten(),
         retry_after: told.retry_after,
-        schema_unsupported: request.schema.is_some() && refuses_schema(endpoint.protocol, status, &told),
+        schema_unsupported: request.schema.is_some()
+            && refuses_schema(endpoint.protocol.schema_words, status, &told),
         tools_unsupported: refuses_tools(status, &told),
         ..ModelError::new(class, Some(status), presentable(endpoint, &shown))
     }
-}
-
-/// Whether a refusal is about tools: by the parameter that it names, else by its words.
-fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
-    const WORDS: [&str; 4] = ["tool", "function call", "function_call", "functiondeclaration"];
-    // One widespread server says it with a 500.
-    if !matches!(status, 400 | 404 | 422 | 500 | 501) {
-        return false;
-    }
-    told.is_about(&WORDS)
-}
-
-/// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-fn refuses_schema(protocol: &Protocol, status: u16, told: &ToldError<'_>) -> bool {
-    if !matches!(status, 400 | 404 | 422 | 501) {
-        return false;
-    }
-    told.is_about(protocol.schema_words)
 }
 
 fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u16>) -> ModelError {
@@ -598,6 +572,8 @@ pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis>
     Some(Timestamp(Millis::from(since_epoch).0).since(now))
 }
 
+mod ends;
+mod refusals;
 mod unique;
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(super) struct Protocol {
     /// The parts of the path that lead from a base URL to the model, from the last part of the base's own path and the
     /// model. Bases are accepted with and without their version, because the tools of the providers differ in that.
     pub path: fn(&str, &str) -> Vec<String>,
-    /// The JSON body of a request to a model. The second argument says whether the provider's own service is asked.
+    /// The JSON body of a request to a model. The second argument says whether a limit of tokens has its new name, where there are two.
     pub body: fn(&str, bool, &ModelRequest, &Dialogue) -> Value,
     /// What a body says that came with a status of success.
     pub answer: fn(&Value) -> Answer,

@@ -18,7 +18,7 @@ use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
 use super::model::{
-    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage,
+    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, Part, ToolCall, ToolResult, ToolSpec, Usage,
     converse_once,
 };
 use super::tools::brief;
@@ -237,6 +237,7 @@ impl Talk<'_> {
             self.spent.unanswered += 1;
             if self.request.schema.is_some() && error.schema_unsupported {
                 // Not a failure: this endpoint does not know schemas. The prompt spells the form out anyway.
+                self.endpoint.leave_out(Part::Schema, &error.message);
                 self.request.schema = None;
                 continue;
             }

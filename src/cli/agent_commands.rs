@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Money, Timestamp};
+use crate::domain::{Money, Timestamp, without_mark};
 use crate::mission::read_delegations;
 use crate::report::documents::commands::RecordedDocument;
 use crate::store::write_new;
@@ -118,7 +118,7 @@ fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
     let folder = turn_folder()?;
     let wanted = if arguments.title == "-" {
         let text = read("-", LARGEST_MESSAGE)?;
-        serde_json::from_str(&text)
+        serde_json::from_str(without_mark(&text))
             .map_err(|error| Failure::usage(anyhow!("standard input is not valid JSON: {error}")))?
     } else {
         json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
@@ -245,7 +245,8 @@ fn existing(path: &Path) -> Result<Map<String, Value>, Failure> {
     }
     let bytes = fs::read(path)
         .map_err(|error| Failure::environment(anyhow!("cannot read {}: {error}", path.display())))?;
-    Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(serde_json::from_str(without_mark(&text)).unwrap_or_default())
 }
 
 /// Puts a file in its place in one step, so that nobody reads half of it.

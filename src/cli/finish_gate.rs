@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, ensure};
 
+use crate::domain::without_mark;
 use crate::mission::RunOptions;
 use crate::mission::model::{FailToPass, Mission, Task};
 
@@ -76,8 +77,9 @@ fn read(path: &Path) -> anyhow::Result<Vec<String>> {
         "it is not a file of at most {LARGEST_LIST} bytes"
     );
     let text = fs::read_to_string(path)?;
+    let text = without_mark(&text);
     let tests: Vec<String> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(&text).map_err(|error| anyhow!("it is not a JSON list of texts: {error}"))?
+        serde_json::from_str(text).map_err(|error| anyhow!("it is not a JSON list of texts: {error}"))?
     } else {
         text.lines().map(str::to_owned).collect()
     };

@@ -27,6 +27,11 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}')
 }
 
+/// A text of somebody else's without the byte order mark that some editors put before one.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// The first character of a name that nobody would see, as `U+200B`. Within an emoji (behind a symbol) the joiner and the
 /// selector of its picture are part of what is seen.
 pub fn invisible_in(name: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{Digest, Hasher, TurnId};
+use crate::domain::{Digest, Hasher, TurnId, without_mark};
 use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
@@ -183,7 +183,7 @@ pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, WorkE
 
 /// An object and nothing else: a list would be taken for the fields in their order.
 fn parse_claims(text: &str) -> serde_json::Result<ResultClaims> {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(without_mark(text))?;
     serde_json::from_value(object.into())
 }
 

@@ -5,8 +5,11 @@
 //! asked for and the model of an agent is unknown, it does not judge.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
+use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::is_invisible;
@@ -168,55 +171,73 @@ impl<'a> ModelIdentity<'a> {
     }
 }
 
-/// A model's name without what says nothing about which model it is: who offers it, a date, `latest`, a tag, that it was
-/// tuned, case, and characters that nobody sees. Two names that differ in these alone are one model: it is better that a
-/// judge is refused who would have been another one than that a model judges itself under its other name.
+/// What of a model's name says nothing about which model it is, and what has several spellings: each pattern is replaced once,
+/// in this order. `FAMILY` is the beginning of any known name.
+const PLAIN: [(&str, &str); 14] = [
+    // Before it: folders, a provider (`openai:gpt-4o`, but `llama3:8b`), that it was tuned.
+    ("^.*/", ""),
+    ("^(?:[a-z0-9.-]+:)+?(FAMILY)", "$1"),
+    ("^ft:", ""),
+    // Its tag, and what Bedrock and Vertex number before one: `-v1:0`, `-v2@20241022`.
+    (r"-(?:v?\d+:\d+(?::\w+)?|v\d+@\d+)$", ""),
+    (r"[:@\[].*$", ""),
+    // Services and vendors: `us.anthropic.claude-…`, `databricks-claude-…`. In `deepseek.r1` one is a part of it.
+    ("^(?:[a-z-]+[.])+(FAMILY)", "$1"),
+    ("^(FAMILY)[.]", "$1-"),
+    ("^(?:databricks|azure|bedrock|vertex|meta)-(FAMILY)", "$1"),
+    // Behind it: dates in any form, numbers of its offer, and that it is the latest form, an early or a tuned one.
+    (
+        r"(?:-(?:latest|preview|exp|experimental|instruct|it|fp8|awq|gptq|gguf|\d{8}(?:-v\d+)?|\d{4}-\d\d-\d\d|0\d\d|(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01]|20\d\d)|[23]\d(?:0[1-9]|1[0-2])))+$",
+        "",
+    ),
+    // One spelling and one place of its version: `gpt-35`, `llama3-3`, `claude-3-5-sonnet`, `claude-opus-4-0`.
+    ("^gpt-35-", "gpt-3.5-"),
+    (r"^([a-z]{3,})(\d)", "$1-$2"),
+    (r"-(\d{1,2})-(\d{1,2})(-|$)", "-$1.$2$3"),
+    (r"^claude-(\d[\d.]*)-([a-z]+)", "claude-$2-$1"),
+    (r"^(claude-.*)[.]0$", "$1"),
+];
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and a test uses each of them"
+)]
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let families: Vec<&str> = FAMILIES.iter().map(|(begin, _)| *begin).collect();
+    let compiled = |pattern: &str| Regex::new(&pattern.replace("FAMILY", &families.join("|")));
+    let rules = PLAIN.into_iter();
+    rules
+        .map(|(pattern, plain)| (compiled(pattern).expect("it is well-formed"), plain))
+        .collect()
+});
+
+/// Plain names that were asked for, because a plan asks for the same few for each of its tasks.
+static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+/// How many of them are remembered.
+const MOST_KNOWN: usize = 1_000;
+
+/// A model's one normal form. Two names that have the same are one model: it is better that a judge is refused who would have
+/// been another one than that a model judges itself under its other name.
 fn plain_name(model: &str) -> String {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = known.get(model) {
+        return name.clone();
+    }
     let shown = model.nfkc().filter(|c| !is_invisible(*c)).map(|c| match c {
         // The hyphens and dashes that look like the one of the keyboard.
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '_' => '-',
         c => c,
     });
     let name: String = shown.flat_map(char::to_lowercase).collect();
-    let name = name.trim();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    let name = name.strip_prefix("ft:").unwrap_or(name);
-    let name = name.split([':', '@']).next().unwrap_or_default();
-    let name = name.strip_suffix("-latest").unwrap_or(name);
-    let name = without_date(name);
-    name.strip_suffix("-instruct").unwrap_or(name).to_owned()
-}
-
-/// `gpt-4o-2024-08-06`, `claude-x-20250514`, `gpt-4-0613`, `mistral-large-2407` and `gemini-1.5-pro-002` are dated or
-/// numbered forms of the names before.
-fn without_date(name: &str) -> &str {
-    let is_digits =
-        |text: &str, len: usize| text.len() == len && text.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some((head, tail)) = name.rsplit_once('-')
-        && (is_digits(tail, 8) || is_short_date(tail) || (is_digits(tail, 3) && tail.starts_with('0')))
-    {
-        return head;
+    let name = name.split_whitespace().collect::<Vec<_>>().join("-");
+    let name = PATTERNS.iter().fold(name, |name, (pattern, plain)| {
+        pattern.replace(&name, *plain).into_owned()
+    });
+    if known.len() >= MOST_KNOWN {
+        known.clear();
     }
-    let mut parts = name.rsplitn(4, '-');
-    let date = (parts.next(), parts.next(), parts.next(), parts.next());
-    match date {
-        (Some(day), Some(month), Some(year), Some(head))
-            if is_digits(day, 2) && is_digits(month, 2) && is_digits(year, 4) =>
-        {
-            head
-        }
-        _ => name,
-    }
-}
-
-/// Four digits that are a month and a day, or a year and a month.
-fn is_short_date(text: &str) -> bool {
-    let two = |at: usize| text.get(at..at + 2).and_then(|part| part.parse::<u32>().ok());
-    let (Some(first), Some(second), 4) = (two(0), two(2), text.len()) else {
-        return false;
-    };
-    let is_month = |number: u32| (1..=12).contains(&number);
-    (is_month(first) && (1..=31).contains(&second)) || ((20..40).contains(&first) && is_month(second))
+    known.insert(model.to_owned(), name.clone());
+    name
 }
 
 fn is_same_model(one: &str, other: &str) -> bool {
@@ -313,12 +334,77 @@ mod tests {
             ("mistral-large", "Mistral-Large-Instruct-2407"),
             ("gpt-4", "gpt-4-0613"),
             ("deepseek-r1", "deepseek-r1-0528"),
+            (
+                "claude-sonnet-4-5",
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            ),
+            (
+                "claude-sonnet-4-5",
+                "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            ),
+            ("claude-sonnet-4-5", "anthropic/claude-sonnet-4.5"),
+            ("claude-sonnet-4-5", "Claude Sonnet 4.5"),
+            ("claude-sonnet-4-5", "claude-sonnet-4-5@20250929"),
+            ("claude-sonnet-4-5", "claude-sonnet-4-5[1m]"),
+            ("claude-sonnet-4-5", "databricks-claude-sonnet-4-5"),
+            ("claude-sonnet-4-5", "claude-4.5-sonnet"),
+            ("claude-sonnet-4-5", "vertex_ai/claude-sonnet-4-5@20250929"),
+            (
+                "claude-sonnet-4-5",
+                "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            ),
+            (
+                "claude-sonnet-4-5",
+                "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            ),
+            ("claude-sonnet-4-5", "anthropic:claude-sonnet-4-5-20250929"),
+            ("claude-opus-4", "claude-opus-4-0"),
+            (
+                "claude-3-5-sonnet",
+                "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+            ),
+            ("claude-3-5-sonnet", "claude-3-5-sonnet-v2@20241022"),
+            ("claude-3-5-sonnet-20240620", "claude-3-5-sonnet-20241022-v2"),
+            ("claude-3-5-sonnet-20240620", "anthropic/claude-3.5-sonnet:beta"),
+            ("gpt-4o", "openai:gpt-4o"),
+            ("gpt-4o", "azure/gpt-4o-2024-11-20"),
+            ("gpt-4o", "openrouter:openai/gpt-4o:free"),
+            ("gpt-3.5-turbo", "gpt-35-turbo-0125"),
+            ("gpt-4.1", "gpt-4-1-2025-04-14"),
+            ("gpt-oss-120b", "openai.gpt-oss-120b-1:0"),
+            ("gemini-2.5-pro", "models/gemini-2.5-pro-preview-05-06"),
+            ("gemini-2.5-pro", "publishers/google/models/gemini-2.5-pro"),
+            ("gemini-2.5-flash", "google/gemini-2.5-flash-preview-09-2025"),
+            ("llama-3.3-70b", "us.meta.llama3-3-70b-instruct-v1:0"),
+            ("llama-3.3-70b", "meta-llama/Meta-Llama-3.3-70B-Instruct-FP8"),
+            ("mistral-large", "mistral.mistral-large-2407-v1:0"),
+            ("deepseek-r1", "us.deepseek.r1-v1:0"),
+            ("deepseek-v3", "deepseek.v3-v1:0"),
+            ("nova-pro", "amazon.nova-pro-v1:0"),
+            ("command-r-plus", "command-r-plus-08-2024"),
+            ("gemma-3-27b", "gemma3-27b-it"),
         ] {
             assert!(is_same_model(one, other), "{one} {other}");
         }
         for (one, other) in [
             ("llama-3.1-8b", "llama-3.1-70b"),
             ("gpt-4o", "gpt-4o-mini"),
+            ("openai:gpt-4o", "openai:gpt-4.1"),
+            ("gpt-4.5", "gpt-5.4"),
+            ("claude-sonnet-4", "claude-sonnet-4-5"),
+            ("claude-sonnet-4-5", "claude-opus-4-5"),
+            ("claude-opus-4@20250514", "claude-opus-4-1@20250805"),
+            (
+                "us.anthropic.claude-sonnet-4-20250514-v1:0",
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            ),
+            ("deepseek-v3", "deepseek-v2"),
+            ("deepseek.v3-v1:0", "deepseek.r1-v1:0"),
+            ("gemini-2.5-pro", "gemini-2.5-flash"),
+            ("llama-3-8b", "llama-3.1-8b"),
+            ("gpt-3.5-turbo", "gpt-4-turbo"),
+            ("mistral:7b", "qwen:7b"),
+            ("qwen2.5-7b", "qwen3-7b"),
             ("m-1024x", "m"),
             ("m-9999", "m"),
             ("o3-2025", "o3-2024"),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{TaskId, TurnId};
+use crate::domain::{TaskId, TurnId, without_mark};
 use crate::engine::{Asked, Fact};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
@@ -133,7 +133,7 @@ pub(super) fn delegated(folder: &Path, claimed: Value) -> Value {
         one => vec![one],
     };
     for text in dropped {
-        match serde_json::from_str(&text) {
+        match serde_json::from_str(without_mark(&text)) {
             Ok(Value::Array(items)) => all.extend(items),
             Ok(one) => all.push(one),
             // Whoever reads it says that it is none.

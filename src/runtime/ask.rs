@@ -308,9 +308,9 @@ impl Call {
             request_file: self.path(AskFile::Request),
         };
         let answered = reviewer_tools::ask(question, session.as_ref()).await;
-        let warning = answered.warning.clone().map(Fact::Warn);
-        warning
-            .into_iter()
+        let warnings = endpoint.untold().into_iter().chain(answered.warning.clone());
+        warnings
+            .map(Fact::Warn)
             .chain([self.read_model(answered, judgement, endpoint).await])
             .collect()
     }

@@ -80,7 +80,8 @@ impl ModelTurn {
         };
         let result = model::complete(line, endpoint, &request, begin).await;
         let duration = Timestamp::now().since(begin);
-        match result {
+        let mut facts: Vec<Fact> = endpoint.untold().into_iter().map(Fact::Warn).collect();
+        facts.extend(match result {
             Ok(reply) => self.replied(&reply, duration).await,
             // Our own timer ended the turn: that is the turn's end, not a request to repeat.
             Err(error) if error.is_our_timer() => {
@@ -100,7 +101,8 @@ impl ModelTurn {
                 retry_after: error.retry_after,
                 jitter: jitter(),
             }],
-        }
+        });
+        facts
     }
 
     async fn replied(&self, reply: &ModelReply, duration: Millis) -> Vec<Fact> {

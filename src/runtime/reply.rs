@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::endpoint::Endpoint;
-use crate::agents::failure::{FailedCommand, Moment, read_command};
+use crate::agents::failure::{FailedCommand, Moment, of_start, read_command};
 use crate::agents::model::ModelError;
 use crate::domain::{Digest, FailureClass, Millis, Money};
 use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
@@ -88,7 +88,7 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
         How::NotStarted(why) => {
             return Some(Failed {
                 never_began: true,
-                ..Failed::of(FailureClass::Unknown, why)
+                ..Failed::of(of_start(why), why)
             });
         }
         How::TimedOut => {

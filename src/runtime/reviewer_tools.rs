@@ -275,7 +275,7 @@ async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answer
                 ..Answered::failed(why, request)
             },
         },
-        Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
+        Err(Broken { error, spent }) if spent.requests == 0 && error.tools_unsupported => {
             let answered = question.plainly().await;
             // If it refuses this as well, it is not about tools.
             let warning = answered
@@ -287,11 +287,6 @@ async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answer
         }
         Err(broken) => broke_off(session, broken, request).await,
     }
-}
-
-/// Whether a refusal may be about the tools that were offered. Not every provider says so in words.
-fn may_mean_tools(error: &ModelError) -> bool {
-    error.tools_unsupported || matches!(error.status, Some(400 | 422))
 }
 
 async fn broke_off(session: &ToolSession, broken: Broken, request: ModelRequest) -> Answered {

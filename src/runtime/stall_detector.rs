@@ -1,11 +1,12 @@
 //! Agents that fall silent (semantics, section 5): no output and no word of progress for longer than their threshold.
 //!
-//! What an agent last did is when its drop folder, its record of calls or its output was last written: that holds for a
-//! turn that was taken over as well. What a process prints may have no name before its end, so it is looked for where the
-//! process itself writes to. A model behind HTTP says nothing before its reply, but the commands that it runs may.
+//! An agent did something where its drop folder, its record of calls or its output was written since they were looked at last.
+//! What a process prints may have no name before its end, so it is looked for where the process itself writes to. A model behind
+//! HTTP says nothing before its reply, but the commands that it runs may. How long ago that was is measured by a clock that
+//! nobody sets: of the times of files only whether they changed counts.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use crate::domain::{FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Fact, State, TurnEnd};
@@ -16,14 +17,23 @@ use crate::supervisor;
 use super::effects::Executor;
 use super::error::RunError;
 
+/// How often processes are looked at until their silence is warned of.
+const LOOKS: u64 = 10;
+
 /// What is known of turns at work.
 #[derive(Debug, Default)]
 pub(super) struct StallDetector(BTreeMap<TurnId, Silence>);
 
 #[derive(Debug, Clone, Copy)]
 struct Silence {
-    /// The last sign of it that was seen; at first, when this session first saw it.
-    last: SystemTime,
+    /// When it was last seen to have done something; at first, when this session first saw it.
+    since: Instant,
+    /// When its files were last written.
+    sign: Option<SystemTime>,
+    /// When its processes last printed something.
+    word: Option<SystemTime>,
+    /// When that was looked at.
+    looked: Instant,
     warned: bool,
     killed: Option<Millis>,
 }
@@ -41,24 +51,32 @@ impl Executor {
         let mut known = std::mem::take(&mut self.stalls.0);
         known.retain(|turn, _| self.is_at_work(*turn));
         let commands = self.runner.at_work().filter_map(Owner::as_turn);
-        let now = SystemTime::now();
+        let now = Instant::now();
         for turn in commands.chain(self.model_turns.keys().copied()) {
-            let silence = known.entry(turn).or_insert(Silence {
-                last: now,
+            let silence = known.entry(turn).or_insert_with(|| Silence {
+                since: now,
+                sign: self.last_sign(turn),
+                word: self.last_word(turn),
+                looked: now,
                 warned: false,
                 killed: None,
             });
             let limits = state.plan.task(turn.task).silence;
-            let idle = |last: SystemTime| Millis::from(now.duration_since(last).unwrap_or_default());
-            silence.last = self
-                .last_sign(turn)
-                .map_or(silence.last, |sign| sign.max(silence.last));
-            if idle(silence.last) >= limits.warned_after {
-                // Looking at processes takes longer, so only who seems to be silent is looked at.
+            let sign = self.last_sign(turn);
+            let mut is_new = sign != silence.sign;
+            silence.sign = sign;
+            let since = |then: Instant| Millis::from(now.duration_since(then));
+            // Looking at processes takes longer, so it is done now and then, and before anything is said.
+            let seems_silent = !is_new && since(silence.since) >= limits.warned_after;
+            if seems_silent || since(silence.looked).0 >= limits.warned_after.0 / LOOKS {
                 let word = self.last_word(turn);
-                silence.last = word.map_or(silence.last, |word| word.max(silence.last));
+                is_new |= word != silence.word;
+                (silence.word, silence.looked) = (word, now);
             }
-            let idle = idle(silence.last);
+            if is_new {
+                silence.since = now;
+            }
+            let idle = since(silence.since);
             let too_long = limits.killed_after.is_some_and(|after| idle >= after);
             let warns = idle >= limits.warned_after && !silence.warned;
             if silence.killed.is_none() && (too_long || warns) {

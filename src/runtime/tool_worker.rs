@@ -125,7 +125,11 @@ impl Work {
                     Limits::WORKER,
                     &context,
                 );
-                match talk.await {
+                let talked = talk.await;
+                for warning in self.endpoint.untold() {
+                    let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
+                }
+                match talked {
                     Ok(conversation) => self.ended(context, conversation, begin).await,
                     Err(broken) => self.broke_off(context, broken, begin).await,
                 }

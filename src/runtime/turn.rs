@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::Placeholders;
-use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
+use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
 use crate::agents::preset::{ByPreset, Session, Start, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
@@ -144,11 +144,14 @@ impl Executor {
             (Ok(_), None) => {}
             (Err(why), _) => {
                 self.take_message_folder(turn);
+                let message = String::from(why);
+                let class = of_start(&message);
                 inputs.push(Fact::TurnRequestFailed {
                     turn,
-                    class: FailureClass::Unknown,
-                    before_effect: true,
-                    message: why.into(),
+                    class,
+                    // What cannot be passed once cannot be passed twice.
+                    before_effect: class == FailureClass::Unknown,
+                    message,
                     retry_after: None,
                     jitter: jitter(),
                 });

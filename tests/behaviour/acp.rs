@@ -85,11 +85,25 @@ fn a_server_that_dies_or_prints_anything_else_is_an_error() {
     let message = "the server ended before the turn did (exit status: 3); its last words: out of order";
     assert_eq!(error(died), message);
     let message = error(turn(&workspace, EDIT, "garbage"));
-    assert_eq!(message, "the server printed what is no message: Segmentation fault");
+    let ended = "the server ended before the turn did (exit status: 139); its last words: Segmentation fault";
+    assert_eq!(message, ended);
+    let message = error(turn(&workspace, EDIT, "babble"));
+    assert!(
+        message.starts_with("the server printed 1000 lines that are no messages: no message"),
+        "{message}"
+    );
     let message = error(turn(&workspace, EDIT, "long"));
     assert_eq!(message, "the server printed a line of more than 8 MiB");
     let message = error(turn(&workspace, EDIT, "deaf"));
     assert_eq!(message, "the server does not read what it asks for");
+}
+
+#[test]
+fn lines_of_a_log_and_noise_beside_messages_are_skipped() {
+    let workspace = Workspace::new();
+    let told = lines(&turn(&workspace, EDIT, "noise").exits(0));
+    assert!(told.contains(&json!({"type": "text", "text": "heard"})), "{told:?}");
+    assert_eq!(told.last().unwrap()["stopReason"], "end_turn");
 }
 
 #[test]

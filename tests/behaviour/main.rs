@@ -144,5 +144,6 @@ mod verification;
 mod verification_edges;
 mod vision;
 mod waiting;
+mod who_and_when;
 mod words;
 mod worktrees;

@@ -26,6 +26,9 @@ pub fn of_error(error: &RpcError) -> Failure {
         failure.kind = word(told).or(failure.kind);
         failure.status = failure.status.or_else(|| nested_status(told));
     }
+    if error.code == Some(AUTH_REQUIRED) && failure.status.is_none() {
+        failure.kind.get_or_insert_with(|| "auth_required".to_owned());
+    }
     failure
 }
 

@@ -22,6 +22,8 @@ const PROTOCOL: u64 = 1;
 const LOST_SESSION: &str = "cannot go on in the session";
 /// How long the server has to end its turn after it was told that a person must be asked first.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
+/// How many lines of its output may be no messages.
+const MOST_NOISE: u32 = 1_000;
 /// How long it has after somebody wants us to end.
 pub const TERMINATE_TIME: Duration = Duration::from_secs(1);
 /// Exit codes: the turn came to its end, it did not, SIGTERM has ended it.
@@ -109,8 +111,10 @@ pub struct Turn {
     tools: Tools,
     usage: Usage,
     codex: Codex,
-    /// The last line of the server's standard error.
+    /// The last line of the server's standard error, or of its output where that was no message.
     last_words: String,
+    /// How many lines of its output were no messages.
+    noise: u32,
     steps: Vec<Step>,
 }
 
@@ -134,6 +138,7 @@ impl Turn {
             usage: Usage::default(),
             codex: Codex::default(),
             last_words: String::new(),
+            noise: 0,
             steps: Vec::new(),
         }
     }
@@ -159,7 +164,13 @@ impl Turn {
                 Ok(Message::Notification { method, params }) => self.notified(&method, &params),
                 Err(wire::NoMessage) => {
                     let line = cut(&String::from_utf8_lossy(line), SHORT_TEXT);
-                    self.break_off(&format!("the server printed what is no message: {line}"));
+                    self.noise += 1;
+                    if self.noise > MOST_NOISE {
+                        let why =
+                            format!("the server printed {MOST_NOISE} lines that are no messages: {line}");
+                        self.break_off(&why);
+                    }
+                    self.words(&line);
                 }
             }
         }

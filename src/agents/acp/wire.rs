@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::agents::failure::objects;
+
 use super::lines::{LONG_TEXT, cut};
 
 /// The longest line of a server that is read, in bytes.
@@ -91,16 +93,21 @@ pub struct RpcError {
     pub data: Value,
 }
 
-/// A line that is no JSON object.
+/// A line in which there is no JSON object.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoMessage;
 
-/// Reads one line of a server.
+/// Places of a line at which a message may begin that are looked at.
+const MOST_STARTS: usize = 20;
+
+/// Reads one line of a server. A notice, a byte order mark or a control sequence may stand beside the message.
 ///
 /// # Errors
-/// When it is no JSON object.
+/// When there is no JSON object in it.
 pub fn read(line: &[u8]) -> Result<Message, NoMessage> {
-    let mut value: Value = serde_json::from_slice(line).map_err(|_| NoMessage)?;
+    let whole = serde_json::from_slice(line).ok().filter(Value::is_object);
+    let within = || Some(objects(&String::from_utf8_lossy(line), MOST_STARTS).next()?.0);
+    let mut value = whole.or_else(within).ok_or(NoMessage)?;
     let Some(object) = value.as_object_mut() else {
         return Err(NoMessage);
     };
@@ -113,11 +120,9 @@ pub fn read(line: &[u8]) -> Result<Message, NoMessage> {
             _ => Message::Notification { method, params },
         });
     }
-    // Some send numbers back as text.
-    let number = id
-        .as_u64()
-        .or_else(|| id.as_str().and_then(|text| text.parse().ok()));
-    let Some(id) = number else {
+    // Some send numbers back as text, or with a fraction of nothing.
+    let number = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+    let Ok(id) = number.strip_suffix(".0").unwrap_or(&number).parse() else {
         return Ok(Message::Unknown);
     };
     let mut error = take("error");
@@ -238,6 +243,21 @@ mod tests {
                 result: Err(error)
             })
         );
+        for answer in [
+            r#"{"id":7.0,"result":1}"#,
+            r#"{"id":"7.0","result":1}"#,
+            "\u{feff}{\"id\":7,\"result\":1}",
+            "\u{1b}[2K{\"id\":7,\"result\":1}\u{1b}[0m",
+            r#"Update {2.0} is there! {"id":7,"result":1}"#,
+            r#"{"id":7,"result":1} bye"#,
+        ] {
+            let want = Message::Answer {
+                id: 7,
+                result: Ok(1.into()),
+            };
+            assert_eq!(read(answer), Ok(want), "{answer}");
+        }
+        assert_eq!(read(r#"{"id":7.5,"result":1}"#), Ok(Message::Unknown));
         assert_eq!(read(r#"{"id":{},"result":1}"#), Ok(Message::Unknown));
         assert_eq!(read("[]"), Err(NoMessage));
         assert_eq!(read("Loading…"), Err(NoMessage));

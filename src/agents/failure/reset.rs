@@ -1,11 +1,14 @@
 //! When a provider or an agent's adapter says that it can be asked again (semantics, section 13).
 //!
 //! Pure functions of the text and the moment in which it was said: a duration (`try again in 3 days 4 hours`), a time of
-//! day (`resets 1:57am (UTC)`), a day and a time (`try again at Nov 23rd, 2026 1:57 AM`), or seconds since 1970.
+//! day (`resets 1:57am (Asia/Tokyo)`), a day and a time (`try again at Nov 23rd, 2026 1:57 AM`), a moment in ISO 8601, or
+//! seconds since 1970. A zone that is told holds: a name of the zone database, which is part of this program, `UTC+2`,
+//! `+02:00`, or an abbreviation. A time without one is one of this place.
 
 use std::sync::LazyLock;
 
-use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Offset, TimeZone};
+use chrono_tz::{TZ_VARIANTS, Tz};
 use regex::{Captures, Regex};
 use serde_json::Value;
 
@@ -37,13 +40,12 @@ const SOON: Millis = Millis::from_secs(60);
 /// What is farther away than this is no moment at which a limit resets.
 const FARTHEST: Millis = Millis::from_secs(90 * 24 * 60 * 60);
 
-const LEAD: &str =
-    r"(?:resets?|resetting|try again|retry|retrying|regain access|available again|renews?|wait)";
+const LEAD: &str = r"(?:resets?|resetting|try again|retry|retrying|regain access|available again|renews?|refresh(?:es)?|resumes?|back|until|wait)";
 
 static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let part =
         r"\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b";
-    let packed = r"(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b";
+    let packed = r"(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s\b|(?:\d+d)?\d+h\d+m\b|\d+d\d+h\b";
     compiled(&format!(
         r"{LEAD}(?:\s+(?:in|after|for|about|another)|:)*\s*({packed}|{part}(?:\s*(?:,|and)?\s*{part})*)"
     ))
@@ -52,9 +54,20 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
 static PART: LazyLock<Regex> = LazyLock::new(|| compiled(r"(\d+(?:\.\d+)?)\s*([a-z]+)"));
 
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    let iso = r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)t?";
+    let day = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{4}))?";
+    let clock = r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?)?\s*(?P<half>[ap]\.?m\b\.?)?";
+    let zone = r"(?P<zone>(?:utc|gmt)\s*[+−-]\s*\d{1,2}(?::?\d\d)?|[+−-]\d\d:?\d\d|[a-z_]+(?:/[a-z0-9_+-]+)+|[a-z]+)";
     compiled(&format!(
-        r"{LEAD}(?:\s+(?:at|on|after|by)|:)*\s*\(?(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)t?|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?)?[,\s]*(?:at\s+)?(?:(?P<hour>\d{{1,2}})(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?)?\s*(?P<half>am|pm)?\b)?\s*\(?(?P<zone>utc|gmt|z\b)?"
+        r"{LEAD}(?:[\s_]+(?:at|on|after|by|time)\b|[:=])*\s*\(?(?:{iso}|{day})?[,\s]*(?:at\s+)?(?:{clock}[\s,]*[(\[]?\s*{zone}?)?"
     ))
+});
+
+/// A moment in ISO 8601, wherever it stands.
+static ISO: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"\b(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?:t|\s)(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?\s*(?P<zone>z\b|utc\b|gmt\b|[+−-]\d\d:?\d\d)?",
+    )
 });
 
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b(\d{10}|\d{13})\b"));
@@ -77,7 +90,14 @@ pub fn told(text: &str, at: Moment) -> Option<Millis> {
     let spans = SPAN
         .captures_iter(&text)
         .filter_map(|found| span(found.get(1)?.as_str()));
-    let times = || TIME.captures_iter(&text).filter_map(|found| time(&found, at));
+    let times = || {
+        let times = TIME.captures_iter(&text);
+        times
+            .filter_map(|found| time(&found, at))
+            .map(|ahead| ahead.unwrap_or(SOON))
+    };
+    // Programs write the moment at which they say something beside it, too: that lies not ahead.
+    let moments = || ISO.captures_iter(&text).filter_map(|found| time(&found, at)?);
     let epochs = || {
         let numbers = EPOCH.captures_iter(&text);
         numbers.filter_map(|found| epoch(found.get(1)?.as_str().parse().ok()?, at))
@@ -86,6 +106,7 @@ pub fn told(text: &str, at: Moment) -> Option<Millis> {
     spans
         .last()
         .or_else(|| times().last())
+        .or_else(|| moments().last())
         .or_else(|| epochs().last())
         .filter(|told| *told <= FARTHEST)
 }
@@ -112,7 +133,11 @@ fn field(value: &Value, at: Moment, depth: usize) -> Option<Millis> {
     match value {
         Value::Object(entries) => {
             let here = entries.iter().find_map(|(name, value)| match name.as_str() {
-                "resets_at" | "resetsAt" | "reset_at" => epoch(value.as_u64()?, at),
+                "resets_at" | "resetsAt" | "reset_at" | "resetAt" | "reset_time" | "resetTime" => match value
+                {
+                    Value::String(text) => told(text, at),
+                    value => epoch(value.as_u64()?, at),
+                },
                 "resets_in_seconds" | "retry_after" | "retryAfter" => seconds(value),
                 "retryDelay" => span(value.as_str()?),
                 _ => None,
@@ -158,11 +183,69 @@ fn span(text: &str) -> Option<Millis> {
     (sum > 0).then_some(Millis(sum))
 }
 
-fn time(found: &Captures<'_>, at: Moment) -> Option<Millis> {
+/// What words for zones stand for.
+const ZONES: [&str; 5] = [
+    "z=+00 utc=+00 gmt=+00 wet=+00 hst=-10 akst=-09 akdt=-08 pst=-08 pdt=-07 mst=-07 mdt=-06 cst=-06",
+    "cdt=-05 est=-05 edt=-04 brt=-03 bst=+01 west=+01 cet=+01 cest=+02 eet=+02 sast=+02 eest=+03 msk=+03",
+    "pkt=+05 ist=+0530 sgt=+08 hkt=+08 awst=+08 jst=+09 kst=+09 acst=+0930 aest=+10 aedt=+11 nzst=+12",
+    "nzdt=+13 pt=america/los_angeles pacific=america/los_angeles mt=america/denver mountain=america/denver",
+    "ct=america/chicago central=america/chicago et=america/new_york eastern=america/new_york",
+];
+
+/// Where clocks are.
+enum Zone {
+    /// They are always so far ahead of UTC.
+    Ahead(Duration),
+    Named(Tz),
+}
+
+impl Zone {
+    /// The zone that a text names, else that of this place; `None` where it names one that nobody knows.
+    fn of(text: &str, at: Moment) -> Option<Self> {
+        let mut zones = ZONES.iter().flat_map(|zones| zones.split(' '));
+        let named = zones.find_map(|zone| zone.strip_prefix(text)?.strip_prefix('='));
+        let text = named.unwrap_or(text);
+        if text.contains('/') {
+            let mut known = TZ_VARIANTS.into_iter();
+            return known
+                .find(|zone| zone.name().eq_ignore_ascii_case(text))
+                .map(Self::Named);
+        }
+        let Some(sign) = text.find(['+', '-', '\u{2212}']) else {
+            // A word that goes on with the sentence.
+            return Some(Self::Ahead(Duration::seconds(at.ahead.into())));
+        };
+        let digits: String = text[sign..].chars().filter(char::is_ascii_digit).collect();
+        let number: i64 = digits.parse().ok()?;
+        let minutes = match digits.len() {
+            ..=2 => number * 60,
+            _ => number / 100 * 60 + number % 100,
+        };
+        let minutes = if text[sign..].starts_with('+') {
+            minutes
+        } else {
+            -minutes
+        };
+        (minutes.abs() <= 14 * 60).then(|| Self::Ahead(Duration::minutes(minutes)))
+    }
+
+    /// How far its clocks are ahead of UTC at a moment in UTC.
+    fn ahead(&self, utc: NaiveDateTime) -> Duration {
+        match self {
+            Self::Ahead(ahead) => *ahead,
+            Self::Named(zone) => {
+                Duration::seconds(zone.offset_from_utc_datetime(&utc).fix().local_minus_utc().into())
+            }
+        }
+    }
+}
+
+/// How far a moment lies ahead that a text tells: `Some(None)` where it has passed.
+fn time(found: &Captures<'_>, at: Moment) -> Option<Option<Millis>> {
     let number = |name: &str| found.name(name)?.as_str().parse::<u32>().ok();
-    let ahead = if found.name("zone").is_some() { 0 } else { at.ahead };
-    let ahead = Duration::seconds(ahead.into());
-    let now = DateTime::from_timestamp_millis(i64::try_from(at.now.0).ok()?)?.naive_utc() + ahead;
+    let zone = Zone::of(found.name("zone").map_or("", |zone| zone.as_str()), at)?;
+    let now_utc = DateTime::from_timestamp_millis(i64::try_from(at.now.0).ok()?)?.naive_utc();
+    let now = now_utc + zone.ahead(now_utc);
     let clock = clock(found);
     let (date, is_guess) = match (number("y"), found.name("month")) {
         (Some(year), _) => {
@@ -191,7 +274,10 @@ fn time(found: &Captures<'_>, at: Moment) -> Option<Millis> {
         }
         (None, Some(clock)) => next(clock, now)?,
     };
-    Some(u64::try_from((then - now).num_milliseconds()).map_or(SOON, |ms| Millis(ms).max(Millis(1))))
+    // Its clocks may be put forward or back until then.
+    let about = then - zone.ahead(now_utc);
+    let ahead = (then - zone.ahead(about) - now_utc).num_milliseconds();
+    Some(u64::try_from(ahead).ok().map(|ms| Millis(ms).max(Millis(1))))
 }
 
 /// The time of day, where one is told.
@@ -201,7 +287,7 @@ fn clock(found: &Captures<'_>) -> Option<NaiveTime> {
     let half = found.name("half").map(|half| half.as_str());
     let hour = match half {
         Some(_) if !(1..=12).contains(&hour) => return None,
-        Some("pm") => hour % 12 + 12,
+        Some(half) if half.starts_with('p') => hour % 12 + 12,
         Some(_) => hour % 12,
         // A number alone is no time.
         None if found.name("minute").is_none() => return None,
@@ -277,6 +363,35 @@ mod tests {
             ("resets in 45 minutes", 45 * MINUTE),
             // It was said of the minute that has just ended.
             ("resets 12:29am", MINUTE),
+            // 06:00 in Kolkata, 09:30 in Tokyo, 19:30 in New York on the day before, 01:30 in Berlin.
+            (
+                "You have hit your limit · resets 9:30am (Asia/Calcutta)",
+                3 * HOUR + 30 * MINUTE,
+            ),
+            ("Limit reached · resets 11:30am (Asia/Tokyo)", 2 * HOUR),
+            ("resets 8pm (America/New_York)", 30 * MINUTE),
+            ("resets 8pm America/New_York time", 30 * MINUTE),
+            ("resets 8pm ET", 30 * MINUTE),
+            ("resets at 5 p.m. Pacific time", 30 * MINUTE),
+            ("resets 5pm PST", 30 * MINUTE),
+            ("resets 3am (Europe/Berlin)", 90 * MINUTE),
+            ("resets 3am CET", 90 * MINUTE),
+            ("resets 4:30am (UTC+2)", 2 * HOUR),
+            ("resets 04:30 (GMT+02:00)", 2 * HOUR),
+            ("resets at 8:30am UTC+5:30", 2 * HOUR + 30 * MINUTE),
+            ("resets 20:30 UTC\u{2212}5", HOUR),
+            ("resets at 2026-11-23 04:30:00 +0200", 2 * HOUR),
+            ("resets at 2026-11-23T04:30:00+02:00", 2 * HOUR),
+            ("resets at 2026-11-23T02:30:00.123Z", 2 * HOUR),
+            ("resets_at=2026-11-23T02:30:00Z", 2 * HOUR),
+            ("Limit reached. Come again: 2026-11-23T02:30:00Z.", 2 * HOUR),
+            (
+                "2026-11-23T00:29:59Z ERROR limit reached, resets 2:30am",
+                2 * HOUR,
+            ),
+            ("usage limit reached until 2:30am", 2 * HOUR),
+            ("resets in 4h30m", 4 * HOUR + 30 * MINUTE),
+            ("resets in 2d4h", 52 * HOUR),
         ] {
             let at = Moment { now: NOW, ahead: 0 };
             assert_eq!(told(text, at), Some(Millis(want)), "{text}");
@@ -291,6 +406,11 @@ mod tests {
             "try again in 99999999999999999999 days",
             "resets Feb 31",
             "in 3 hours",
+            "resets tomorrow at 2:30am",
+            "resets Thursday at 2:30am (UTC)",
+            "resets 3am (Mars/Olympus)",
+            "resets 3am (UTC+99)",
+            "2026-11-23T00:29:59Z ERROR limit reached",
         ] {
             let at = Moment { now: NOW, ahead: 0 };
             assert_eq!(told(text, at), None, "{text}");
@@ -305,6 +425,27 @@ mod tests {
         };
         assert_eq!(told("resets 8am", at), Some(Millis(5 * HOUR + 30 * MINUTE)));
         assert_eq!(told("resets 8am (UTC)", at), Some(Millis(7 * HOUR + 30 * MINUTE)));
+        assert_eq!(told("resets 8am if you wait", at), told("resets 8am", at));
+        let iso = "resets at 2026-11-23T01:57:00Z";
+        assert_eq!(
+            told(iso, at),
+            Some(Millis(87 * MINUTE)),
+            "a zone that is told holds"
+        );
+    }
+
+    #[test]
+    fn clocks_that_are_put_back_or_forward_until_then_are_counted() {
+        // 2026-10-31T20:30:00-04:00; at 2:00 on the next day New York puts its clocks back.
+        let at = |ms| Moment {
+            now: Timestamp(ms),
+            ahead: 0,
+        };
+        let told_then = told("resets 9:30am (America/New_York)", at(1_793_493_000_000));
+        assert_eq!(told_then, Some(Millis(14 * HOUR)));
+        // 2027-03-13T20:30:00-05:00; 2:30 does not come on the next day.
+        let told_then = told("resets 2:30am (America/New_York)", at(1_804_987_800_000));
+        assert_eq!(told_then, Some(Millis(5 * HOUR)));
     }
 
     #[test]
@@ -328,6 +469,10 @@ mod tests {
                 Some(2 * HOUR),
             ),
             (serde_json::json!({"resets_at": "soon"}), None),
+            (
+                serde_json::json!({"resets_at": "2026-11-23T04:30:00+02:00"}),
+                Some(2 * HOUR),
+            ),
             (serde_json::json!([]), None),
         ] {
             assert_eq!(told_by_object(&object, at), want.map(Millis), "{object}");

@@ -39,6 +39,9 @@ const REASONS: &[(u16, &[&str])] = &[
     (402, &["payment required"]),
     (403, &["forbidden"]),
     (408, &["request timeout"]),
+    (409, &["conflict"]),
+    (425, &["too early"]),
+    (499, &["client closed request"]),
     (429, &["too many requests"]),
     (500, &["internal server error"]),
     (502, &["bad gateway"]),
@@ -220,6 +223,7 @@ const LIMITS: &[&str] = &[
     "your limit",
     "extra usage",
     "quota will reset",
+    "usage cap",
 ];
 /// What is said of such a limit when it is reached. A limit alone is no reason to wait.
 const REACHED: &[&str] = &[
@@ -237,7 +241,9 @@ const REACHED: &[&str] = &[
 /// Whether a text, in lower case, says that a limit of a subscription is reached, which resets at some moment.
 pub(super) fn is_window(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| contains(text, word));
-    has(LIMITS) && has(REACHED) && !has(&["rate limit", "spend limit"])
+    let resets = || has(&["limit", "cap"]) && has(&["reset", "resets", "resetting", "renews"]);
+    (has(LIMITS) && has(REACHED) || resets())
+        && !has(&["rate limit", "spend limit", "context limit", "token limit"])
 }
 
 /// Whether a provider says that a quota which money buys is used up.

@@ -196,7 +196,10 @@ fn what_is_not_set_is_not_sent() {
 #[tokio::test]
 async fn what_the_provider_does_not_say_stays_unknown() {
     for (body, want) in [
-        (json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}), "hi"),
+        (
+            json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}),
+            "hi",
+        ),
         (
             json!({"choices": [{"message": {"content": null}, "finish_reason": "stop"}], "model": "", "usage": {"prompt_tokens": -1}}),
             "",
@@ -227,7 +230,7 @@ async fn a_refusal_is_a_failure_and_never_a_reply() {
     filtered["choices"][0]["finish_reason"] = json!("content_filter");
     for (body, said) in [
         (reply(json!({"content": null, "refusal": "I cannot"})), "I cannot"),
-        (filtered, "content filter"),
+        (filtered, "content_filter"),
         (json!({"choices": []}), "no choices"),
     ] {
         let error = answered(ok(body), &request()).await.unwrap_err();

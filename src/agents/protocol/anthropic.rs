@@ -37,7 +37,7 @@ fn path(last: &str, _model: &str) -> Vec<String> {
     version.chain(["messages".to_owned()]).collect()
 }
 
-fn body(model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+fn body(model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question(request)})];
     messages.extend(dialogue.exchanges.iter().flat_map(turns));
     let mut body = json!({

@@ -43,7 +43,7 @@ fn path(last: &str, model: &str) -> Vec<String> {
     version.chain(model).collect()
 }
 
-fn body(_model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+fn body(_model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut parts = vec![json!({"text": request.prompt})];
     parts.extend(
         request

@@ -33,7 +33,7 @@ fn path(last: &str, _model: &str) -> Vec<String> {
     api.into_iter().chain(["chat".to_owned()]).collect()
 }
 
-fn body(model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+fn body(model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));

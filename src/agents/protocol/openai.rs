@@ -40,7 +40,7 @@ fn path(_last: &str, _model: &str) -> Vec<String> {
     vec!["chat".to_owned(), "completions".to_owned()]
 }
 
-fn body(model: &str, own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+fn body(model: &str, has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
@@ -56,7 +56,7 @@ fn body(model: &str, own_service: bool, request: &ModelRequest, dialogue: &Dialo
     }
     if let Some(max_tokens) = request.max_tokens {
         // OpenAI's newer models refuse the old name; other servers know no other.
-        let key = if own_service {
+        let key = if has_new_name {
             "max_completion_tokens"
         } else {
             "max_tokens"
@@ -90,9 +90,6 @@ fn answer(body: &Value) -> Answer {
         return Answer::Declined(format!("the model refuses: {refusal}"));
     }
     let finish_reason = non_empty(&choice["finish_reason"]);
-    if finish_reason.as_deref() == Some("content_filter") {
-        return Answer::Declined("the provider's content filter stopped the reply".to_owned());
-    }
     let calls = calls(message);
     if finish_reason.as_deref() == Some("tool_calls") && calls.is_empty() {
         return Answer::Declined("the reply stops for calls of tools and has none".to_owned());

@@ -23,7 +23,7 @@ use crate::report::documents::calibration::{Document, human};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;
-use crate::domain::OutcomeClass;
+use crate::domain::{OutcomeClass, without_mark};
 
 /// The longest row that is read.
 const LONGEST_ROW: u64 = 1 << 20;
@@ -207,10 +207,11 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
             _ => {}
         }
         let line = String::from_utf8(line).map_err(|_| bad_row(path, number, &"it is not UTF-8"))?;
+        let line = without_mark(&line);
         if line.trim().is_empty() {
             continue;
         }
-        take(number, &line)?;
+        take(number, line)?;
         rows += 1;
     }
     if rows == 0 {

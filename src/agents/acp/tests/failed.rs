@@ -19,7 +19,7 @@ const FAILURES: [Failed; 23] = [
         "Authentication required",
         Some(-32000),
         None,
-        None,
+        Some("auth_required"),
     ),
     (
         "claude-agent-acp",
@@ -67,7 +67,7 @@ const FAILURES: [Failed; 23] = [
         "Authentication required",
         Some(-32000),
         None,
-        None,
+        Some("auth_required"),
     ),
     (
         "codex-acp",

@@ -166,10 +166,14 @@ fn a_server_that_ends_early_or_prints_anything_else_is_an_error_with_its_last_wo
     let (mut turn, mut played) = talk(EDIT, &[]);
     played.take(turn.line(b" \r"));
     assert_eq!(played.exit, None);
+    for _ in 0..1_000 {
+        played.take(turn.line(b"Usage: server"));
+        assert_eq!(played.exit, None);
+    }
     played.take(turn.line(b"Usage: server"));
     assert_eq!(
         played.line("error")["message"],
-        "the server printed what is no message: Usage: server"
+        "the server printed 1000 lines that are no messages: Usage: server; its last words: Usage: server"
     );
     assert!(turn.line(b"more").is_empty() && turn.broken("again").is_empty() && turn.time_is_up().is_empty());
     let version = json!({"result": {"protocolVersion": 2}});

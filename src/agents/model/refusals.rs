@@ -1,0 +1,112 @@
+//! What of a request a provider refuses, by the parameter that it names, else by its words.
+
+use crate::domain::Millis;
+
+/// An error as a provider's body tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::agents) struct ToldError<'a> {
+    /// The status, where the body repeats it.
+    pub status: Option<u16>,
+    /// Its codes and types.
+    pub codes: Vec<&'a str>,
+    /// Its words.
+    pub message: &'a str,
+    /// The parameter of the request that it is about.
+    pub about: Option<&'a str>,
+    /// How long the provider asks to be left alone, where the body says so.
+    pub retry_after: Option<Millis>,
+}
+
+/// A part of a request that some models refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::agents) enum Part {
+    /// The old name of the limit of tokens.
+    LimitName,
+    Limit,
+    Temperature,
+    System,
+    Schema,
+}
+
+impl Part {
+    /// What it is, for people.
+    pub(in crate::agents) fn name(self) -> &'static str {
+        match self {
+            Self::LimitName => "`max_tokens` (it is told as `max_completion_tokens`)",
+            Self::Limit => "`maxTokens`",
+            Self::Temperature => "`temperature`",
+            Self::System => "a system message (it stands before the prompt)",
+            Self::Schema => "a schema",
+        }
+    }
+
+    /// The one that a refusal names, of those that were sent: in the order of the words.
+    pub(super) fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
+        const WORDS: [(Part, &[&str]); 4] = [
+            (Part::LimitName, &["max_completion_tokens"]),
+            (
+                Part::Limit,
+                &[
+                    "max_tokens",
+                    "max_completion_tokens",
+                    "max_output_tokens",
+                    "maxoutputtokens",
+                    "num_predict",
+                ],
+            ),
+            (Part::Temperature, &["temperature"]),
+            (
+                Part::System,
+                &["messages[0].role", "system", "developer instruction"],
+            ),
+        ];
+        let mut parts = WORDS.iter().zip(sent);
+        let named = parts.find(|((_, words), is_sent)| *is_sent && told.refuses(words));
+        named.map(|((part, _), _)| *part)
+    }
+}
+
+/// Words with which a provider refuses what it names.
+const REFUSING: [&str; 3] = [
+    "not support|n't support|unsupported|not enabled|not available|not allowed|not permitted|not accept|not valid",
+    "not implemented|no endpoints|invalid|deprecated|unknown|unrecognized|unexpected|extra |requires|must |cannot|only ",
+    "instead|range|too large|too high|greater than|less than|exceeds",
+];
+
+impl ToldError<'_> {
+    /// Whether it refuses something that one of the words names: a provider also repeats what it was asked.
+    fn refuses(&self, words: &[&str]) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        let is_refusal = self.about.is_some()
+            || REFUSING
+                .iter()
+                .flat_map(|words| words.split('|'))
+                .any(|word| message.contains(word));
+        is_refusal && self.is_about(words)
+    }
+
+    /// Whether it is about something that one of the words names: by the parameter, else by what it says.
+    fn is_about(&self, words: &[&str]) -> bool {
+        let texts = self.about.into_iter().chain([self.message]);
+        let mut texts = texts.map(str::to_ascii_lowercase);
+        texts.any(|text| words.iter().any(|word| text.contains(word)))
+    }
+}
+
+/// Whether a refusal is about tools: by the parameter that it names, else by its words.
+pub(super) fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
+    const WORDS: [&str; 4] = ["tool", "function call", "function_call", "functiondeclaration"];
+    // One widespread server says it with a 500.
+    if !matches!(status, 400 | 404 | 422 | 500 | 501) {
+        return false;
+    }
+    told.refuses(&WORDS)
+}
+
+/// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
+pub(super) fn refuses_schema(words: &[&str], status: u16, told: &ToldError<'_>) -> bool {
+    if !matches!(status, 400 | 404 | 422 | 501) {
+        return false;
+    }
+    told.is_about(words)
+}
