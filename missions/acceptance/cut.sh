@@ -1,3 +1,4 @@
+#!/bin/sh
 # Whoever cuts criteria is told the task and its criteria, and sees none of the work.
 cat >/dev/null
 cat <<REPLY

@@ -1,3 +1,4 @@
+#!/bin/sh
 # An editor who answers the questions by what the request shows of the guide, and says of each point of an earlier review
 # whether it was addressed.
 request=$(cat)

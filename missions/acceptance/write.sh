@@ -1,3 +1,4 @@
+#!/bin/sh
 # A writer who adds an example once somebody misses one.
 echo "Write a mission, then run it with quorum." >guide.md
 case "$(cat)" in

@@ -3,7 +3,7 @@
 set -eu
 cat > /dev/null
 last=$(git describe --tags --abbrev=0 2> /dev/null || true)
-commits=$(git rev-list --count --no-merges "${last:+$last..}HEAD")
+commits=$(git rev-list --count --no-merges "${last:+$last..}HEAD" 2> /dev/null || echo 0)
 lines=$(grep -c '^- ' notes.md || true)
 short=$(grep -cE '^- .{0,7}$' notes.md || true)
 completeness=5 clarity=5

@@ -1,3 +1,4 @@
+#!/bin/sh
 # A writer who thinks of examples only when work that was given up is to be mended.
 prompt=$(cat)
 case "$QUORUM_TASK" in

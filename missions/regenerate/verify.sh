@@ -1,3 +1,4 @@
+#!/bin/sh
 # An editor who grades what is in front of them: the file as the review request shows it.
 request=$(cat)
 case "$request" in

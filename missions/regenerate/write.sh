@@ -1,3 +1,4 @@
+#!/bin/sh
 # A writer who adds an example once somebody asks for one.
 echo "Write a mission, then run it with quorum." >guide.md
 case "$(cat)" in

@@ -115,7 +115,8 @@ fn protected_files(state: &State, options: &RunOptions, path: &Path) -> Vec<Prot
 
 /// A command that judges by what other files say: which ones, nobody can tell from its words.
 fn unseen(state: &State) -> Option<String> {
-    let commands = judging_paths(&state.plan, &judging_agents(state)).into_values();
+    let commands =
+        judging_paths(&state.plan, state.plan.selected_ids(), &judging_agents(state)).into_values();
     let calls = |command: &String| {
         let mut words = command.split_whitespace();
         words.any(|word| ["make", "npm", "npx", "yarn", "pnpm", "just"].contains(&word))

@@ -15,12 +15,16 @@ const BETWEEN: &[char] = &[
     ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':',
 ];
 
-/// Paths that commands which judge may mean, absolute, each with the command that names it first. Whether anything is there
+/// Paths that commands which judge these tasks may mean, absolute, each with the command that names it first. Whether anything is there
 /// is for others to see. `judges` are the agents who judge.
-pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBuf, String> {
+pub fn judging_paths(
+    plan: &Plan,
+    tasks: impl IntoIterator<Item = TaskId>,
+    judges: &BTreeSet<AgentId>,
+) -> BTreeMap<PathBuf, String> {
     let mut found = Paths::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
-    for id in plan.selected_ids() {
+    for id in tasks {
         let folder = plan.shared_workspace_of(id);
         for (cwd, command) in judging_commands(plan, id) {
             let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -113,6 +113,8 @@ pub(super) struct Executor {
     pub(super) begun: Begun,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
+    /// The tasks of turns that have ended and whose files are still looked at: alive as long as they are.
+    pub(super) looked_at: Vec<Weak<TaskId>>,
     /// The frozen missions of the run.
     pub(super) frozen: Vec<Frozen>,
     pub(super) progress: Progress,
@@ -158,6 +160,7 @@ impl Executor {
             judgings: 0,
             begun: Begun::default(),
             before: HashMap::new(),
+            looked_at: Vec::new(),
             folder,
             programs,
             sender,

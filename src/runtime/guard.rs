@@ -1,11 +1,13 @@
 //! Around each part of judging: protected files are looked at before it starts and after it has come back. What it says
 //! while they were not as they must be does not count (semantics, section 22, protected by default).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
 use crate::engine::{Effect, Fact, State, VoidedStage, WorkId};
 use crate::executor::runner::Owner;
+use crate::judging::protected::judging_paths;
 use crate::mission::Plan;
 
 use super::effects::{Executor, Message};
@@ -94,7 +96,8 @@ impl Executor {
         };
         let changed = match seen {
             Ok(seen) => {
-                let compared = self.protection.compare(&state.plan, work.task, None, &seen);
+                let of_others = self.of_no_concern(&state.plan, work.task);
+                let compared = (self.protection).compare(&state.plan, work.task, (None, &seen), &of_others);
                 if compared.changed.is_empty() {
                     self.set_guard(&state.plan, work, seen);
                     return self.perform_guarded(state, effect);
@@ -130,10 +133,11 @@ impl Executor {
         }
         let task = work.task;
         let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
+        let of_others = self.of_no_concern(&guard.plan, task);
         let protection = self.protection.clone();
         self.blocking(move || {
             let compared = match protection.look(guard.before.groups()) {
-                Ok(now) => protection.compare(&guard.plan, task, Some(&guard.before), &now),
+                Ok(now) => protection.compare(&guard.plan, task, (Some(&guard.before), &now), &of_others),
                 Err(unknown) => Compared {
                     changed: unknown,
                     ..Compared::default()
@@ -150,6 +154,16 @@ impl Executor {
             }))]
         });
         None
+    }
+
+    /// What others at work are to make, but for what may judge this task.
+    fn of_no_concern(&mut self, plan: &Plan, task: TaskId) -> Vec<PathBuf> {
+        let mut of_others = self.made_by_others(task);
+        if !of_others.is_empty() {
+            let judging = judging_paths(plan, [task], &self.protection.judges);
+            of_others.retain(|path| !judging.contains_key(path));
+        }
+        of_others
     }
 
     /// Whether another task's turn or command is at work.

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{Digest, TaskId};
+use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{State, judging_agents};
 use crate::executor::workspace::workspace;
 use crate::judging::protected::{judging_paths, own_targets};
@@ -69,6 +69,8 @@ pub(super) struct Protection {
     by_scope: HashMap<Scope, usize>,
     /// What is protected in the folder of an isolated task.
     by_folder: HashMap<TaskId, usize>,
+    /// The agents who may judge.
+    pub(super) judges: BTreeSet<AgentId>,
 }
 
 /// Files that are looked at together.
@@ -138,6 +140,7 @@ impl Protection {
             never: never.to_owned(),
             root,
             folder: folder.clone(),
+            judges: judging_agents(state),
             ..Self::default()
         };
         protection.add(recordings.into_iter().collect(), files.into_iter().collect());
@@ -356,9 +359,17 @@ impl Protection {
     }
 
     /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks
-    /// may write is taken as it is now.
-    pub fn compare(&self, plan: &Plan, task: TaskId, before: Option<&Seen>, now: &Seen) -> Compared {
+    /// may write is taken as it is now; what others at work are to make is theirs.
+    pub fn compare(
+        &self,
+        plan: &Plan,
+        task: TaskId,
+        (before, now): (Option<&Seen>, &Seen),
+        of_others: &[PathBuf],
+    ) -> Compared {
         let own = targets(plan, [task]);
+        let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
+        let is_of_others = |path: &str| others.contains(Path::new(path));
         let may_be_written = self.may_be_written(plan, task);
         let mut compared = Compared::default();
         for (position, (index, now)) in now.0.iter().enumerate() {
@@ -377,12 +388,13 @@ impl Protection {
             for (path, said) in changed_paths(baseline, &now.marks, &group.root) {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
+                    false if is_of_others(path) => {}
                     false => compared.changed.push(said),
                 }
             }
             if let Some((_, before)) = before_it {
                 let put_back = restored_paths(&before.marks, &now.marks, &group.root);
-                let put_back = put_back.filter(|(path, _)| !is_free(path));
+                let put_back = put_back.filter(|(path, _)| !is_free(path) && !is_of_others(path));
                 compared.restored.extend(put_back.map(|(_, said)| said));
                 let other = changed_paths(&before.marks, &now.marks, &group.root);
                 let other = other.filter(|(path, _)| !is_free(path) && !differs(baseline, &now.marks, path));
@@ -524,7 +536,7 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
         .collect();
     let is_below = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let mut found = BTreeMap::new();
-    for (path, command) in judging_paths(plan, &judging_agents(state)) {
+    for (path, command) in judging_paths(plan, plan.selected_ids(), &judging_agents(state)) {
         // What a link leads to is protected with the link.
         let Ok(target) = fs::canonicalize(&path) else {
             continue;

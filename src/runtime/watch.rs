@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +153,18 @@ impl Executor {
         self.newest_plan = Some(state.plan.clone());
     }
 
+    /// What others at work are to make. What one that has just ended made is not on record yet, and is its own all the same.
+    pub(super) fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
+        self.looked_at.retain(|task| task.strong_count() > 0);
+        let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
+        let turns = self.runner.at_work().filter_map(Owner::turn);
+        let turns = turns.chain(self.model_turns.keys().copied());
+        let others = turns
+            .map(|turn| turn.task)
+            .chain(just_ended.iter().map(|task| **task));
+        self.targets_of(&others.filter(|other| *other != task).collect::<Vec<_>>())
+    }
+
     /// What tasks at work are to make. Work that was handed down is in no plan but those of the time since.
     fn targets_of(&self, tasks: &[TaskId]) -> Vec<PathBuf> {
         let known = |plan: &Arc<Plan>, id: TaskId| id.index() < plan.tasks.len();
@@ -167,22 +179,19 @@ impl Executor {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
-        let turns = self.runner.at_work().filter_map(Owner::turn);
-        let at_work = turns.map(|turn| turn.task).filter(|task| *task != turn.task);
-        let models = self
-            .model_turns
-            .keys()
-            .map(|turn| turn.task)
-            .filter(|task| *task != turn.task);
+        let of_others = self.made_by_others(turn.task);
+        let looked_at = Arc::new(turn.task);
+        self.looked_at.push(Arc::downgrade(&looked_at));
         let touched = before
             .as_ref()
             .filter(|before| !self.protection.is_as_seen(&before.by_default))
             .map(|before| Touched {
                 before: before.by_default.clone(),
-                of_others: self.targets_of(&at_work.chain(models).collect::<Vec<_>>()),
+                of_others,
                 checked: !self.guards.is_empty() || before.judgings != self.judgings,
             });
         After {
+            looked_at,
             protection: self.protection.clone(),
             touched,
             worktrees: self.worktrees.clone(),
@@ -248,6 +257,8 @@ impl Touched {
 
 /// What is to be looked at when a turn has ended.
 pub(super) struct After {
+    /// Tells, as long as it lives, that the files of this task are not looked at yet.
+    looked_at: Arc<TaskId>,
     protection: Arc<Protection>,
     worktrees: Worktrees,
     committed: Committed,
@@ -285,6 +296,7 @@ impl After {
         if let Some(files) = &mut files {
             cut(&mut files.protected);
         }
+        drop(self.looked_at);
         files
     }
 }

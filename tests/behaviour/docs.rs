@@ -210,9 +210,10 @@ fn the_screen_of_the_readme_is_that_of_the_quickstart() {
     }
 }
 
-/// Each row of the index has a command and what it exits with. Those that need a model are validated.
+/// Each row of the index has a command and what it exits with, however often it is run in one folder. Those that need a
+/// model are validated.
 #[test]
-fn every_mission_of_the_index_exits_as_the_index_says() {
+fn every_mission_of_the_index_exits_as_the_index_says_three_times_in_a_row() {
     let index = Page::read("missions/README.md");
     let rows: Vec<(String, String)> = index
         .text
@@ -235,16 +236,23 @@ fn every_mission_of_the_index_exits_as_the_index_says() {
             Ok(code) => (command, code),
             Err(_) => (command.replace("quorum run", "quorum validate"), 0),
         };
-        let finished = quorum_in(&missions(), command.trim_end_matches(" -j 1"));
-        match finished.code() == Some(wanted) {
-            true => Vec::new(),
-            false => vec![format!(
-                "missions/README.md: `{command}` exits {:?} and not {wanted}:\n{}{}",
-                finished.code(),
-                finished.stderr,
-                finished.stdout
-            )],
-        }
+        let command = command.trim_end_matches(" -j 1");
+        // What is left by a run that waits or met a limit is in the way of the next one.
+        let again = if [7, 8].contains(&wanted) { " --fresh --yes" } else { "" };
+        let workspace = missions();
+        let commands = [command.to_owned(), format!("{command}{again}"), format!("{command}{again}")];
+        let wrong = commands.iter().enumerate().find_map(|(before, command)| {
+            let finished = quorum_in(&workspace, command);
+            (finished.code() != Some(wanted)).then(|| {
+                format!(
+                    "missions/README.md: `{command}` exits {:?} and not {wanted} after {before} runs:\n{}{}",
+                    finished.code(),
+                    finished.stderr,
+                    finished.stdout
+                )
+            })
+        });
+        wrong.into_iter().collect()
     });
 }
 
