@@ -85,7 +85,7 @@ pub struct Output {
     /// Never ask: what needs an answer ends with exit 2
     #[arg(long, global = true, env = "QUORUM_NO_INPUT")]
     pub no_input: bool,
-    /// The state folder [default: .polpo beside the nearest quorum.yaml, or here]
+    /// The state folder [default: .polpo beside the nearest quorum.yaml, or here; what reads a run looks above, too]
     #[arg(long, global = true, value_name = "DIR", env = "QUORUM_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
     /// Print help
@@ -109,6 +109,24 @@ impl Json {
     fn of_switch(text: &str) -> anyhow::Result<Self> {
         let said = switch(text)?;
         Ok(if said { Self::Document } else { Self::Unsaid })
+    }
+}
+
+/// The run that a command is about.
+#[derive(Debug, Args)]
+pub struct OfRun {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// The run, as older scripts name it
+    #[arg(long = "run", value_name = "RUN", hide = true, conflicts_with = "run")]
+    pub named: Option<RunId>,
+}
+
+impl OfRun {
+    /// The run that is named.
+    pub fn id(&self) -> Option<&RunId> {
+        self.run.as_ref().or(self.named.as_ref())
     }
 }
 

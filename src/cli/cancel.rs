@@ -3,13 +3,14 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::{RunId, is_same_name};
+use crate::domain::{RunId, TaskId, is_same_name};
 use crate::engine::Command;
 
+use super::args::OfRun;
 use super::confirm::confirm;
 use super::failure::Failure;
 use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
-use super::project::{find_run, open_run, state_folder};
+use super::project::{find_run, is_run, open_run, run_of, state_folder};
 use super::screen::Screen;
 use crate::store::{RunFolder, StateFolder};
 
@@ -18,18 +19,16 @@ pub struct Cancel {
     /// A run by its id, or a task by its title
     #[arg(value_name = "RUN|TASK")]
     pub target: String,
-    /// The run of the task [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     #[command(flatten)]
     pub actor: Actor,
 }
 
 #[derive(Debug, Args)]
 pub struct Pause {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     #[command(flatten)]
     pub actor: Actor,
 }
@@ -50,19 +49,31 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
     ))
 }
 
+/// The task of a run with this title.
+fn titled(run: &RunFolder, title: &str) -> Result<Option<TaskId>, Failure> {
+    let plan = open_run(run, |_, _| {})?.state.plan;
+    let mut tasks = plan.task_ids();
+    Ok(tasks.find(|id| is_same_name(&plan.task(*id).title, title)))
+}
+
 /// The run with this very id, else the task with this title, else the run that is meant by a part of its id.
 fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command), Failure> {
     let named = RunId::new(arguments.target.clone()).ok();
-    let named = named.filter(|_| arguments.run.is_none());
-    if let Some(id) = named.as_ref().filter(|id| folder.run(id).journal().is_file()) {
+    let named = named.filter(|_| arguments.of.id().is_none());
+    if let Some(id) = named.as_ref().filter(|id| is_run(folder, id.as_str())) {
+        if let Ok(latest) = find_run(folder, None)
+            && titled(&latest, id.as_str())?.is_some()
+        {
+            let why = anyhow!("'{id}' is a run, and the title of a task of run {}", latest.id());
+            return Err(Failure::usage(why).help(format!(
+                "`quorum cancel {id} {}` cancels the task; a part of its id cancels the run",
+                latest.id()
+            )));
+        }
         return Ok((find_run(folder, Some(id))?, Command::CancelRun));
     }
-    let run = find_run(folder, arguments.run.as_ref())?;
-    let plan = open_run(&run, |_, _| {})?.state.plan;
-    let task = plan
-        .task_ids()
-        .find(|id| is_same_name(&plan.task(*id).title, &arguments.target));
-    if let Some(task) = task {
+    let run = find_run(folder, arguments.of.id())?;
+    if let Some(task) = titled(&run, &arguments.target)? {
         return Ok((run, Command::CancelTask { task }));
     }
     if let Some(Ok(run)) = named.map(|id| find_run(folder, Some(&id))) {
@@ -77,8 +88,7 @@ fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command
 }
 
 pub fn pause(arguments: &Pause, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let given = submit_command(&folder, &run, Command::Pause, &arguments.actor)?;
     Ok(print_result(screen, &run, given, &format!("pause {}", run.id())))
 }

@@ -8,6 +8,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::mission::did_you_mean;
+
 use super::args::{Format, Json, Output, switch};
 use super::failure::Failure;
 use super::help::{Groups, root_template};
@@ -144,7 +146,7 @@ pub fn parse(root: &Command, words: &[OsString]) -> Result<ArgMatches, clap::Err
         Err(error) if error.exit_code() != 0 => Err(error),
         _ => root.clone().try_get_matches_from(words),
     };
-    found.map_err(|error| hint_at_run(name_variable(error, words, root)))
+    found.map_err(|error| hint_at_run(name_variable(error, words, root.clone()), &root))
 }
 
 /// The command line without the variables that are set to nothing: pipelines hand on what nobody has set.
@@ -164,7 +166,7 @@ fn heeding_variables(root: Command) -> Command {
 }
 
 /// Who types a mission in the place of a command means to run it.
-fn hint_at_run(mut error: clap::Error) -> clap::Error {
+fn hint_at_run(mut error: clap::Error, root: &Command) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -175,6 +177,12 @@ fn hint_at_run(mut error: clap::Error) -> clap::Error {
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![hint.into()]),
         );
+    } else if let Some(meant) = did_you_mean(word, root.get_subcommands().map(Command::get_name)) {
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![meant.into()]),
+        );
+        error.remove(ContextKind::SuggestedSubcommand);
     }
     error
 }

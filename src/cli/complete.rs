@@ -85,6 +85,7 @@ impl Asked {
             state_dir: value("--state-dir")
                 .map(PathBuf::from)
                 .or(variable.map(PathBuf::from)),
+            // Behind the flag alone: without one nobody knows yet which word it is.
             run: value("--run").and_then(|run| RunId::new(run).ok()),
             mission: words.iter().find(is_mission).map(PathBuf::from),
             schema_of: named.find_map(|word| SchemaOf::named(word)),
@@ -94,7 +95,7 @@ impl Asked {
     }
 
     fn folder(&self) -> Option<StateFolder> {
-        state_folder_at(self.state_dir.as_deref()).ok()
+        state_folder_at(self.state_dir.as_deref(), true).ok()
     }
 
     /// The run that is named, or the newest.

@@ -21,7 +21,7 @@ use super::args::{Output, SessionFlags};
 use super::failure::Failure;
 use super::load::mission_file;
 use super::options::{apply_flags, options_with_config};
-use super::project::{project_config_path, state_folder};
+use super::project::{own_state_folder, project_config_path};
 use super::screen::Screen;
 
 /// Show effective settings and their sources
@@ -236,7 +236,7 @@ fn said(id: &str, matches: &ArgMatches) -> Option<Origin> {
 /// What no file can say.
 fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<Vec<Row>, Failure> {
     let flags = &arguments.flags;
-    let folder = state_folder(screen.output())?;
+    let folder = own_state_folder(screen.output())?;
     let allowed: Vec<&str> = flags.allow.iter().map(|class| class.as_str()).collect();
     let rows = [
         (

@@ -5,14 +5,14 @@ use std::io::{IsTerminal, Write};
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::RunId;
 use crate::report::escape;
 use crate::runtime::work_diff;
 
+use super::args::OfRun;
 use super::failure::Failure;
 use super::folded_task::fold_task;
 use super::harmless::Harmless;
-use super::project::{find_run, state_folder};
+use super::project::run_of;
 use super::screen::{Screen, not_printed};
 
 #[derive(Debug, Args)]
@@ -20,14 +20,12 @@ pub struct Diff {
     /// The task's title
     #[arg(value_name = "TASK")]
     pub task: String,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
 }
 
 pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (_, run) = run_of(&arguments.of, screen)?;
     let told = fold_task(&run, &arguments.task)?;
     let task = told.history.task;
     if !told.state.plan.task(task).commits() {

@@ -7,15 +7,15 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::RunId;
 use crate::mission::Plan;
 use crate::report::documents::EventsDocument;
 use crate::report::events::{EventExpander, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::{Reader, RunFolder};
 
+use super::args::OfRun;
 use super::failure::Failure;
-use super::project::{find_run, open_run, refuse, state_folder};
+use super::project::{open_run, refuse, run_of};
 use super::screen::{Screen, at_terminal, not_printed, stdout};
 use super::writer::has_writer;
 
@@ -24,17 +24,15 @@ const POLL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
 pub struct Events {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     /// Follow new events until the session ends
     #[arg(short, long)]
     pub follow: bool,
 }
 
 pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let started = open_run(&run, |_, _| {})?.started;
     let (mut missions, plan) = Missions::of(&run, &started).map_err(refuse)?;
     if screen.is_json() {

@@ -10,7 +10,7 @@ use crate::runtime::{Left, VerifiedFiles};
 use crate::store::{JournalEnd, RunFolder};
 
 use super::failure::Failure;
-use super::project::open_run;
+use super::project::{is_run, open_run};
 use super::screen::LiveView;
 
 /// A run, folded, with the story of one of its tasks.
@@ -52,7 +52,10 @@ pub fn fold_task(run: &RunFolder, title: &str) -> Result<FoldedTask, Failure> {
     let Some(history) = history else {
         let titles = state.plan.every_task_id();
         let titles = titles.map(|id| state.plan.task(id).title.as_ref());
-        let help = suggestion(title, titles, "the tasks of this run are");
+        let help = match is_run(&run.state_folder(), title) {
+            true => format!("{title} is a run: the title of a task comes before it"),
+            false => suggestion(title, titles, "the tasks of this run are"),
+        };
         return Err(Failure::usage(anyhow!("there is no task '{title}' in run {}", run.id())).help(help));
     };
     let view = view.into_view(&state);

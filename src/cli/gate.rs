@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::{GateId, Millis, OutcomeClass, RunId};
+use crate::domain::{GateId, Millis, OutcomeClass};
 use crate::engine::{Command, CommandResult, GateStanding, State, gate_view};
 use crate::mission::{Part, suggestion};
 use crate::report::documents::GateDocument;
 use crate::store::RunFolder;
 
+use super::args::OfRun;
 use super::confirm::confirm;
 use super::failure::Failure;
 use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
-use super::project::{find_run, open_run, state_folder};
+use super::project::{is_run, open_run, run_of};
 use super::screen::Screen;
 
 /// How often a journal is looked at that others write.
@@ -25,9 +26,8 @@ pub struct Gate {
     /// The gate [default: all]
     #[arg(value_name = "GATE")]
     pub name: Option<String>,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     /// Wait until the gate's tasks have ended
     #[arg(long)]
     pub wait: bool,
@@ -54,10 +54,17 @@ fn class(standing: GateStanding) -> OutcomeClass {
 }
 
 pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let mut state = open_run(&run, |_, _| {})?.state;
-    let gates = selected(&state, arguments.name.as_deref())?;
+    let gates = selected(&state, arguments.name.as_deref()).map_err(|failure| {
+        let named = arguments.name.as_deref().filter(|name| is_run(&folder, name));
+        match named {
+            Some(name) => failure.help(format!(
+                "{name} is a run: the name of a gate comes before it, or `--run {name}` shows all gates of it"
+            )),
+            None => failure,
+        }
+    })?;
     if let (true, Some(reason)) = (arguments.let_pass, &arguments.reason) {
         if reason.trim().is_empty() {
             return Err(Failure::usage(anyhow!("an override needs a reason")));

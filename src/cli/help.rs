@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use anyhow::anyhow;
 use clap::{ArgAction, Args, Command};
 
-use crate::mission::suggestion;
+use crate::mission::did_you_mean;
+use crate::report::page::page;
 use crate::report::sanitize;
 
 use super::failure::Failure;
@@ -143,33 +144,26 @@ pub fn help(arguments: &Help, mut root: Command, screen: &Screen) -> Result<u8, 
     let found = words
         .iter()
         .try_fold(root.clone(), |command, word| find(&command, word));
-    match (found, topic) {
-        (None, None) => return Err(unknown(words, &root)),
-        (Some(mut command), topic) => {
-            let text = command.render_help();
-            let colour = screen.out().style.color;
-            screen.result(&if colour {
-                text.ansi().to_string()
-            } else {
-                text.to_string()
-            });
-            if words.is_empty() {
-                screen.result(&list_of_topics());
-            }
-            if topic.is_some() {
-                screen.result("\n");
-            }
-            show(topic, screen);
+    if found.is_none() && topic.is_none() {
+        return Err(unknown(words, &root));
+    }
+    let mut text = String::new();
+    if let Some(mut command) = found {
+        let help = command.render_help();
+        text = match screen.out().style.color {
+            true => help.ansi().to_string(),
+            false => help.to_string(),
+        };
+        if words.is_empty() {
+            text += &list_of_topics();
         }
-        (None, topic) => show(topic, screen),
+    }
+    match topic {
+        Some(topic) if text.is_empty() => screen.paged(&page(topic.text, &screen.out())),
+        Some(topic) => screen.paged(&format!("{text}\n{}", page(topic.text, &screen.out()))),
+        None => screen.result(&text),
     }
     Ok(0)
-}
-
-fn show(topic: Option<&Topic>, screen: &Screen) {
-    if let Some(topic) = topic {
-        screen.result(topic.text);
-    }
 }
 
 fn list_of_topics() -> String {
@@ -189,9 +183,14 @@ fn unknown(words: &[String], root: &Command) -> Failure {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let mut known: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
     known.extend(topics().map(str::to_owned));
-    let help = suggestion(&text, known.iter().map(String::as_str), "commands and topics are");
     let message = anyhow!("there is no command and no topic '{}'", sanitize(&text));
-    Failure::usage(message).help(format!("{help} (`quorum help` lists them all)"))
+    Failure::usage(message).help(match did_you_mean(&text, known.iter().map(String::as_str)) {
+        Some(meant) => format!("{meant} (`quorum help` lists all commands and topics)"),
+        None => format!(
+            "the commands are those of `quorum --help`, the topics: {}",
+            topics().collect::<Vec<_>>().join(", ")
+        ),
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::agents::preset::Reading;
-use crate::domain::{RunId, TurnId};
+use crate::domain::TurnId;
 use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
 use crate::mission::Plan;
 use crate::mission::model::{OutputFormat, Preset};
@@ -20,10 +21,11 @@ use crate::report::{escape, sanitize};
 use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
 use crate::supervisor::{self, ProcessIdentity};
 
+use super::args::OfRun;
 use super::failure::Failure;
 use super::folded_task::{FoldedTask, check_attempt, fold_task};
 use super::harmless::Harmless;
-use super::project::{find_run, state_folder};
+use super::project::run_of;
 use super::screen::{self, Screen, not_printed};
 use super::writer::has_writer;
 
@@ -41,9 +43,8 @@ pub struct Logs {
     /// Only this attempt, counted from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     /// Print standard error instead of the output
     #[arg(long)]
     pub stderr: bool,
@@ -73,8 +74,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
                 .help("leave out -f, or --json"),
         );
     }
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     // Before the reading: what a writer adds until it lets go is then read.
     let mut live = has_writer(&folder, &run);
     let mut told = fold_task(&run, &arguments.task)?;
@@ -193,6 +193,8 @@ struct Printer<'a> {
     events: Option<Events>,
     plan: Arc<Plan>,
     out: Box<dyn Write>,
+    /// Whether the last line that was printed has no end.
+    is_open: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -216,6 +218,7 @@ impl<'a> Printer<'a> {
             events: None,
             plan,
             out,
+            is_open: false,
         }
     }
 
@@ -225,7 +228,7 @@ impl<'a> Printer<'a> {
         for turn in history.turns().skip(self.done).collect::<Vec<_>>() {
             let has_ended = !matches!(turn.end, TurnStanding::Open);
             if self.arguments.wants(turn.id) {
-                self.announce(turn);
+                self.announce(turn)?;
                 self.print(turn, supervisor)?;
             }
             if !has_ended {
@@ -237,12 +240,17 @@ impl<'a> Printer<'a> {
         self.out.flush()
     }
 
-    /// On stderr, so that stdout is what the agent said and nothing else.
-    fn announce(&mut self, turn: &TurnHistory) {
+    /// On stderr, so that stdout is what the agent said and nothing else, but for the end of a last line that has none.
+    fn announce(&mut self, turn: &TurnHistory) -> io::Result<()> {
+        if !self.announced && std::mem::take(&mut self.is_open) {
+            self.out.write_all(b"\n")?;
+            self.out.flush()?;
+        }
         if !self.announced && !self.screen.output().quiet {
             self.screen.error(&header(turn, &self.screen.err()));
         }
         self.announced = true;
+        Ok(())
     }
 
     fn print(&mut self, turn: &TurnHistory, supervisor: &SupervisorRef) -> io::Result<()> {
@@ -265,6 +273,9 @@ impl<'a> Printer<'a> {
                 Some(events) => copy(file, &mut EventWriter(events, &mut self.out))?,
                 None => copy(file, &mut self.out)?,
             };
+            let mut last = [b'\n'];
+            let at = self.offset.saturating_sub(1);
+            self.is_open = file.read_exact_at(&mut last, at).is_ok() && last != [b'\n'];
         }
         Ok(())
     }

@@ -2,24 +2,22 @@
 
 use clap::Args;
 
-use crate::domain::RunId;
 use crate::report::documents::metrics::human;
 use crate::report::metrics::Metrics as Collected;
 
+use super::args::OfRun;
 use super::failure::Failure;
-use super::project::{find_run, open_run, state_folder};
+use super::project::{open_run, run_of};
 use super::screen::Screen;
 
 #[derive(Debug, Args)]
 pub struct Metrics {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
 }
 
 pub fn metrics(arguments: &Metrics, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (_, run) = run_of(&arguments.of, screen)?;
     let mut metrics = Collected::default();
     let recovered = open_run(&run, |state, record| {
         for event in &record.events {

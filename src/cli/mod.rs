@@ -126,6 +126,7 @@ mod variables;
 mod writer;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -133,7 +134,7 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcomma
 use crate::report::documents::Halves;
 use failure::Failure;
 use reference::USUAL;
-use screen::Screen;
+use screen::{Screen, not_printed};
 
 const AFTER_HELP: &str = "\
 Examples: quorum init && quorum
@@ -195,7 +196,7 @@ enum Action {
     Events(events::Events),
     /// List what waits for a person
     #[command(after_help = "Example: quorum inbox --json | jq -r '.approvals[].id'")]
-    Inbox(inbox::OfRun),
+    Inbox(args::OfRun),
     /// Approve what waits for a person
     #[command(after_help = "Example: quorum approve 20261121-215900-123.0.1 --as ada")]
     Approve(answer::Approve),
@@ -253,10 +254,10 @@ enum Action {
         hide = true,
         after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'"
     )]
-    Approvals(inbox::OfRun),
+    Approvals(args::OfRun),
     /// List work that was accepted below the bar: the second half of `quorum inbox`
     #[command(hide = true, after_help = "Example: quorum requests")]
-    Requests(inbox::OfRun),
+    Requests(args::OfRun),
     // The commands of `quorum agent` under the names that agents were told first.
     #[command(flatten)]
     OfAgents(agent_commands::AgentCommand),
@@ -439,7 +440,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Explain(arguments) => explain::explain(&arguments, &command_line(), screen),
         Action::Schema(arguments) => schema::schema(&arguments, screen),
         Action::Config(arguments) => config::config(&arguments, matches, screen),
-        Action::Doctor(arguments) => doctor::doctor(&arguments, screen),
+        Action::Doctor(arguments) => doctor::doctor(&arguments, &command_line(), screen),
         Action::Init(arguments) => init::init(&arguments, screen),
         Action::Man(arguments) => man::man(&arguments, command_line(), screen),
         Action::Help(arguments) => help::help(&arguments, command_line(), screen),
@@ -476,7 +477,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.
-            let _ = error.print();
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            if let (0, Err(lost)) = (error.exit_code(), printed) {
+                return ExitCode::from(not_printed(lost).unwrap_or_else(|failure| failure.exit_code()));
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
@@ -493,6 +497,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let screen = Screen::new(&arguments.output, log.as_ref().ok().copied().flatten());
     if let Err(failure) = refused.and(log.map(drop)) {
         return ExitCode::from(screen.fail(failure));
+    }
+    if ["run", "resume", "plan", "validate"].contains(&name.as_str()) {
+        for unknown in variables::unknown(&command_line()) {
+            screen.error(&format!("warning: {unknown}\n"));
+        }
     }
     let action = arguments.command.unwrap_or(Action::Run(arguments.run.bare()));
     let result = perform(action, matches, &screen);

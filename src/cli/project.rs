@@ -1,7 +1,9 @@
 //! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
 
 use anyhow::anyhow;
+use std::fs::{self, Metadata};
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::domain::RunId;
@@ -13,10 +15,13 @@ use crate::runtime::{
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
-use super::args::{LATEST, Output};
+use super::args::{LATEST, OfRun, Output};
 use super::failure::Failure;
+use super::screen::Screen;
 use super::variables::check_config;
 
+/// What the state folder is called where nobody names one.
+const STATE: &str = ".polpo";
 /// What to do about something that has no place in a state folder.
 const MISPLACED: &str = "nothing was started, and nothing was touched; remove it, or name another state folder with \
                          --state-dir";
@@ -63,7 +68,14 @@ pub fn current_dir() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::environment(anyhow!("there is no current folder: {error}")))
 }
 
-/// The state folder that the flags, the project or the current folder name. It may not exist.
+/// The state folder that a run begins in: the one that the flags, the project or the current folder name. It may not exist.
+pub fn own_state_folder(output: &Output) -> Result<StateFolder, Failure> {
+    let folder = state_folder_at(output.state_dir.as_deref(), false)?;
+    folder.check().map_err(unusable)?;
+    Ok(folder)
+}
+
+/// The state folder of a command that reads what is there or goes on with it: where there is none here, the nearest above.
 pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
     let folder = unchecked_state_folder(output)?;
     folder.check().map_err(unusable)?;
@@ -82,19 +94,36 @@ pub fn unusable(error: FolderError) -> Failure {
 
 /// The same whatever is in it.
 pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
-    state_folder_at(output.state_dir.as_deref())
+    state_folder_at(output.state_dir.as_deref(), true)
 }
 
-/// The state folder that is named, or the usual one.
-pub fn state_folder_at(named: Option<&Path>) -> Result<StateFolder, Failure> {
+/// The state folder that is named, or the usual one; where there is none, the nearest above if that is wanted.
+pub fn state_folder_at(named: Option<&Path>, looks_above: bool) -> Result<StateFolder, Failure> {
     let folder = match named {
         Some(path) => StateFolder::named(path),
-        None => match project_folder()? {
-            Some(folder) => StateFolder::at(&folder.join(".polpo")),
-            None => StateFolder::at(&current_dir()?.join(".polpo")),
-        },
+        None => {
+            let here = current_dir()?;
+            let usual = project_folder()?.unwrap_or_else(|| here.clone()).join(STATE);
+            let is_missing = fs::symlink_metadata(&usual).is_err();
+            let above = (looks_above && is_missing)
+                .then(|| nearest_state(&here))
+                .flatten();
+            StateFolder::at(&above.unwrap_or(usual))
+        }
     };
     folder.map_err(Failure::environment)
+}
+
+/// The state folder nearest to a folder, as git looks for a repository: upwards, to the border of the file system or a folder of
+/// another owner.
+fn nearest_state(here: &Path) -> Option<PathBuf> {
+    let begin = fs::metadata(here).ok()?;
+    let owners = [begin.uid(), rustix::process::geteuid().as_raw()];
+    let is_ours = |found: &Metadata| found.dev() == begin.dev() && owners.contains(&found.uid());
+    here.ancestors()
+        .take_while(|folder| fs::metadata(folder).is_ok_and(|found| is_ours(&found)))
+        .map(|folder| folder.join(STATE))
+        .find(|place| fs::symlink_metadata(place).is_ok_and(|found| found.is_dir() && is_ours(&found)))
 }
 
 /// All runs, the one that began first at first.
@@ -135,8 +164,20 @@ pub fn vouched_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<(RunF
 }
 
 /// Says something beside the result. Whoever read it may be gone: that is silent.
-fn warn(text: &str) {
+pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+}
+
+/// The run that a command is about, with the state folder in which it is.
+pub fn run_of(of: &OfRun, screen: &Screen) -> Result<(StateFolder, RunFolder), Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, of.id())?;
+    Ok((folder, run))
+}
+
+/// Whether a text that stands in the place of a name is the id of a run.
+pub fn is_run(folder: &StateFolder, text: &str) -> bool {
+    RunId::new(text).is_ok_and(|id| folder.run(&id).journal().is_file())
 }
 
 fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure> {
@@ -161,8 +202,11 @@ fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure>
     runs.retain(is_meant);
     match runs.as_slice() {
         [run] => Ok(run.clone()),
-        [] => Err(Failure::usage(anyhow!("there is no run '{wanted}' in {place}"))
-            .help(format!("the latest runs are: {latest}"))),
+        [] => Err(
+            Failure::usage(anyhow!("there is no run '{wanted}' in {place}")).help(format!(
+                "the latest runs are: {latest}; a title comes before the run, in quotes where it has blanks"
+            )),
+        ),
         several => Err(Failure::usage(anyhow!(
             "'{wanted}' begins or ends the ids of {} runs in {place}",
             several.len()

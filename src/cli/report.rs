@@ -6,13 +6,12 @@ use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use crate::domain::RunId;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::markdown::markdown;
 
-use super::args::Json;
+use super::args::{Json, OfRun};
 use super::failure::Failure;
-use super::project::{find_run, open_run, state_folder};
+use super::project::{open_run, run_of};
 use super::report_kind::{ReportKind, ReportTarget};
 use super::reports::{Reports, exit_code};
 use super::screen::{LiveView, Screen};
@@ -21,9 +20,8 @@ use super::writer::has_writer;
 /// Without a file the report goes to stdout: Markdown, or the run's document with `--format json`.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     #[arg(
         long,
         value_name = "KIND=PATH",
@@ -81,8 +79,7 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
         );
     }
     let reports = Reports::to(&targets)?;
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let mut view = LiveView::default();
     let recovered = open_run(&run, |state, record| view.take(state, record))?;
     reports.check_against(&recovered, &folder)?;

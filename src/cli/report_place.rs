@@ -45,20 +45,22 @@ impl ReportPlace {
         }
     }
 
-    /// Makes the folder and a file beside the report's place, as writing it will.
+    /// Makes the folder and a file beside the report's place, as writing it will. The folder comes back if it was not there.
     ///
     /// # Errors
     /// Whatever the file system says.
-    pub fn try_out(&self) -> io::Result<()> {
+    pub fn try_out(&self) -> io::Result<Option<&Path>> {
         let Self::File(path) = self else {
-            return Ok(());
+            return Ok(None);
         };
         let folder = path.parent().unwrap_or(Path::new("/"));
+        let made = Some(folder).filter(|folder| !folder.exists());
         fs::create_dir_all(folder)?;
         tempfile::Builder::new()
             .prefix(".tmp-")
             .tempfile_in(folder)?
-            .close()
+            .close()?;
+        Ok(made)
     }
 
     /// Writes the report there. Never waits long for whoever reads a FIFO.

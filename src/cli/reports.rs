@@ -25,7 +25,7 @@ use crate::runtime::{
 use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
-use super::project::current_dir;
+use super::project::{current_dir, warn};
 use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{ReportPlace, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
@@ -131,7 +131,13 @@ impl Reports {
                 }
                 taken.push(file.clone());
             }
-            place.try_out().map_err(|error| unwritable(path, &error))?;
+            let made = place.try_out().map_err(|error| unwritable(path, &error))?;
+            if let Some(folder) = made {
+                warn(&format!(
+                    "the folder {} was not there and was made",
+                    folder.display()
+                ));
+            }
         }
         Ok(())
     }

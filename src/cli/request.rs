@@ -18,6 +18,7 @@ use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;
 
+use super::args::OfRun;
 use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
@@ -95,9 +96,8 @@ struct Approve {
     /// Its id
     #[arg(value_name = "ID")]
     id: String,
-    /// The run that gets the task, live or not [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    run: Option<RunId>,
+    #[command(flatten)]
+    of: OfRun,
     /// How it is looked at first: not at all beyond your own word, or by an agent, who may refine or refuse it
     #[arg(long, value_enum, default_value_t = Strategy::Direct)]
     strategy: Strategy,
@@ -248,7 +248,7 @@ fn approve(
         _ => {}
     }
     // What was approved is for the run that it was approved for.
-    let wanted = found.run.as_ref().or(approve.run.as_ref());
+    let wanted = found.run.as_ref().or(approve.of.id());
     let run = find_run(folder, wanted)?;
     fits(folder, &run, &found)?;
     let by = approve.actor.name();
@@ -416,7 +416,9 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), 
             request.id(),
             run.id()
         ))
-        .help("submit it again with what the run has, or name another run with --run"));
+        .help(
+            "submit it again with what the run has, or name another run: `quorum request approve ID RUN`",
+        ));
     }
     refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
 }

@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
+use crate::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Fact, State};
 use crate::report::documents::RunDocument;
 use crate::runtime::{ApplyError, Recovered, adopt, apply_offline, missing_files, state_base, supervisors};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
 
-use super::args::SessionFlags;
+use super::args::{OfRun, SessionFlags};
 use super::changed_mission::ChangedMission;
 use super::conflicts::refuse_active_titles;
 use super::failure::Failure;
 use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
 use super::options::apply_flags;
-use super::project::{find_run, open_run, refuse, state_folder};
+use super::project::{open_run, refuse, run_of};
 use super::reports::{Reports, deliver, exit_code};
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -29,9 +29,8 @@ use super::session::{
 
 #[derive(Debug, Args)]
 pub struct Resume {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     /// Try failed tasks again, with full allowances, and what failed only because they did
     #[arg(long)]
     pub retry_failed: bool,
@@ -51,8 +50,7 @@ pub struct Resume {
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
     if !arguments.flags.reports.is_empty() {
         reports.check_against(&open_run(&run, |_, _| {})?, &folder)?;

@@ -20,7 +20,7 @@ use super::launch::{Launch, new_run_id};
 use super::load::{absolute, load, mission_folder, selected_plan};
 use super::lock::lock;
 use super::options::{apply_flags, options_with_config};
-use super::project::{state_folder, unusable};
+use super::project::{own_state_folder, unusable};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, try_confinement};
@@ -41,7 +41,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     )?));
     refuse_unpriced(&state)?;
     forewarn(&state, &options, screen);
-    let folder = state_folder(screen.output())?;
+    let folder = own_state_folder(screen.output())?;
     let id = arguments
         .flags
         .run_id

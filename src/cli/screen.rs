@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use anyhow::anyhow;
@@ -242,6 +243,31 @@ impl Screen {
     /// Writes to stdout. Whoever read it may be gone: that is silent.
     pub fn result(&self, text: &str) {
         self.print(|out| out.write_all(text.as_bytes()));
+    }
+
+    /// Writes a long text to stdout, on a terminal by the user's pager.
+    pub fn paged(&self, text: &str) {
+        let pager = std::env::var("PAGER")
+            .ok()
+            .filter(|pager| !pager.trim().is_empty());
+        let pager = pager.as_deref().unwrap_or("less -FRX 2>/dev/null");
+        let mut command = Command::new("sh");
+        // Where there is no such program the text is printed.
+        command
+            .args(["-c", &format!("{pager} || cat")])
+            .stdin(Stdio::piped());
+        let is_asked_for = io::stdout().is_terminal() && !self.output.no_input;
+        match is_asked_for.then(|| command.spawn()) {
+            Some(Ok(mut child)) => {
+                // Whoever leaves the pager has read enough.
+                let _ = child
+                    .stdin
+                    .take()
+                    .map(|mut stdin| stdin.write_all(text.as_bytes()));
+                let _ = child.wait();
+            }
+            _ => self.result(text),
+        }
     }
 
     /// Writes the document of a run to stdout.

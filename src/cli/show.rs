@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use crate::domain::RunId;
 use crate::report::documents::RunState;
 use crate::report::documents::show::{TaskDocument, human};
 use crate::store::SpoolName;
 
+use super::args::OfRun;
 use super::failure::Failure;
 use super::file_view::file_view;
 use super::folded_task::{check_attempt, fold_task};
-use super::project::{find_run, state_folder};
+use super::project::run_of;
 use super::screen::Screen;
 use super::writer::{at_work, has_writer};
 
@@ -22,14 +22,12 @@ pub struct Show {
     /// Only this attempt, counted from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
 }
 
 pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, arguments.run.as_ref())?;
+    let (folder, run) = run_of(&arguments.of, screen)?;
     let mut told = fold_task(&run, &arguments.task)?;
     let standing = RunState::of(&told.state, has_writer(&folder, &run));
     told.view.at_work = at_work(&told.left, standing);

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::from_value;
 
-use crate::domain::{RunId, Timestamp};
+use crate::domain::Timestamp;
 use crate::engine::outcome;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{Origin, Recovered, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
 
+use super::args::OfRun;
 use super::failure::Failure;
 use super::project::{open_run, state_folder, vouched_run};
 use super::screen::{FirstPage, LiveView, Screen, lines_of_stdout};
@@ -24,9 +25,8 @@ const STILL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub struct Status {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub of: OfRun,
     /// Show it again whenever it changes, until the session ends
     #[arg(short, long)]
     pub watch: bool,
@@ -37,7 +37,7 @@ pub struct Status {
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
-    let (run, origin) = vouched_run(&folder, arguments.run.as_ref())?;
+    let (run, origin) = vouched_run(&folder, arguments.of.id())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
     if !wants_more && let Some((page, standing)) = status_page(&folder, &run, origin) {
         screen.result(&page.render(standing, Timestamp::now(), &screen.out()));

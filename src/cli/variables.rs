@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 
+use crate::mission::did_you_mean;
+use crate::report::sanitize;
 use crate::runtime::CONFIG;
 
 use super::args::Output;
@@ -51,6 +53,64 @@ pub const VARIABLES: [(&str, &str); 14] = [
 ];
 
 const LOG: &str = "QUORUM_LOG";
+
+/// Variables that begin like ours and are no user's setting: what children are told, and what installs, builds and tests use.
+/// One that ends with `_` stands for all that begin so.
+const OF_OTHERS: [&str; 25] = [
+    "QUORUM_RUN_ID",
+    "QUORUM_TASK",
+    "QUORUM_ATTEMPT",
+    "QUORUM_TURN",
+    "QUORUM_TURN_KEY",
+    "QUORUM_ACP_TURN",
+    "QUORUM_TASK_DIR",
+    "QUORUM_RESULT_FILE",
+    "QUORUM_PROMPT_FILE",
+    "QUORUM_REVIEW_FILE",
+    "QUORUM_PURPOSE",
+    "QUORUM_STAGE",
+    "QUORUM_RELEASE_URL",
+    "QUORUM_COMMIT",
+    "QUORUM_SOURCE",
+    "QUORUM_BINARY",
+    "QUORUM_COMPLETE",
+    "QUORUM_TEST_",
+    "QUORUM_SIM_",
+    "QUORUM_SOAK_",
+    "QUORUM_TORTURE_",
+    "QUORUM_MATRIX",
+    "QUORUM_MUTANT",
+    "QUORUM_MUTANTS_",
+    "QUORUM_PARSER_",
+];
+
+/// What is said of each variable that begins like ours and that nothing heeds: a misspelt one would loosen what it was to
+/// tighten, in silence.
+pub fn unknown(root: &Command) -> Vec<String> {
+    let mut known = of_flags(root);
+    known.extend(VARIABLES.map(|(name, _)| name.to_owned()));
+    known.extend(OF_OTHERS.map(str::to_owned));
+    let is_known = |name: &String| {
+        let mut known = known.iter();
+        known.any(|known| name == known || known.ends_with('_') && name.starts_with(known))
+    };
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let unknown = names.filter(|name| name.starts_with("QUORUM_") && !is_known(name));
+    let said = unknown.map(|name| {
+        let meant = did_you_mean(&name, known.iter().map(String::as_str));
+        let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
+        let name = sanitize(&name);
+        format!("the environment variable {name} is not known and changes nothing{meant}")
+    });
+    said.collect()
+}
+
+/// The variables of a command's flags, and of those below it.
+fn of_flags(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(clap::Arg::get_env);
+    let own = own.map(|name| name.to_string_lossy().into_owned());
+    own.chain(command.get_subcommands().flat_map(of_flags)).collect()
+}
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
-/// A span of time in milliseconds. In files: `90s`, `30m`, `2h`, `250ms`, `1d`, or a bare integer (milliseconds).
+/// A span of time in milliseconds: `90s`, `30m`, `2h`, `250ms`, `1d`. In files also a bare integer (milliseconds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
@@ -16,6 +16,17 @@ impl Millis {
     /// So many seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
+    }
+
+    /// What a file says: a number without a unit is milliseconds there.
+    ///
+    /// # Errors
+    /// When the text is no duration.
+    pub fn in_file(text: &str) -> Result<Self, ParseDurationError> {
+        match is_bare(text) {
+            true => format!("{}ms", text.trim()).parse(),
+            false => text.parse(),
+        }
     }
 
     /// As the standard library's type.
@@ -32,24 +43,39 @@ impl From<Duration> for Millis {
     }
 }
 
+/// Whether a text is a number without a unit.
+fn is_bare(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a duration: write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare integer")]
-pub struct ParseDurationError(String);
+pub enum ParseDurationError {
+    /// A number without a unit.
+    #[error("{0} what? {0}s, {0}m or {0}ms")]
+    NoUnit(String),
+    /// Something else.
+    #[error("'{0}' is not a duration: write 90s, 30m, 2h, 1d or 250ms")]
+    Other(String),
+}
 
 impl FromStr for Millis {
     type Err = ParseDurationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fail = || ParseDurationError(text.to_owned());
         let trimmed = text.trim();
+        if is_bare(text) {
+            return Err(ParseDurationError::NoUnit(trimmed.to_owned()));
+        }
+        let fail = || ParseDurationError::Other(text.to_owned());
         let split = trimmed
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let number: u64 = number.parse().map_err(|_| fail())?;
         let factor = match unit {
-            "" | "ms" => 1,
+            "ms" => 1,
             "s" => 1_000,
             "m" => 60_000,
             "h" => 3_600_000,
@@ -61,9 +87,12 @@ impl FromStr for Millis {
 }
 
 impl fmt::Display for Millis {
-    /// The largest unit that divides it: `30m`, `90s`, `250ms`.
+    /// The largest unit that divides it: `30m`, `90s`, `250ms`; from a minute on in whole seconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.0;
+        let ms = match self.0 {
+            long @ 60_000.. => long.saturating_add(500) / 1000 * 1000,
+            short => short,
+        };
         match ms {
             0 => write!(f, "0s"),
             _ if ms.is_multiple_of(3_600_000) => write!(f, "{}h", ms / 3_600_000),
@@ -120,9 +149,11 @@ mod tests {
             ("90s", 90_000, "90s"),
             ("30m", 1_800_000, "30m"),
             ("2h", 7_200_000, "2h"),
-            ("1500", 1_500, "1500ms"),
+            ("1500ms", 1_500, "1500ms"),
             ("120s", 120_000, "2m"),
             ("1d", 86_400_000, "24h"),
+            ("3600997ms", 3_600_997, "3601s"),
+            ("60499ms", 60_499, "1m"),
         ] {
             let parsed: Millis = text.parse().unwrap();
             assert_eq!((parsed.0, parsed.to_string()), (ms, printed.to_owned()), "{text}");
@@ -137,7 +168,22 @@ mod tests {
             "18446744073709551615h",
         ] {
             assert!(bad.parse::<Millis>().is_err(), "{bad}");
+            assert!(Millis::in_file(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_milliseconds_in_files_and_a_question_elsewhere() {
+        for text in ["10", " 1500 ", "0"] {
+            let number = text.trim();
+            let refused = text.parse::<Millis>().unwrap_err().to_string();
+            assert_eq!(
+                refused,
+                format!("{number} what? {number}s, {number}m or {number}ms")
+            );
+            assert_eq!(Millis::in_file(text).unwrap().0.to_string(), number);
+        }
+        assert_eq!(Millis::in_file("90s"), "90s".parse());
     }
 
     #[test]

@@ -5,14 +5,17 @@
 
 use std::collections::HashSet;
 
+use crate::domain::Millis;
+
 use super::codes::Code;
+use super::diagnostics::Severity;
 use super::document::{Entry, Kind, NodeId, Tree};
-use super::scalar::{Referent, unknown_word};
+use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
 use super::shape::{Built, Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::together;
-use super::violation::{Place, Violation, Violations, first_line};
+use super::violation::{Place, Violation, Violations, first_line, is_misspelt};
 
 /// What the check found out.
 #[derive(Debug, Default)]
@@ -102,7 +105,8 @@ impl Checker<'_, '_> {
             .tree
             .entry(map, key.name)
             .is_some_and(|entry| !self.tree.is_null(entry.value));
-        if !is_there {
+        let is_unknown = |other| table.key(self.tree.text(other)).is_none();
+        if !is_there && !is_misspelt(self.tree, map, key.name, is_unknown) {
             let subject = table.name;
             let mut message = format!("{subject} needs `{}`, which is missing", key.name);
             if self.tree.entry(map, key.name).is_some() {
@@ -195,6 +199,14 @@ impl Checker<'_, '_> {
                 .problems
                 .push(Violation::fault(self.place(node), fault));
             return false;
+        }
+        let is_duration = [Millis::EXPECTS, Deadline::EXPECTS].contains(&shape.expects);
+        if let (true, Ok(number @ ..1000)) = (is_duration, self.tree.text(node).trim().parse::<u64>()) {
+            let message = format!("{number} is {number} milliseconds");
+            let warning =
+                Violation::error(Code::NoUnit, self.place(node), message).severity(Severity::Warning);
+            let help = format!("write {number}ms if that is meant, or {number}s, {number}m");
+            self.found.problems.push(warning.help(help));
         }
         let is_kept =
             |referent: &Referent| self.later || matches!(referent, Referent::Channel | Referent::Rubric);

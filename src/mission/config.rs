@@ -45,7 +45,7 @@ impl Layers {
         mission
     }
 
-    fn each(&self) -> impl Iterator<Item = &Config> {
+    pub(super) fn each(&self) -> impl Iterator<Item = &Config> {
         self.project.iter().chain(&self.user)
     }
 
@@ -85,10 +85,12 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
     } = read_document::<Config>(&source.name, text, Some(Mission::TABLE))?;
     let mut problems = checked.problems;
     problems.append(validate::validate_config(&config));
-    if problems.has_errors() {
-        let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
+    let failed = problems.has_errors();
+    let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
+    if failed {
         return Err(Report { diagnostics, more });
     }
+    config.notes = diagnostics;
     config.written = Written::of(&source.name, text, &tree);
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,

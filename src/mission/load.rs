@@ -203,7 +203,8 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     if !failed {
         problems.append(validate::advise(&mission));
     }
-    let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
+    let (mut diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
+    diagnostics.extend(layers.each().flat_map(|config| config.notes.iter().cloned()));
     let notes = Report { diagnostics, more };
     if failed {
         return Err(notes);

@@ -146,5 +146,5 @@ pub use scalar::Deadline;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::named_tasks;
-pub use suggest::suggestion;
+pub use suggest::{did_you_mean, suggestion};
 pub use written::Loosening;

@@ -139,7 +139,7 @@ impl Scalar for Millis {
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let help = "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
-        match text.parse::<Self>() {
+        match Self::in_file(text) {
             Ok(span) if span.0 > 0 => Ok(span),
             _ => Err(Fault::expected::<Self>(text).with_help(help)),
         }

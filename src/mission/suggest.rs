@@ -16,10 +16,12 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
         let name = name.to_lowercase();
         let bare = |text: &str| text.replace(['_', '-', ' '], "");
         if bare(&name) == bare(&wanted) {
-            return Some(2.0);
+            return Some(4.0);
         }
-        let likeness = Some(strsim::jaro_winkler(&wanted, &name)).filter(|likeness| *likeness > 0.8)?;
-        Some(likeness + strsim::normalized_damerau_levenshtein(&wanted, &name))
+        let likeness = strsim::jaro_winkler(&wanted, &name);
+        let is_one_slip = wanted.len() > 2 && strsim::damerau_levenshtein(&wanted, &name) == 1;
+        let is_close = likeness > 0.8 || is_one_slip;
+        is_close.then(|| likeness + 2.0 * strsim::normalized_damerau_levenshtein(&wanted, &name))
     };
     known
         .into_iter()
@@ -27,6 +29,12 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
         .filter_map(|name| Some((similarity(name)?, name)))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// `did you mean 'x'?` if something is close.
+#[must_use]
+pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(text, known).map(|name| format!("did you mean {}?", quoted(name)))
 }
 
 /// `did you mean 'x'?` if something is close, else the names there are (at most eight), introduced by `otherwise`.
@@ -37,8 +45,8 @@ where
     I::IntoIter: Clone,
 {
     let known = known.into_iter();
-    if let Some(name) = closest(text, known.clone()) {
-        return format!("did you mean {}?", quoted(name));
+    if let Some(meant) = did_you_mean(text, known.clone()) {
+        return meant;
     }
     let shown: Vec<_> = known.clone().take(8).map(|name| printable(name, 60)).collect();
     if shown.is_empty() {
@@ -75,6 +83,7 @@ mod tests {
     #[test]
     fn the_closest_of_several_wins() {
         assert_eq!(closest("taks", ["stakes", "tasks", "tags"]), Some("tasks"));
+        assert_eq!(closest("rnu", ["runs", "run"]), Some("run"));
     }
 
     #[test]

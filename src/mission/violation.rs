@@ -13,6 +13,7 @@ use super::codes::Code;
 use super::diagnostics::{Diagnostic, Lines, Severity};
 use super::document::{Kind, NodeId, Tree, YamlError};
 use super::scalar::Fault;
+use super::suggest::closest;
 
 /// How many problems are kept with their details; the rest are only counted.
 const KEPT: usize = 100;
@@ -279,6 +280,7 @@ impl Locator<'_, '_> {
                         key = Some(entry.key);
                         Some(entry.value)
                     }
+                    None if is_misspelt(tree, at, name, |key| tree.is_pruned(key)) => return None,
                     None => None,
                 },
             };
@@ -290,6 +292,20 @@ impl Locator<'_, '_> {
         let shown = if to_key { key.unwrap_or(at) } else { at };
         Some(Some(first_line(tree, shown)))
     }
+}
+
+/// Whether a map has a key that was probably meant to be this one: what follows from its absence has been said then.
+pub(super) fn is_misspelt(
+    tree: &Tree<'_>,
+    map: NodeId,
+    name: &str,
+    is_wrong: impl Fn(NodeId) -> bool,
+) -> bool {
+    let is_meant = |key| !tree.text(key).starts_with("x-") && closest(tree.text(key), [name]).is_some();
+    tree.kind(map) == Kind::Map
+        && tree
+            .all_entries(map)
+            .any(|entry| is_wrong(entry.key) && is_meant(entry.key))
 }
 
 /// What to point at when something is missing in `node`: the key it belongs to, else its beginning; for the whole

@@ -92,6 +92,8 @@ pub struct CallHistory {
     pub reviewer: AgentId,
     /// Whether it was a strict reprompt.
     pub strict: bool,
+    /// Why the reply before it did not do.
+    pub why: Option<String>,
     /// What came back.
     pub standing: CallStanding,
 }
@@ -255,6 +257,7 @@ impl AttemptHistory {
                     Purpose::Score(_) => strict.is_some(),
                     other => other.round().is_some_and(|round| round > 1),
                 },
+                why: strict.clone(),
                 standing: CallStanding::Open,
             }),
             AskEvent::Requested { .. } => {}

@@ -25,6 +25,7 @@
 //! | `logs` | `quorum logs`: what stands between the outputs of turns |
 //! | `markdown` | a run in Markdown, the worst first, for `$GITHUB_STEP_SUMMARY`, merge requests, mails |
 //! | `metrics` | how tasks, agents and the mission did, collected (14) |
+//! | `page` | a page of the documentation as a terminal shows it |
 //! | `progress` | a session while it runs |
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
 //! | `settings` | `quorum config show` for people |
@@ -56,6 +57,7 @@ pub mod junit;
 pub mod logs;
 pub mod markdown;
 pub mod metrics;
+pub mod page;
 pub mod progress;
 mod rank;
 pub mod settings;

@@ -8,6 +8,7 @@ use crate::mission::Part;
 
 use super::documents::{FailureRow, TaskRow};
 use super::stages::stage_words;
+use super::style::Style;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;
 
@@ -108,7 +109,11 @@ pub(super) fn reason(row: &TaskRow<'_>) -> String {
         waiting.map(|waiting| format!("waits for {}: {}", waiting.reason, sanitize(waiting.message)))
     };
     let score = || {
-        let symbols = super::style::Style::default().symbols();
+        let symbols = Style {
+            unicode: true,
+            ..Style::default()
+        }
+        .symbols();
         row.points.map(|points| against_bar(points, row.bar, symbols))
     };
     match row.rank {

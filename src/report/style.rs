@@ -46,14 +46,16 @@ pub struct Style {
 
 impl Style {
     /// The style for an output: from `--color`, from whether it is a terminal, and from the environment
-    /// (`NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`, the locale).
+    /// (`NO_COLOR`, `CLICOLOR_FORCE`, `FORCE_COLOR`, `CLICOLOR`, `TERM`, the locale).
     pub fn resolve(choice: ColorChoice, terminal: bool, env: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
+        let mut forced = ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter().filter_map(set);
+        let is_forced = forced.any(|value| value != "0");
         let color = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if set("NO_COLOR").is_some() => false,
-            ColorChoice::Auto if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+            ColorChoice::Auto if is_forced => true,
             ColorChoice::Auto if set("CLICOLOR").is_some_and(|value| value == "0") => false,
             ColorChoice::Auto => terminal && set("TERM").is_some_and(|term| term != "dumb"),
         };
@@ -298,6 +300,9 @@ mod tests {
             (Auto, true, &[term, ("CLICOLOR", "1")], true),
             (Auto, false, &[("CLICOLOR_FORCE", "1")], true),
             (Auto, false, &[("CLICOLOR_FORCE", "0")], false),
+            (Auto, false, &[("FORCE_COLOR", "1")], true),
+            (Auto, false, &[("FORCE_COLOR", "0")], false),
+            (Auto, false, &[("FORCE_COLOR", "3"), ("NO_COLOR", "1")], false),
             (Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
             (Always, false, &[("NO_COLOR", "1")], true),
             (Never, true, &[term, ("CLICOLOR_FORCE", "1")], false),

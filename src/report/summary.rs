@@ -274,7 +274,7 @@ fn usage(page: &mut Sheet<'_>, state: &State) {
     // A sum over some of the calls must not pass for the whole.
     if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
         let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
-        let _ = write!(text, "; {calls} reported no usage");
+        let _ = write!(text, "; {calls} reported no tokens");
     }
     page.line(Some(Role::Dim), &text);
 }
@@ -325,7 +325,7 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let broken = state.plan.task_ids().find(has_failed);
     if let Some(task) = broken {
         let title = shell_word(&state.plan.task(task).title);
-        commands.push(format!("quorum show {title} --run {id}"));
+        commands.push(format!("quorum show {title} {id}"));
     }
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {

@@ -41,7 +41,7 @@ fn a_clean_run_says_what_is_not_the_case_too() {
     accepted below the bar: 0
     scores, worst first:
       90 >= 60  a
-    usage: 2 requests, tokens 1000 in, 50 out; 1 request reported no usage
+    usage: 2 requests, tokens 1000 in, 50 out; 1 request reported no tokens
     exit 0 (ok)
     next: quorum status 20261121-215900-ab12
     ");

@@ -27,11 +27,11 @@ fn help_prints_commands_topics_and_pages() {
     let workspace = Workspace::new();
     workspace.quorum(&["help"]).exits(0).shows(&["Topics", "exit-codes"]);
     let page = workspace.quorum(&["help", "judging"]).exits(0).stdout;
-    assert!(page.starts_with("# "), "{page}");
+    assert!(page.lines().count() > 50, "{page}");
     let nested = workspace.quorum(&["help", "dlq", "retry"]).exits(0).stdout;
     assert_eq!(nested, workspace.quorum(&["dlq", "retry", "--help"]).exits(0).stdout);
     // What is a command and a topic is both.
-    workspace.quorum(&["help", "events"]).exits(0).shows(&["Usage: quorum events", "\n# "]);
+    workspace.quorum(&["help", "events"]).exits(0).shows(&["Usage: quorum events", "\n\nEvents\n\n"]);
     workspace.quorum(&["help", "judgin"]).exits(2).says(&["no topic 'judgin'", "did you mean 'judging'?"]);
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Workspace, standing};
+use crate::support::{Says, Workspace, standing};
 
 const TEMPLATES: [&str; 4] = ["minimal", "code-review", "ci-github", "ci-gitlab"];
 
@@ -69,6 +69,69 @@ fn minimal_runs_as_written() {
         assert_eq!(standing(&document, title), ("done", "clean"), "{document:#}");
     }
     assert!(workspace.exists("work/greeting.txt"));
+}
+
+/// What may be around a template when it is written: a script, and whether what is written is committed then.
+const PLACES: [(&str, bool); 4] = [
+    ("true", false),
+    ("git init -q .", false),
+    ("git init -q . && git -c user.name=n -c user.email=e@example.org commit -q --allow-empty -m One", false),
+    ("git init -q .", true),
+];
+
+#[test]
+fn every_template_runs_as_written_wherever_it_is_and_again() {
+    for template in TEMPLATES {
+        for (place, is_committed) in PLACES {
+            let workspace = Workspace::new();
+            workspace.bash(place).exits(0);
+            init(&workspace, template);
+            if is_committed {
+                let git = "git -c user.name=n -c user.email=e@example.org";
+                workspace.bash(&format!("git add -A && {git} commit -qm Template")).exits(0);
+            }
+            for time in 1..=2 {
+                let ended = workspace.quorum(&["run"]);
+                let told =
+                    format!("{template} after `{place}`, time {time}:\n{}{}", ended.stderr, ended.stdout);
+                assert_eq!(ended.code(), Some(0), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_that_nothing_is_committed_of_yet_is_reviewed_all_the_same() {
+    for place in ["true", "git init -q ."] {
+        let workspace = Workspace::new();
+        workspace.bash(place).exits(0);
+        workspace.write("notes.txt", "<<<<<<< HEAD\n");
+        init(&workspace, "code-review");
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(standing(&document, "Decide").0, "failed");
+        workspace.read(".review/review.md").says(&["- [high] notes.txt:1: "]);
+        // Nothing of it is left in the repository of the user.
+        workspace.bash("test -z \"$(git diff --cached --name-only 2>/dev/null)\"").exits(0);
+    }
+    let workspace = Workspace::new();
+    init(&workspace, "ci-github");
+    workspace.run_json(0, &[]);
+    workspace.read(".pipeline/release.md").says(&["Nothing is committed yet."]);
+}
+
+#[test]
+fn what_git_is_needed_for_is_said_where_it_is_missing() {
+    let workspace = Workspace::new();
+    init(&workspace, "ci-github");
+    workspace.quorum(&["doctor"]).exits(0).shows(&["this folder is in no git repository"]);
+    let script = "mkdir bin; for file in /bin/* /usr/bin/*; do case $file in */git*) ;; *) ln -sf $file bin/ ;; esac; done";
+    workspace.bash(script).exits(0);
+    let without = workspace.path("bin").display().to_string();
+    let without = [("PATH", without.as_str())];
+    workspace.quorum_with(&without, &["doctor"]).exits(0).shows(&["there is no `git` on the PATH"]);
+    workspace.quorum_with(&without, &["run"]).exits(3).says(&["git is needed"]);
+    workspace.bash("git init -q .").exits(0);
+    workspace.quorum(&["doctor"]).exits(0).shows(&["has no commit yet"]);
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn false_green_15_resume_fails_when_the_resumed_task_fails() {
 #[test]
 fn false_green_17_a_time_limit_suspends_the_run_and_resume_finishes_it() {
     let workspace = Workspace::with(SLOW);
-    let document = workspace.run_json(7, &["--timeout", "1500"]);
+    let document = workspace.run_json(7, &["--timeout", "1500ms"]);
     document.has(json!({"outcome": "limit", "state": "suspended", "resumable": true}));
     assert_eq!(standing(&document, "quick").0, "done");
     assert_eq!(standing(&document, "last").0, "pending");
@@ -273,7 +273,7 @@ fn a_time_limit_does_not_wait_for_a_judge_that_hangs() {
         .tasks(["work"])
         .workspace();
     let begin = Instant::now();
-    let document = workspace.run_json(7, &["--timeout", "500"]);
+    let document = workspace.run_json(7, &["--timeout", "500ms"]);
     assert!(begin.elapsed() < Duration::from_secs(20));
     assert_eq!(document["state"], "suspended");
     workspace.write("go", "");

@@ -82,6 +82,7 @@ mod looking;
 mod looking_further;
 mod middleware;
 mod moved_state;
+mod newcomers;
 mod newest_run;
 mod notifications;
 mod one_scale;

@@ -8,7 +8,7 @@
 //! | `agents` | the mission and its agents: programs, variables, who can judge |
 //! | `confinement` | whether processes can be confined here: how far, by what, and why not |
 //! | `machine` | the state folder and what is around it: permissions, space, lock, locale, clock |
-//! | `programs` | programs of agents that presets start: version, node, login |
+//! | `programs` | git; programs of agents that presets start: version, node, login |
 //! | `state` | `quorum doctor state`: whether what is on the disk is whole, and the way out where a journal is not |
 
 mod agents;
@@ -19,7 +19,7 @@ mod state;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Command, Subcommand};
 
 use crate::domain::OutcomeClass;
 use crate::report::doctor::{Check, Verdict, document, human};
@@ -27,8 +27,9 @@ use crate::report::doctor::{Check, Verdict, document, human};
 use super::args::Demands;
 use super::failure::Failure;
 use super::load::mission_file;
-use super::project::unchecked_state_folder;
+use super::project::state_folder_at;
 use super::screen::Screen;
+use super::variables;
 
 /// Check the machine, the state folder, the agents
 #[derive(Debug, Args)]
@@ -53,14 +54,17 @@ pub enum Part {
 }
 
 /// Looks at everything and says what it found.
-pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
+pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8, Failure> {
     if let Some(Part::State(arguments)) = &arguments.part {
         return state::state(arguments, screen);
     }
     // First of all, while there is one thread.
     let tier = confinement::tier()?;
-    let folder = unchecked_state_folder(screen.output())?;
+    let folder = state_folder_at(screen.output().state_dir.as_deref(), false)?;
     let mut checks = machine::checks(&folder, screen);
+    checks.push(programs::git());
+    let unknown = variables::unknown(root).into_iter();
+    checks.extend(unknown.map(|why| Check::new("variables", Verdict::Warn, why)));
     let mission = mission_file(arguments.mission.as_deref());
     let mission = agents::load(mission.as_deref(), &arguments.demands)?;
     let required = mission.as_ref().ok().and_then(agents::Loaded::must_be_confined);

@@ -1,4 +1,4 @@
-//! Programs of agents that presets start: their version beside the one that was tried, the node that runs them, and whether
+//! Git, and programs of agents that presets start: their version beside the one that was tried, the node that runs them, and whether
 //! they can log in. A program is asked for its version and for nothing else, and only one that the user has installed: a mission
 //! or a `quorum.yaml` may come with a repository, and what `run` names of it is not started here.
 
@@ -110,6 +110,24 @@ fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
             Check::new(name, verdict, format!("none is seen: {help}"))
         }
     })
+}
+
+/// Git, and whether there is something here that it knows of: isolated tasks and reviews of differences need both.
+pub fn git() -> Check {
+    let said = |arguments: &[&str]| said_by(Command::new("git").args(arguments));
+    let (verdict, message) = match (said(&["--version"]), said(&["rev-parse", "--show-toplevel"])) {
+        (Err(_), _) => (
+            Verdict::Warn,
+            "there is no `git` on the PATH: worktrees and reviews of what changed need it".to_owned(),
+        ),
+        (Ok(_), Err(_)) => (Verdict::Ok, "this folder is in no git repository".to_owned()),
+        (Ok(_), Ok(top)) if said(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => (
+            Verdict::Ok,
+            format!("the repository {} has no commit yet", top.trim()),
+        ),
+        (Ok(version), Ok(_)) => (Verdict::Ok, version.trim().to_owned()),
+    };
+    Check::new("git", verdict, message)
 }
 
 /// What a command prints, if it ends in time and well.

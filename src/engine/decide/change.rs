@@ -143,11 +143,14 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     )
 }
 
-/// An agent as far as what it says depends on it: not when it is asked, nor why it of all agents.
+/// An agent as far as what it says depends on it: not when it is asked, how long and for how much it may work, nor why it of
+/// all agents.
 fn as_asked(plan: &Plan, id: AgentId) -> Agent {
     Agent {
         max_concurrent: None,
         timeout: None,
+        stale_threshold: None,
+        max_cost_per_turn: None,
         role: None,
         fallback: Vec::new(),
         reports_to: None,

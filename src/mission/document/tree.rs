@@ -535,6 +535,15 @@ fn syntax_error(source: &str, error: &ScanError) -> YamlError {
             ..refuse(code, "this quote is not closed", quote..quote + 1)
         };
     }
+    if code == Code::Syntax
+        && let Some(tab) = indenting_tab(source, at, error.info().contains("tab"))
+    {
+        let help = "indent with spaces: YAML does not allow tabs there";
+        return YamlError {
+            help: Some(help),
+            ..refuse(code, message, tab..tab + 1)
+        };
+    }
     let help = if code == Code::Syntax {
         syntax_help(source, at)
     } else {
@@ -569,15 +578,31 @@ fn open_quote(source: &str, at: usize) -> Option<usize> {
     None
 }
 
+/// The tab that indents the line of a place; the line below it counts too where `looks_below`, for a text that goes on there is
+/// told where it begins.
+fn indenting_tab(source: &str, at: usize, looks_below: bool) -> Option<usize> {
+    let at = char_start(source, at);
+    let start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let mut place = start;
+    for line in source[start..]
+        .split_inclusive('\n')
+        .take(1 + usize::from(looks_below))
+    {
+        let indentation = &line[..line.len() - line.trim_start().len()];
+        if let Some(tab) = indentation.find('\t') {
+            return Some(place + tab);
+        }
+        place += line.len();
+    }
+    None
+}
+
 /// What is usually wrong at such a place.
 fn syntax_help(source: &str, at: usize) -> &'static str {
     let at = char_start(source, at);
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = source[line_start..].lines().next().unwrap_or_default();
-    let indentation = &line[..line.len() - line.trim_start().len()];
-    if indentation.contains('\t') {
-        "indent with spaces: YAML does not allow tabs there"
-    } else if line.matches(": ").count() > 1 && !line.trim_start().starts_with(['{', '[', '"']) {
+    if line.matches(": ").count() > 1 && !line.trim_start().starts_with(['{', '[', '"']) {
         "put a text that contains `: ` into quotes"
     } else {
         "look for a missing quote, bracket or colon, or a wrong indentation, here or on the line above"
@@ -668,6 +693,23 @@ mod tests {
             (&"- ".repeat(1_000), Code::TooDeep),
         ] {
             assert_eq!(codes(source), [code], "{}", &source[..source.len().min(40)]);
+        }
+    }
+
+    #[test]
+    fn a_tab_that_indents_is_where_the_error_is() {
+        for (source, line) in [
+            ("a:\n\tb: 1\n", 2),
+            ("a:\n  - b: c\n\td: e\n", 3),
+            ("k:\n  a: some\n\ttext\n", 3),
+            ("a: |\n\ttext\n", 2),
+            ("k:\n  a: {b: c,\n\td: e}\n", 3),
+        ] {
+            let refusal = Tree::parse(source).map(drop).unwrap_err();
+            let at = refusal.span.start;
+            assert_eq!(&source[at..=at], "\t", "{source}");
+            assert_eq!(source[..at].matches('\n').count() + 1, line, "{source}");
+            assert!(refusal.help.unwrap_or_default().contains("spaces"), "{source}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use semver::VersionReq;
 
 use crate::domain::{Bar, Millis, Points};
+use crate::mission::diagnostics::Diagnostic;
 use crate::mission::document::Node;
 use crate::mission::keys::{Later, Named, Value, keys, words};
 use crate::mission::levels::Level;
@@ -107,6 +108,8 @@ keys! {
     } and {
         /// Where its settings are written.
         pub(crate) written: Written;
+        /// What it was perhaps not meant to say.
+        pub(crate) notes: Vec<Diagnostic>;
     }
 }
 

@@ -68,6 +68,13 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("settings: {worktree: {merge: branch HEAD}}\n", vec!["Q0204"]),
         ("settings: {concurrency: many}\n", vec!["Q0204"]),
         ("settings: {taskTimeout: 10 parsecs}\n", vec!["Q0204"]),
+        ("settings: {taskTimeout: 10}\n", vec!["Q0212"]),
+        ("settings: {taskTimeout: '999'}\n", vec!["Q0212"]),
+        ("settings: {taskTimeout: 1000}\n", vec![]),
+        ("settings: {taskTimeout: 10ms}\n", vec![]),
+        ("settings: {sla: {checkIntervalMs: 500}}\n", vec![]),
+        ("deadline: 30\n", vec!["Q0212"]),
+        ("budget: {maxTime: 90}\n", vec!["Q0212"]),
         ("settings: {evalThreshold: 7}\n", vec!["Q0204"]),
         ("settings: {evaluate: no}\n", vec!["Q0204"]),
         ("settings: {consensus: mode}\n", vec!["Q0205"]),
@@ -424,6 +431,8 @@ fn configuration_files_hold_only_what_missions_share() {
         .collect();
     assert_eq!(codes, ["Q0211", "Q0201", "Q0303"]);
     assert!(load("agents: {a: {run: x}}\n").is_ok());
+    let doubtful = load("agents: {a: {run: x, timeout: 10}}\n").expect("it is no error");
+    assert_eq!(doubtful.notes[0].code, Code::NoUnit);
 }
 
 #[test]

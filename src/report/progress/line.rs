@@ -30,7 +30,7 @@ pub(super) use verdict::passed_words;
 const VERB_WIDTH: usize = 12;
 
 /// Lines of an output that are shown below what failed: its end says most.
-const BLOCK: usize = 10;
+const BLOCK: usize = 6;
 
 /// One line of progress, and below it the end of an output where there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,9 @@ impl Line {
         let (first, output) = message.split_once('\n').unwrap_or((message, ""));
         let mut line = Self::new(verb, role, subject, first);
         let output = output.lines().map(sanitize_line);
-        line.block.extend(output.filter(|line| !line.trim().is_empty()));
+        // A rule of one sign says nothing, and is often wider than what is left of the screen.
+        line.block
+            .extend(output.filter(|line| line.contains(char::is_alphanumeric)));
         line.block.drain(..line.block.len().saturating_sub(BLOCK));
         line
     }

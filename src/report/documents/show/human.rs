@@ -196,7 +196,10 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
     let reviewer = sanitize(call.reviewer);
     let mut line = format!("  {what}{name} by {reviewer}{model}: {}", call.state);
     if call.strict {
-        line.push_str(", asked again");
+        let why = call
+            .why
+            .map_or_else(String::new, |why| format!(" ({})", sanitize(why)));
+        let _ = write!(line, ", asked again{why}");
     }
     if let Some(points) = call.points {
         let _ = write!(line, ", {points} of 100");

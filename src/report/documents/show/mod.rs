@@ -189,6 +189,9 @@ struct CallRow<'a> {
     attempt_try: u32,
     /// Whether it was asked once more, for a reply of the right form.
     strict: bool,
+    /// Why the reply before it did not do.
+    #[serde(skip)]
+    why: Option<&'a str>,
     /// `asked`, `scored` (of any but a seat: `replied`), `unparsed` or `failed`.
     state: &'static str,
     /// The score in points; `null` where it gave none.
@@ -426,6 +429,7 @@ fn call_row<'a>(
         name: own.map(|step| task_plan.step_name(step)),
         reviewer: &state.plan.agent(call.reviewer).name,
         strict: call.strict,
+        why: call.why.as_deref(),
         state: "asked",
         purpose: seat.is_none().then(|| purpose.as_str()),
         round: purpose.round().unwrap_or(1),

@@ -1,6 +1,6 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, State};
+use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, State, StopCause};
 use crate::mission::{Origin, RunOptions};
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
@@ -53,7 +53,14 @@ impl Lines {
                 )
             }
             RunEvent::Stopping { cause } => {
-                let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
+                let again = match cause {
+                    StopCause::Interrupted => "; a second Ctrl-C ends at once",
+                    StopCause::Terminated | StopCause::TimeLimit => "",
+                };
+                let detail = format!(
+                    "{}: what runs is ended, nothing new starts{again}",
+                    stop_cause(*cause)
+                );
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             RunEvent::Paused { by } => {
@@ -155,6 +162,10 @@ pub(super) fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> 
 /// What was accepted is looked at again.
 fn audit_line(state: &State) -> Line {
     let tasks = state.covered().count();
-    let detail = "final check that accepted work still stands";
+    let sums = &state.sums.counts;
+    let detail = match sums.ended() == sums.selected {
+        true => "final check that accepted work still stands",
+        false => "check that accepted work still stands",
+    };
     Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
 }

@@ -272,7 +272,7 @@ fn failed_checks(report: &StageReport, all: u32) -> String {
 }
 
 /// Lines of each output where several checks failed.
-const OUTPUT: usize = 3;
+const OUTPUT: usize = 1;
 
 /// The first line of a message, and so many of the last ones.
 fn last_lines(text: &str, most: usize) -> String {
