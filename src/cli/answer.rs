@@ -4,19 +4,22 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::HoldOwner;
-use crate::engine::Command;
+use crate::engine::{Command, CommandResult};
+use crate::report::documents::asked;
 use crate::report::ids::parse_approval;
+use crate::store::RunFolder;
 
+use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
-use super::project::{find_run, state_folder};
-use super::screen::Screen;
+use super::operator_client::{Actor, Submitted, print_result, refuse_agents, submit_command};
+use super::project::{find_run, open_run, state_folder};
+use super::screen::{LiveView, Screen};
 
 #[derive(Debug, Args)]
 pub struct Approve {
-    /// The approval, as `quorum inbox` shows it
+    /// The approval, as `quorum inbox` shows it [default: the only one, after a question]
     #[arg(value_name = "APPROVAL")]
-    pub id: String,
+    pub id: Option<String>,
     #[command(flatten)]
     pub actor: Actor,
 }
@@ -78,7 +81,41 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
 }
 
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
-    answer(&arguments.id, None, &arguments.actor, screen)
+    let id = match &arguments.id {
+        Some(id) => id.clone(),
+        None => the_only_one(screen)?,
+    };
+    answer(&id, None, &arguments.actor, screen)
+}
+
+/// The id of what waits for a person in the latest run, if that is one approval and a person at a terminal means it.
+fn the_only_one(screen: &Screen) -> Result<String, Failure> {
+    refuse_agents()?;
+    let run = find_run(&state_folder(screen.output())?, None)?;
+    let waiting = waiting(&run)?;
+    let commands: Vec<&str> = waiting.iter().map(|(_, command, _)| command.as_str()).collect();
+    match waiting.as_slice() {
+        [] => Err(Failure::usage(anyhow!(
+            "nothing in run {} waits for a person",
+            run.id()
+        ))),
+        [(id, command, line)] if command.starts_with("quorum approve ") => {
+            confirm(screen, &format!("approve {line}?"), &format!("type `{command}`"))?;
+            Ok(id.clone())
+        }
+        _ => Err(Failure::usage(anyhow!("which of them is meant?")).help(commands.join(", "))),
+    }
+}
+
+/// What waits for a person in a run: ids, each with the command that answers it and a line about it.
+fn waiting(run: &RunFolder) -> Result<Vec<(String, String, String)>, Failure> {
+    let mut view = LiveView::default();
+    let state = open_run(run, |state, record| view.take(state, record))?.state;
+    let view = view.into_view(&state);
+    let rows = asked(&state, &view);
+    Ok(rows
+        .filter_map(|wait| Some((wait.id.clone()?, wait.command.clone()?, wait.line())))
+        .collect())
 }
 
 pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
@@ -116,5 +153,12 @@ fn decide(
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
     let given = submit_command(&folder, &run, command(of, number)?, actor)?;
-    Ok(print_result(screen, &run, given, &format!("{word} {id}")))
+    let code = print_result(screen, &run, given, &format!("{word} {id}"));
+    if given == Submitted::Decided(CommandResult::Unknown) {
+        let waiting = waiting(&run)?;
+        if let Some((_, command, _)) = waiting.iter().find(|(known, ..)| known == id) {
+            screen.error(&format!("help: it waits for another word: `{command}`\n"));
+        }
+    }
+    Ok(code)
 }

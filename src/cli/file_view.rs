@@ -15,9 +15,12 @@ const CHANGED: &str = "[changed since it was recorded, so it is not shown: `quor
 pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &VerifiedFiles) -> Option<FileView> {
     let path = run.spool_file(name);
     let (beginning, bytes) = preview(&path, PREVIEW)?;
+    let here = std::env::current_dir().unwrap_or_default();
+    let shown = path.strip_prefix(here).unwrap_or(&path).to_owned();
     if bytes > 0 && vouched.is_changed(&path) {
         return Some(FileView {
             path,
+            shown,
             bytes,
             cut: false,
             preview: CHANGED.to_owned(),
@@ -25,6 +28,7 @@ pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &VerifiedFiles) -> 
     }
     (bytes > 0).then_some(FileView {
         path,
+        shown,
         bytes,
         cut: bytes > PREVIEW,
         preview: beginning,

@@ -85,11 +85,10 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     reports.check_against(&recovered, &folder)?;
     let view = view.into_view(&recovered.state);
     let (state, outcome) = (&recovered.state, view.outcome.as_ref());
-    let document = RunDocument::of_session(state, &view, outcome);
+    let standing = RunState::of(state, has_writer(&folder, &run));
+    let document = RunDocument::of(state, &view, standing, outcome);
     let reported = reports.write(&run, &document, screen);
     if screen.is_json() {
-        let standing = RunState::of(state, has_writer(&folder, &run));
-        let document = RunDocument::of(state, &view, standing, outcome);
         let bytes = document.to_bytes().map_err(Failure::internal)?;
         screen.result(&String::from_utf8_lossy(&bytes));
     } else if targets.is_empty() {

@@ -200,12 +200,11 @@ impl Reports {
     ) -> u8 {
         let view = view.take().into_view(&ending.state);
         let outcome = engine::outcome(&ending.state);
-        let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
-        screen.report(&document);
+        let mut document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
+        let delivered = report_and_deliver(run, &ending.state, &mut document, screen);
         for warning in &ending.warnings {
             screen.error(&format!("warning: {}\n", sanitize(warning)));
         }
-        let delivered = deliver(run, &ending.state, screen);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
         exit_code(ending.outcome.exit_code(), reported, delivered)
@@ -277,9 +276,21 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     write_stream(&mut file, text.as_bytes())
 }
 
-/// Brings the work of isolated tasks into the user's repository, and says what became of it. Whether it is where it was wanted.
-pub fn deliver(run: &RunFolder, state: &State, screen: &Screen) -> bool {
-    match deliver_work(run, state) {
+/// Brings the work of isolated tasks into the user's repository, reports the run, and says what became of the work. Whether it
+/// is where it was wanted.
+pub fn report_and_deliver(
+    run: &RunFolder,
+    state: &State,
+    document: &mut RunDocument<'_>,
+    screen: &Screen,
+) -> bool {
+    let delivered = deliver_work(run, state);
+    // What is not whole is not to be merged.
+    if let (false, Some(Ok(Delivered::Waits { name, .. }))) = (state.is_unfinished(), &delivered) {
+        document.to_merge = Some(name.clone());
+    }
+    screen.report(document);
+    match delivered {
         None => true,
         Some(Ok(delivered)) => {
             screen.error(&delivered_line(&delivered));
@@ -299,13 +310,13 @@ fn delivered_line(delivered: &Delivered) -> String {
     match delivered {
         Delivered::Nothing => String::new(),
         Delivered::Moved { commits } => format!("merged: {}\n", count(*commits)),
-        Delivered::Waits { commits, name, why } => {
+        Delivered::Waits { commits, why, .. } => {
             let why = why
                 .as_ref()
                 .map(|why| format!("error: your branch does not have what was accepted: {why}\n"));
             let why = why.unwrap_or_default();
             let all = count(*commits);
-            format!("{why}accepted and not merged: {all}\nnext: git merge {name}\n")
+            format!("{why}accepted and not merged: {all}\n")
         }
     }
 }

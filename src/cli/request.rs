@@ -346,7 +346,7 @@ fn triaged(
         description: request.task.description.as_deref(),
     };
     let reply = asked(&state, agent, &subject, supervisor)?;
-    let refined = parse_triage(&reply)
+    let refined = parse_triage(&reply, &prompt::quotes(&prompt::triage(&subject)))
         .map_err(|why| anyhow!("the reply of '{name}' says nothing: {why}"))
         .and_then(|said| refined(&state, &request.task, said));
     let conclude = |request: &mut Request| match &refined {

@@ -20,7 +20,7 @@ use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
 use super::options::apply_flags;
 use super::project::{open_run, refuse, run_of};
-use super::reports::{Reports, deliver, exit_code};
+use super::reports::{Reports, exit_code, report_and_deliver};
 use super::screen::{LiveView, Screen};
 use super::session::{
     fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
@@ -131,11 +131,10 @@ fn over(
     ));
     let view = view.into_view(state);
     let outcome = crate::engine::outcome(state);
-    let document = RunDocument::of_session(state, &view, Some(&outcome));
-    let reported = reports.write(run, &document, screen);
-    screen.report(&document);
+    let mut document = RunDocument::of_session(state, &view, Some(&outcome));
     // The session may have been killed between its end and this.
-    let delivered = deliver(run, state, screen);
+    let delivered = report_and_deliver(run, state, &mut document, screen);
+    let reported = reports.write(run, &document, screen);
     Ok(exit_code(outcome.class.exit_code(), reported, delivered))
 }
 

@@ -28,7 +28,7 @@ pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
     if screen.is_json() {
         screen.document(&document(&rows));
     } else {
-        screen.result(&human(&rows, &screen.out()));
+        screen.result(&human(&rows, skipped, &screen.out()));
     }
     Ok(0)
 }

@@ -22,6 +22,9 @@ pub struct Show {
     /// Only this attempt, counted from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
+    /// Prompts, replies, tools and every attempt too
+    #[arg(long)]
+    pub full: bool,
     #[command(flatten)]
     pub of: OfRun,
 }
@@ -37,7 +40,7 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     if screen.is_json() {
         screen.document(&document);
     } else {
-        screen.result(&human(&document, &screen.out()));
+        screen.result(&human(&document, arguments.full, &screen.out()));
     }
     Ok(0)
 }

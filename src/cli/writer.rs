@@ -18,6 +18,6 @@ pub fn at_work(left: &Left, standing: RunState) -> Vec<TaskId> {
     match standing {
         RunState::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
         // Those of a live session are its own, and an orderly end leaves none.
-        RunState::Running | RunState::Suspended | RunState::Ended => Vec::new(),
+        _ => Vec::new(),
     }
 }

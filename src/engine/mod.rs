@@ -114,7 +114,7 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
 #[cfg(test)]
 pub use outcome::conditions;
-pub use outcome::{Outcome, is_cancelled, outcome};
+pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, Merged,
     OriginCode, ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef,

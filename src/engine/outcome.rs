@@ -1,7 +1,7 @@
 //! The one value a run ends with. Exit code, JSON, summary and reports all render it; nothing else computes success
 //! (semantics, section 20).
 
-use crate::domain::{FailureMode, OutcomeClass, Status};
+use crate::domain::OutcomeClass;
 
 use super::payload::StopCause;
 use super::state::State;
@@ -77,24 +77,4 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         conditions.push(OutcomeClass::Ok);
     }
     conditions
-}
-
-/// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
-/// nothing is left to do.
-#[must_use]
-pub fn is_cancelled(state: &State) -> bool {
-    if state.is_unfinished() {
-        return false;
-    }
-    let failed = state.plan.task_ids().map(|id| state.task(id));
-    let failed = failed.filter(|task| task.status() == Status::Failed && !task.is_superseded());
-    let mut some = false;
-    for task in failed {
-        match task.mode() {
-            Some(FailureMode::Cancelled) => some = true,
-            Some(FailureMode::Cascade) => {}
-            _ => return false,
-        }
-    }
-    some
 }

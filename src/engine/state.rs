@@ -20,7 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, BarrierId, GateId, HoldOwner, Points, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    AgentId, BarrierId, FailureMode, GateId, HoldOwner, Points, Status, TaskId, Timestamp, TurnId,
+};
 use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
@@ -351,6 +353,19 @@ impl State {
     /// Whether every selected task is terminal.
     pub(crate) fn has_all_ended(&self) -> bool {
         self.sums.counts.ended() == self.sums.counts.selected
+    }
+
+    /// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
+    /// nothing is left to do.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        if self.sums.counts.failed == 0 || !self.has_all_ended() {
+            return false;
+        }
+        let failed = self.tasks.iter().filter(|task| !task.is_superseded());
+        let modes = failed.filter_map(|task| task.mode().filter(|_| task.status() == Status::Failed));
+        let mut causes = modes.filter(|mode| *mode != FailureMode::Cascade).peekable();
+        causes.peek().is_some() && causes.all(|mode| mode == FailureMode::Cancelled)
     }
 
     /// Tasks that wait because judges, not people, are missing.

@@ -87,7 +87,7 @@ mod tests {
         let one = r#"{"probes": [{"criterion": 1, "probe": " Is it\n short? "}]}"#;
         assert_eq!(read(one, &Quoted::default()).unwrap()[0].text, "Is it short?");
         assert_eq!(read_and_fit(1, one), Ok(1));
-        assert_eq!(read_and_fit(1, &format!("here you are: {one}")), Ok(1));
+        assert_eq!(read_and_fit(1, &format!("here you are:\n{one}")), Ok(1));
         let more = r#"{"probes": [{"criterion": 1, "probe": "x", "why": "y"}], "also": 1}"#;
         assert_eq!(read_and_fit(1, more), Ok(1));
         let item = |n: u32| format!(r#"{{"criterion": {n}, "probe": "Is it so?"}}"#);

@@ -15,6 +15,9 @@ const BETWEEN: &[char] = &[
     ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':',
 ];
 
+/// What ends the words for a write that was refused because its file is protected.
+pub const PROTECTED: &str = " (protected)";
+
 /// Paths that commands which judge these tasks may mean, absolute, each with the command that names it first. Whether anything is there
 /// is for others to see. `judges` are the agents who judge.
 pub fn judging_paths(

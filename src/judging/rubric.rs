@@ -83,9 +83,8 @@ pub fn fit(rubric: &Rubric, reply: &RubricReply) -> Result<Vec<CriterionGrade>, 
             .filter(|given| plain(&given.criterion) == plain(name));
         let mut alike = alike.filter(|given| !is_another(given));
         let given = match (exact, alike.next(), alike.next()) {
-            (Some(exact), _, _) => exact,
-            (None, Some(given), None) => given,
-            (None, Some(_), Some(_)) => return Err(format!("'{name}' is graded twice")),
+            (Some(given), None, _) | (None, Some(given), None) => given,
+            (_, Some(_), _) => return Err(format!("'{name}' is graded twice")),
             (None, None, _) => return Err(format!("'{name}' is not graded")),
         };
         if !is_legal(criterion.grade, given.points) {

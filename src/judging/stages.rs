@@ -7,9 +7,9 @@
 use crate::domain::{DeclaredVerdict, Finding, FindingsReport, Opinion, Severity, Verdict};
 use crate::mission::model::Autonomy;
 
-use super::parser::findings::{Item, items_of};
+use super::parser::findings::{Item, is_described, is_finding, items_of};
 use super::parser::form::{read_object, values, wrong};
-use super::parser::json::Json;
+use super::parser::json::{Json, Place};
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
 
@@ -63,9 +63,9 @@ pub fn read_opinion(reply: &str, work: &Quoted) -> Result<Opinion, Unparsed> {
         let verdict = object.required_word("verdict", &VERDICTS)?;
         let reason = shortened(&object.text_at(&["reason", "reasoning", "summary"])?);
         let items = items_of(object).unwrap_or_default();
+        let items = items.into_iter().flatten();
         let findings: Vec<Finding> = items
-            .into_iter()
-            .filter_map(finding_of)
+            .map(|(finding, object)| kept(finding, object))
             .take(MOST_FINDINGS)
             .collect();
         if verdict != DeclaredVerdict::Pass && reason.is_empty() && findings.is_empty() {
@@ -80,14 +80,6 @@ pub fn read_opinion(reply: &str, work: &Quoted) -> Result<Opinion, Unparsed> {
     })
 }
 
-/// The finding of an item, of whatever severity.
-fn finding_of(item: Item<'_>) -> Option<Finding> {
-    match item {
-        Item::Read(finding, object) | Item::Unrated(finding, object) => Some(kept(finding, object)),
-        Item::Nothing => None,
-    }
-}
-
 /// What a red team, or an agent that looks at pictures, found: each finding by itself. One that claims something grave and
 /// does not show it is a medium one. What else is wrong with the report is told beside what could be read of it.
 ///
@@ -98,34 +90,48 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
     let mut report = FindingsReport::default();
     let mut faults: Vec<String> = Vec::new();
     let mut reported = false;
-    for (at, (value, _)) in found.own.iter().enumerate() {
+    // What is only spoken of within a sentence is no report, but a finding there may be one.
+    let spoken = found.doubted.iter().filter(|(_, place)| *place == Place::Aside);
+    let own: Vec<&(Json, Place)> = found.own.iter().chain(spoken).collect();
+    for (at, (value, place)) in own.iter().enumerate() {
         let Some(items) = report_of(value) else { continue };
         reported = true;
+        if *place == Place::Aside {
+            faults.push(Unparsed::Aside.to_string());
+        }
+        faults.extend(value.unambiguous().err().map(|why| why.to_string()));
         // Said twice, it is said once.
-        if found.own[..at].iter().any(|(other, _)| other == value) {
+        if own[..at].iter().any(|(other, _)| other == value) {
             continue;
         }
         report.prior.extend(answers_in(value));
         for item in items {
             match item {
-                Item::Read(finding, object) => report.findings.push(proved(kept(finding, object))),
-                Item::Unrated(finding, _) => faults.push(format!(
-                    "a finding has no severity that is known: '{}'",
-                    beginning(&finding.description)
-                )),
-                Item::Nothing => faults.push("a finding has no description".to_owned()),
+                Some((finding, object)) => {
+                    let is_vague = match object {
+                        Json::Text(text) => speaks_of_something_grave(text),
+                        object => !is_described(object),
+                    };
+                    if is_vague {
+                        let beginning = beginning(&finding.description);
+                        faults.push(format!("a finding has no description of its own: '{beginning}'"));
+                    }
+                    report.findings.push(proved(kept(finding, object)));
+                }
+                None => faults.push("a finding has no description".to_owned()),
             }
         }
     }
-    let mut echoed = found.echoed.iter().filter_map(|(value, _)| report_of(value));
-    match (reported, echoed.next()) {
-        (false, Some(_)) => return Err(Unparsed::InWork),
-        (false, None) if found.broken => return Err(Unparsed::BrokenJson),
-        (false, None) => return Err(Unparsed::NoForm("findings")),
+    let has_form = |(value, _): &(Json, Place)| report_of(value).is_some();
+    if !reported {
+        return Err(found.nothing_own(has_form, Unparsed::NoForm("findings")));
+    }
+    if report.findings.is_empty() && found.doubted.iter().any(has_form) {
         // Whose findings those are nobody can say, but it was not silent about them.
-        (true, Some(_)) if report.findings.is_empty() => faults.push(Unparsed::InWork.to_string()),
-        (true, _) if found.broken => faults.push(Unparsed::BrokenJson.to_string()),
-        (true, _) => {}
+        faults.push(Unparsed::InWork.to_string());
+    }
+    if found.broken {
+        faults.push(Unparsed::BrokenJson.to_string());
     }
     // The worst first: they are what may not be lost.
     report
@@ -143,13 +149,12 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
     Ok(report)
 }
 
-/// The findings of a value that is a report, or one finding of it.
+/// The findings of a value that is a report, or one finding of it. A list of something else is none of findings.
 fn report_of(value: &Json) -> Option<Vec<Item<'_>>> {
-    let items = items_of(value)?;
-    let is_list = matches!(value, Json::List(_));
-    // A list of something else is none of findings.
-    let says_nothing = |item: &Item<'_>| !matches!(item, Item::Read(..));
-    (!is_list || !items.iter().all(says_nothing)).then_some(items)
+    match value {
+        Json::List(items) if !items.iter().any(is_finding) => None,
+        value => items_of(value),
+    }
 }
 
 fn proved(mut finding: Finding) -> Finding {
@@ -372,14 +377,23 @@ mod tests {
         // In pieces, amid prose, and in a list without a name.
         let one = finding("high", "line 3").to_string();
         for reply in [
-            format!("First: {one}\nThen: {one}"),
+            format!("First:\n{one}\nThen:\n{one}"),
             format!("[{one}]"),
             format!("{{\"findings\": {one}}}"),
         ] {
             assert_eq!(read_findings(&reply).unwrap().len(), 1, "{reply}");
         }
-        let twice = format!("{{\"findings\": [], \"findings\": [{one}]}}");
-        assert_eq!(read_findings(&twice).unwrap().len(), 1);
+        for doubtful in [
+            format!("{{\"findings\": [], \"findings\": [{one}]}}"),
+            format!("I found {one} and nothing else."),
+        ] {
+            let report = super::read_findings(&doubtful, &Quoted::default()).unwrap();
+            assert_eq!(
+                (report.findings.len(), report.unread.is_some()),
+                (1, true),
+                "{doubtful}"
+            );
+        }
     }
 
     #[test]
@@ -443,10 +457,12 @@ mod tests {
             "no findings",
             "[]",
             "{}",
-            r#"{"findings": [{"severity": "grave", "description": "x"}]}"#,
             r#"{"findings": [{"severity": "low", "description": " "}]}"#,
             r#"{"findings": 4}"#,
             r#"{"findings": null}"#,
+            r#"{"findings": ["critical: sql in the title"]}"#,
+            r#"{"findings": [{"severity": "critical", "description": ""}]}"#,
+            r#"Well, {"findings": []}"#,
             r#"{"findings": []} {"findings": [{"severity""#,
         ] {
             read_findings(text).unwrap_err();
@@ -454,7 +470,8 @@ mod tests {
         for text in [
             r#"{"findings": [{"severity": "low", "description": "x", "surface": "style"}]}"#,
             r#"{"findings": [], "verdict": "pass"}"#,
-            r#"{"findings": []} {"findings": []}"#,
+            "{\"findings\": []}\n{\"findings\": []}",
+            r#"{"findings": [{"severity": "grave", "description": "x"}]}"#,
         ] {
             read_findings(text).unwrap();
         }

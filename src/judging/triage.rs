@@ -17,12 +17,12 @@ pub enum Triage {
     Refused(String),
 }
 
-/// What the reply says.
+/// What the reply says; `work` is what the request says where a verdict would stand.
 ///
 /// # Errors
 /// Why it says nothing: then the request is cancelled with that reason.
-pub fn parse_triage(reply: &str) -> Result<Triage, Unparsed> {
-    let read = read_object(reply, &Quoted::default(), "accepted", |object| {
+pub fn parse_triage(reply: &str, work: &Quoted) -> Result<Triage, Unparsed> {
+    let read = read_object(reply, work, "accepted", |object| {
         let words = |name| {
             object
                 .text_at(&[name])
@@ -44,6 +44,10 @@ pub fn parse_triage(reply: &str) -> Result<Triage, Unparsed> {
 mod tests {
     use super::*;
 
+    fn parse_triage(reply: &str) -> Result<Triage, Unparsed> {
+        super::parse_triage(reply, &Quoted::default())
+    }
+
     #[test]
     fn only_a_clear_word_is_a_yes() {
         let plain = Triage::Accepted {
@@ -52,7 +56,7 @@ mod tests {
         };
         assert_eq!(parse_triage("{\"accepted\": true}"), Ok(plain.clone()));
         assert_eq!(
-            parse_triage("I say {\"accepted\": true, \"also\": 1}"),
+            parse_triage("I say:\n{\"accepted\": true, \"also\": 1}"),
             Ok(plain.clone())
         );
         assert_eq!(

@@ -11,8 +11,9 @@ use super::codes::Code;
 use super::diagnostics::Severity;
 use super::document::{Entry, Kind, NodeId, Tree};
 use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
-use super::shape::{Built, Key, OneShape, Shape, Table};
+use super::shape::{Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
+use super::synonyms;
 use super::text::quoted;
 use super::together;
 use super::violation::{Place, Violation, Violations, first_line, is_misspelt};
@@ -127,18 +128,14 @@ impl Checker<'_, '_> {
 
     fn entry(&mut self, entry: Entry, key: &'static Key) -> bool {
         let was_later = self.later;
-        self.later |= matches!(key.built, Built::Later { .. });
+        self.later |= !key.is_built();
         let is_right = self.value(entry.value, key.name, &key.shape);
         self.later = was_later;
-        match key.built {
-            Built::Later { area, off } => {
-                self.pruned.push(entry.key);
-                let asks = off.is_none_or(|off| self.tree.text(entry.value) != off);
-                if is_right && asks && !self.later {
-                    self.note(entry.key, key.name, area);
-                }
+        if let Some(area) = key.later {
+            self.pruned.push(entry.key);
+            if is_right && !self.later {
+                self.note(entry.key, key.name, area);
             }
-            Built::Yes => {}
         }
         let is_one = matches!(key.shape, Shape::One(_) | Shape::Either(_));
         if !is_right && (is_one || !takes(&key.shape, self.tree.kind(entry.value))) {
@@ -343,28 +340,16 @@ impl Checker<'_, '_> {
         is_right && self.is_complete(item, text)
     }
 
-    /// What a metric and an `llm_review` need besides their required keys.
+    /// What a metric needs besides its required keys.
     fn is_complete(&mut self, item: NodeId, kind: &str) -> bool {
         let has = |key| self.tree.get(item, key).is_some();
-        let (message, help) = match kind {
-            "metric" if !has("min") && !has("max") => (
-                "a metric needs `min` or `max`",
-                "add the number it must not be below or above",
-            ),
-            "llm_review" if !has("criteria") && !self.has_items(item, "dimensions") => (
-                "an llm_review needs `criteria` or `dimensions`",
-                "say what good work is: `criteria: ...`, or dimensions with a name and a weight",
-            ),
-            _ => return true,
-        };
+        if kind != "metric" || has("min") || has("max") {
+            return true;
+        }
+        let message = "a metric needs `min` or `max`";
+        let help = "add the number it must not be below or above";
         self.error(item, Code::IncompleteExpectation, message, help);
         false
-    }
-
-    fn has_items(&self, map: NodeId, key: &str) -> bool {
-        self.tree
-            .get(map, key)
-            .is_some_and(|list| self.tree.items(list).next().is_some())
     }
 }
 
@@ -391,7 +376,8 @@ fn unknown_key(
         let message = format!("`{name}` does not apply to {}", table.name);
         return error(Code::KeyDoesNotApply, message).help(format!("it belongs to {}", owner.name));
     }
-    let help = suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
+    let known = || suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
+    let help = synonyms::key(table, name).unwrap_or_else(known);
     error(
         Code::UnknownKey,
         format!("{} has no key {}", table.name, quoted(name)),

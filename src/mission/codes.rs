@@ -126,7 +126,7 @@ codes! {
     /// More than one panel.
     SeveralPanels = "Q0408": "A task has at most one `llm_review`. To judge several aspects give that one review several `dimensions`, each with a weight and a rubric.",
     /// Nothing to judge by.
-    IncompleteExpectation = "Q0409": "The expectation says what kind it is, but not what is to be met: a metric needs `min` or `max`, an llm_review `criteria` or `dimensions`.",
+    IncompleteExpectation = "Q0409": "The expectation says what kind it is, but not what is to be met: a metric needs `min` or `max`.",
     /// The author would judge itself.
     OwnReviewer = "Q0410": "An agent never judges its own work. Name another reviewer, or leave `reviewers` out and quorum finds one.",
     /// A deployment that might be repeated.

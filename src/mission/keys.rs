@@ -228,6 +228,7 @@ single!(
     bool,
     u32,
     u64,
+    NonZeroU16,
     NonZeroU32,
     Decimal,
     VersionReq,
@@ -267,16 +268,6 @@ stored!(
     Decimal as Temperature: Decimal::from,
     Money as Positive: Money::from,
 );
-
-/// A count that takes less room: nobody counts to more than 65,535 visits.
-impl Value for NonZeroU16 {
-    const SHAPE: Shape = NonZeroU32::SHAPE;
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        let count = NonZeroU32::read(node)?;
-        Some(count.try_into().unwrap_or(Self::MAX))
-    }
-}
 
 /// Texts: any, or those that keep the rules of a scalar. A missing one that must be there is empty, so that the rest can
 /// be looked at.

@@ -5,6 +5,7 @@
 //! changes; so the digest of a task never changes while its work stands.
 
 use super::delegation::SubTask;
+use super::model::AgentMiddleware;
 use super::plan::Plan;
 use super::provenance::Origin;
 use crate::domain::{Digest, Hasher, TaskId};
@@ -37,12 +38,19 @@ impl Plan {
         )
     }
 
+    /// Whether the digest of a task's text is on record: `delegation_chain_hash` is in its chain.
+    #[must_use]
+    pub fn records_digest(&self, id: TaskId) -> bool {
+        self.middleware(id).has(AgentMiddleware::DelegationChainHash)
+    }
+
     /// The digest that the record has of delegated work and the one made anew, where they differ (semantics, section 17): what is about
     /// to be done is not what was delegated.
     #[must_use]
     pub fn drifted(&self, id: TaskId) -> Option<(Digest, Digest)> {
         let from = self.task(id).provenance.as_deref()?;
-        let stored = from.chain.filter(|_| from.origin == Origin::Delegated)?;
+        let is_held = from.origin == Origin::Delegated && self.records_digest(id);
+        let stored = from.chain.filter(|_| is_held)?;
         let now = self.chain_hash(id);
         (stored != now).then_some((stored, now))
     }

@@ -321,6 +321,41 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
             Referent::Channel | Referent::Rubric => {}
         }
     }
+    if checked.incomplete.contains(&Referent::Channel) {
+        return problems;
+    }
+    let (settings, sla) = (&mission.settings, &mission.settings.sla);
+    let named = [
+        (
+            "defaultChannels",
+            settings.default_channels.clone().unwrap_or_default(),
+        ),
+        ("sla", sla.warning_channels()),
+        ("sla", sla.violation_channels()),
+    ];
+    let is_own = |name: &str| {
+        checked
+            .references
+            .iter()
+            .any(|(_, node)| tree.text(*node) == name)
+    };
+    for (key, names) in &named {
+        // What the mission names has been looked for: the rest stands in files of settings.
+        for name in names
+            .iter()
+            .filter(|name| !channels.contains(&***name) && !is_own(name))
+        {
+            let place = mission
+                .written
+                .iter()
+                .skip(1)
+                .find_map(|file| file.place(key))
+                .unwrap_or_default();
+            let message = format!("{place} names a channel that is not there: {}", quoted(name));
+            let help = "define it below `channels` of the mission or of a quorum.yaml";
+            problems.push(Violation::error(Code::UnknownChannel, Place::File, message).help(help));
+        }
+    }
     problems
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         "checksMayWrite",
         &format!("checks may write below protected folders: {}", more.join(", ")),
     );
-    found.extend(silenced(mission));
+    found.extend(unguarded(mission));
     found.extend(options.said_by.allow.as_ref().map(|variable| {
         let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
         Loosening {
@@ -82,25 +82,24 @@ fn by_file(mission: &Mission, key: &str, what: String) -> Option<Loosening> {
     })
 }
 
-/// Chains of middleware that leave out what asks a person.
-fn silenced(mission: &Mission) -> impl Iterator<Item = Loosening> {
+/// Chains of middleware that leave out what guards.
+fn unguarded(mission: &Mission) -> impl Iterator<Item = Loosening> {
     let chains = &mission.settings.middleware;
     let no_plan = |chain: &CoordinationChain| !chain.has(CoordinationMiddleware::PlanReviewGate);
-    let no_doubt = |chain: &AgentChain| !chain.has(AgentMiddleware::AssumptionViolation);
-    let silent = [
-        (
-            chains.coordination.as_ref().is_some_and(no_plan),
-            "no person is asked to agree to the plan",
-        ),
-        (
-            chains.agent.as_ref().is_some_and(no_doubt),
-            "no person is asked where an assumption is broken",
-        ),
-    ];
-    let silent = silent.into_iter().filter(|(is_left_out, _)| *is_left_out);
-    let silent = silent.filter_map(|(_, what)| by_file(mission, "middleware", what.to_owned()));
+    let no_plan = chains.coordination.as_ref().is_some_and(no_plan);
+    let no_plan = no_plan.then_some("no person is asked to agree to the plan");
+    let left_out = |chain: &AgentChain| {
+        let usual: Vec<AgentMiddleware> = AgentChain::default()
+            .iter()
+            .filter(|entry| !chain.has(*entry))
+            .collect();
+        usual.into_iter().filter_map(AgentMiddleware::guards)
+    };
+    let agent = chains.agent.iter().flat_map(left_out);
+    let unguarded = no_plan.into_iter().chain(agent);
+    let unguarded = unguarded.filter_map(|what| by_file(mission, "middleware", what.to_owned()));
     // A mission that leaves them out has said so itself.
-    silent.filter(|loosening| loosening.is_beneath)
+    unguarded.filter(|loosening| loosening.is_beneath)
 }
 
 /// Reviews that are switched off.

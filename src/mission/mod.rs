@@ -54,6 +54,7 @@
 //! | `shell_line` | what can be told of a shell command by its words alone: what is quoted, where its pipes are, and whether something reads from one of them without reading all (6.4) |
 //! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
 //! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
+//! | `synonyms` | spellings that mean a key of another name or place |
 //! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
 //! | `testing` | plans for the tests of other modules |
 //! | `text` | showing texts of a file safely |
@@ -99,6 +100,7 @@ mod shape;
 pub mod shell_line;
 mod stages;
 mod suggest;
+mod synonyms;
 mod task_list;
 #[cfg(test)]
 mod testing;

@@ -562,6 +562,8 @@ pub struct SlaPlan {
     pub violation_channels: Box<[Box<str>]>,
     /// Whether a missed deadline ends the work.
     pub fails: bool,
+    /// The time between two looks at a deadline; `None`: it is looked at at its moments.
+    pub check_interval: Option<Millis>,
 }
 
 impl Default for SlaPlan {
@@ -571,11 +573,22 @@ impl Default for SlaPlan {
             warning_channels: Box::default(),
             violation_channels: Box::default(),
             fails: false,
+            check_interval: None,
         }
     }
 }
 
 impl SlaPlan {
+    /// The first look at a deadline whose time began at `since` that comes at a moment or behind it.
+    #[must_use]
+    pub fn look_at(&self, since: Timestamp, moment: Timestamp) -> Timestamp {
+        let Some(Millis(interval)) = self.check_interval else {
+            return moment;
+        };
+        let looks = moment.since(since).0.div_ceil(interval.max(1));
+        since.plus(Millis(looks.saturating_mul(interval)))
+    }
+
     /// When a warning is given about a time from one moment to another.
     #[must_use]
     pub fn warning_at(&self, since: Timestamp, due: Timestamp) -> Timestamp {

@@ -21,6 +21,7 @@ use crate::domain::{Bar, BarOrigin, Millis, Points, Timestamp};
 
 use super::codes::Code;
 use super::suggest::suggestion;
+use super::synonyms;
 use super::text::quoted;
 
 pub use number::{AtLeastOne, Fraction, Positive};
@@ -319,11 +320,9 @@ impl Scalar for VersionReq {
 
 /// The fault of a text that is none of `words`.
 pub(super) fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {
-    Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text))).with_help(suggestion(
-        text,
-        words.iter().copied(),
-        "one of",
-    ))
+    let known = || suggestion(text, words.iter().copied(), "one of");
+    let help = synonyms::word(expects, text).unwrap_or_else(known);
+    Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text))).with_help(help)
 }
 
 #[cfg(test)]

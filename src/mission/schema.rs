@@ -10,7 +10,7 @@ use super::check::expects;
 use super::keys::Keys;
 use super::model::{Config, Mission, Preset};
 use super::scalar::Form;
-use super::shape::{Built, Key, OneShape, Shape, Table};
+use super::shape::{Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 
 /// A kind of file that has a schema.
@@ -119,11 +119,7 @@ fn or_null(schema: Value) -> Value {
 
 /// What of a key is not built yet.
 fn not_built(key: &Key) -> Option<String> {
-    match key.built {
-        Built::Yes => None,
-        Built::Later { off: None, .. } => Some("not built yet".to_owned()),
-        Built::Later { off: Some(off), .. } => Some(format!("not built yet, except `{off}`")),
-    }
+    key.later.map(|_| "not built yet".to_owned())
 }
 
 fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> Value {

@@ -1,7 +1,7 @@
 //! What may stand where in a file: shapes of values, and tables of keys.
 //!
 //! The shapes come from the types of the model, the tables from their declarations (`keys`). Documents are checked against
-//! them, and the JSON Schema (`quorum schema`) is printed from them. A key marked [`Built::Later`] is checked like any
+//! them, and the JSON Schema (`quorum schema`) is printed from them. A key marked [`Key::later`] is checked like any
 //! other; `validate` notes it and `run` refuses it.
 
 use super::scalar::{Fault, Form, Referent, Scalar};
@@ -34,20 +34,8 @@ pub(super) struct Key {
     pub default: Option<&'static str>,
     /// Whether the map is incomplete without it.
     pub required: bool,
-    /// Whether quorum acts on it.
-    pub built: Built,
-}
-
-/// Whether quorum acts on a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Built {
-    /// It does.
-    Yes,
-    /// Not yet. `off` is the value that asks for nothing; `area` is the work that will build it.
-    Later {
-        area: &'static str,
-        off: Option<&'static str>,
-    },
+    /// For a key that quorum does not act on yet: the work that will build it.
+    pub later: Option<&'static str>,
 }
 
 /// What a key holds.
@@ -113,7 +101,7 @@ impl Key {
             doc,
             default: None,
             required: false,
-            built: Built::Yes,
+            later: None,
         }
     }
 
@@ -143,7 +131,7 @@ impl Key {
 
     pub const fn later(self, area: &'static str) -> Self {
         Self {
-            built: Built::Later { area, off: None },
+            later: Some(area),
             ..self
         }
     }
@@ -160,6 +148,6 @@ impl Key {
 
     /// Whether quorum acts on it.
     pub fn is_built(&self) -> bool {
-        !matches!(self.built, Built::Later { .. })
+        self.later.is_none()
     }
 }

@@ -23,12 +23,18 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
     if let Some(words) = run.counts.left_out() {
         notices.push(("quorum".to_owned(), words));
     }
+    for wait in run.asked() {
+        let command = wait.command.as_deref().unwrap_or_default();
+        let what = format!("waits for {}: {}; type `{command}`", wait.reason, wait.message);
+        warnings.push((wait.title().to_owned(), what));
+    }
     for task in run.tasks.worst_first() {
         let list = match task.rank {
             Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
-            Rank::BelowBar | Rank::Waiting => &mut warnings,
+            Rank::BelowBar => &mut warnings,
             Rank::Unreviewed => &mut notices,
-            Rank::Open
+            Rank::Waiting
+            | Rank::Open
             | Rank::Reworked
             | Rank::Done
             | Rank::Superseded

@@ -11,10 +11,14 @@ pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
     let agent = |agent| sanitize(&state.plan.agent(agent).name).into_owned();
     match ceiling {
-        Ceiling::Cost => format!(
-            "the cost ceiling of {} allows nothing more",
-            most(budget.max_cost)
-        ),
+        Ceiling::Cost => {
+            let spent = state.ledger.spent().counted_cost();
+            let left = budget.max_cost.map(|most| most.minus(spent));
+            let left = left.filter(|left| *left > Money::ZERO);
+            let left = left.map(|left| format!(": {left} is left, and what waits may cost more"));
+            let (most, left) = (most(budget.max_cost), left.unwrap_or_default());
+            format!("the cost ceiling of {most} allows nothing more{left}")
+        }
         Ceiling::Tokens => format!(
             "the ceiling of {} tokens allows nothing more",
             most(budget.max_tokens)
@@ -33,6 +37,17 @@ pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
             "it is not known how many tokens '{}' used, so `maxTokens` cannot be kept",
             agent(id)
         ),
+    }
+}
+
+/// What is added to `quorum resume` so that a ceiling that ended the work allows more; nothing where a mere resume does.
+pub(super) fn what_helps(ceiling: Ceiling) -> &'static str {
+    match ceiling {
+        Ceiling::Cost => " --max-cost N",
+        Ceiling::Tokens => " --max-tokens N",
+        // Both stand in the mission only.
+        Ceiling::Requests | Ceiling::Time => " --accept-changed-mission",
+        Ceiling::UnknownCost(_) | Ceiling::UnknownTokens(_) => "",
     }
 }
 

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Bar, BarOrigin, TaskId};
-use crate::engine::{State, judging_agents};
+use crate::engine::{State, agents_needed, judging_agents};
 use crate::judging::protected::judging_commands;
 use crate::mission::Judge;
 use crate::mission::Loosening;
+use crate::mission::Part;
 use crate::mission::eligibility::{excluded, keeps_from_taking_over, successor};
-use crate::mission::model::Review;
+use crate::mission::model::{Adapter, Agent, Field, Review};
 use crate::mission::shell_line::reader_hint;
 
 use super::text::count;
@@ -84,10 +85,11 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
 pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
-    let warnings = threshold.into_iter().chain(shut_gates(state));
+    let warnings = threshold.into_iter().chain(unscored_bars(state));
     warnings
         .chain(idle_fallbacks(state))
         .chain(early_readers(state))
+        .chain(unknown_costs(state))
         .collect()
 }
 
@@ -102,6 +104,34 @@ fn early_readers(state: &State) -> BTreeSet<String> {
         Some(format!("`{line}`: {}", reader_hint(&command)?))
     };
     commands.filter_map(warning).collect()
+}
+
+/// Agents that are needed and of whose calls nobody may know the cost, under a ceiling on it: the first such call ends the work.
+fn unknown_costs(state: &State) -> Vec<String> {
+    let plan = &state.plan;
+    let Some(most) = plan.rules.budget.max_cost else {
+        return Vec::new();
+    };
+    let is_known = |agent: &Agent| {
+        let tells = |field| agent.preset.as_ref().is_some_and(|preset| preset.tells(field));
+        let has_price = agent
+            .model
+            .as_deref()
+            .is_some_and(|model| plan.price(model).is_some());
+        let by_itself = agent.adapter.is_http() || agent.adapter == Adapter::Echo || tells(Field::Cost);
+        by_itself || agent.max_cost_per_turn.is_some() || has_price && tells(Field::In)
+    };
+    let needed = agents_needed(state).into_iter().map(|id| plan.agent(id));
+    let unknown = needed.filter(|agent| !is_known(&agent.spec));
+    unknown
+        .map(|agent| {
+            format!(
+                "the cost is limited to {most}, and '{}' has neither a price nor `maxCostPerTurn`: unless it reports what a call \
+                 cost, the work ends after the first one; write `maxCostPerTurn` (0 if it costs nothing)",
+                agent.name
+            )
+        })
+        .collect()
 }
 
 /// Tasks of agents that have fallbacks, none of which may go on with the work.
@@ -136,21 +166,36 @@ pub fn loosened(state: &State) -> Vec<String> {
         .collect()
 }
 
-/// Gates that need a score where nobody gives any.
-fn shut_gates(state: &State) -> Vec<String> {
+/// Gates that need a score where nobody gives any, and a threshold of the mission that holds nothing for the same reason.
+fn unscored_bars(state: &State) -> Vec<String> {
     let plan = &state.plan;
-    if plan.rules.settings.evaluate {
-        return Vec::new();
-    }
+    let is_scored = |id: TaskId| bars(state, id).next().is_some();
+    let why = match plan.rules.settings.evaluate {
+        true => "none of its tasks is given a score",
+        false => "reviews are switched off",
+    };
+    // A gate none of whose tasks asks for a score has been told where the file was checked.
+    let is_meant =
+        |id: &TaskId| plan.judge(*id) == Some(&Judge::Nobody) && plan.task(*id).review != Review::None;
+    let is_shut = |after: &[TaskId]| {
+        let is_unscored = !after.iter().any(|id| is_scored(*id));
+        is_unscored && (!plan.rules.settings.evaluate || after.iter().any(is_meant))
+    };
     let gates = plan.gate_ids().map(|id| plan.gate(id));
-    let shut = gates.filter(|gate| gate.part == crate::mission::Part::Selected && gate.min_score.is_some());
-    shut.map(|gate| {
-        format!(
-            "the gate '{}' cannot pass: it has a minScore, and reviews are switched off",
-            gate.name
-        )
-    })
-    .collect()
+    let gates = gates.filter(|gate| gate.part == Part::Selected && gate.min_score.is_some());
+    let shut = gates.filter(|gate| is_shut(&gate.after));
+    let mut found: Vec<String> = shut
+        .map(|gate| {
+            format!(
+                "the gate '{}' cannot pass: it has a minScore, and {why}",
+                gate.name
+            )
+        })
+        .collect();
+    if plan.rules.quality_threshold.is_some() && !plan.selected_ids().any(is_scored) {
+        found.push("`qualityThreshold` holds nothing: no task of this run is given a score".to_owned());
+    }
+    found
 }
 
 /// Warnings of each task that will end unreviewed because nobody is able to judge it, and of what to write.

@@ -289,8 +289,10 @@ impl TurnHistory {
                 usage,
                 model,
                 tools,
+                denied,
                 ..
             } => {
+                self.refused.extend(denied.iter().map(ToString::to_string));
                 self.end = TurnStanding::Finished(Box::new(TurnResult {
                     exit: exit.clone(),
                     duration: *duration,

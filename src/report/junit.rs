@@ -258,7 +258,7 @@ fn failure(ty: &str, message: &str) -> TestCaseStatus {
 /// A run that did not get to its end is an error of its own: what it skipped would read as harmless.
 fn cut_short(run: &RunDocument<'_>) -> Option<TestSuite> {
     let (ty, message) = match run.ended {
-        None => ("crashed", "the run has no end on record".to_owned()),
+        None => (run.state.as_str(), run.not_ended()),
         Some(outcome) if outcome.class.is_cut_short() => (outcome.class.as_str(), outcome_words(outcome)),
         Some(_) => return None,
     };

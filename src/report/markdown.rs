@@ -14,6 +14,9 @@ use super::text::{elapsed, sanitize};
 /// Findings that are shown of one task.
 const FINDINGS: usize = 5;
 
+/// Decisions that are named above the table.
+const NAMED: usize = 10;
+
 /// Bytes kept for what stands below a list that had to be cut.
 const RESERVE: usize = 512;
 
@@ -90,9 +93,7 @@ fn floor(text: &str, most: usize) -> usize {
 
 fn head(run: &RunDocument<'_>) -> String {
     let mut text = format!("## {}\n\n", escape(run.mission));
-    let words = run
-        .ended
-        .map_or_else(|| "the run has not ended".to_owned(), outcome_words);
+    let words = run.ended.map_or_else(|| run.not_ended(), outcome_words);
     let _ = write!(text, "**{}**", escape(&words));
     if let Some(id) = run.run_id {
         let _ = write!(text, " · run `{id}`");
@@ -124,6 +125,10 @@ fn head(run: &RunDocument<'_>) -> String {
     }
     if counts.indeterminate > 0 {
         let _ = writeln!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
+    }
+    for wait in run.asked().take(NAMED) {
+        let (what, command) = (escape(&wait.line()), wait.command.as_deref().unwrap_or_default());
+        let _ = writeln!(text, "- waits for a person: {what}; `{command}` answers");
     }
     let score = &run.mission_score;
     if let Some(bar) = score.bar {

@@ -12,6 +12,15 @@ const COLUMNS: (usize, usize) = (80, 100);
 /// The columns of the first cell of a row; what is longer stands on a line of its own.
 const FIRST: usize = 22;
 
+/// A row of a table: its first cell, and the others beside it, or below it where it is long.
+fn row(screen: &Screen, first: &str, rest: &str) -> String {
+    let rest = screen.wrap_beside(rest, FIRST);
+    if width(first) > FIRST {
+        return format!("{}\n{:FIRST$}{rest}\n", screen.wrap_beside(first, 0), "");
+    }
+    format!("{first:FIRST$}{rest}\n")
+}
+
 /// The page, rendered.
 #[must_use]
 pub fn page(markdown: &str, screen: &Screen) -> String {
@@ -44,11 +53,7 @@ pub fn page(markdown: &str, screen: &Screen) -> String {
                 marker = format!("{:FIRST$}", take(&mut text))
             }
             Event::End(TagEnd::TableRow | TagEnd::TableHead) => {
-                if width(&marker) > FIRST {
-                    shown += &(screen.wrap_beside(&take(&mut marker), 0) + "\n");
-                }
-                shown += &format!("{marker:FIRST$}{}\n", screen.wrap_beside(&take(&mut text), FIRST));
-                marker.clear();
+                shown += &row(&screen, &take(&mut marker), &take(&mut text));
             }
             Event::End(TagEnd::Table) => shown.push('\n'),
             Event::Start(Tag::Item) => {

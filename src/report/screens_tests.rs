@@ -90,13 +90,15 @@ fn a_task_with_everything() {
     let files = |_: &_| {
         Some(FileView {
             path: "/site/.polpo/runs/r/spool/0.1.1.out".into(),
+            shown: ".polpo/runs/r/spool/0.1.1.out".into(),
             bytes: 3000,
             cut: true,
             preview: format!("  {HOSTILE}\tindented\n{LONG}\n"),
         })
     };
     let document = TaskDocument::of(&scene.state, &scene.view, &history, None, &files);
-    insta::assert_snapshot!(everywhere(|screen| show::human(&document, screen)));
+    insta::assert_snapshot!(everywhere(|screen| show::human(&document, true, screen)));
+    insta::assert_snapshot!(everywhere(|screen| show::human(&document, false, screen)));
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn the_runs_of_a_folder() {
             format!("journal: {LONG}"),
         ),
     ];
-    insta::assert_snapshot!(everywhere(|screen| runs::human(&rows, screen)));
+    insta::assert_snapshot!(everywhere(|screen| runs::human(&rows, 0, screen)));
     let (removed, kept) = ([&rows[0]], [&rows[1]]);
     insta::assert_snapshot!(
         "clean",
@@ -153,6 +155,8 @@ fn how_tasks_and_agents_did() {
 fn what_waits_for_a_person() {
     let wait = |id: &str, title, reason, message| Wait {
         id: Some(id.to_owned()),
+        command: None,
+        behind: Vec::new(),
         task: Some(title),
         checkpoint: None,
         delay: None,

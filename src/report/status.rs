@@ -13,7 +13,7 @@ use crate::mission::Part;
 use crate::runtime::Tail;
 
 use super::documents::{GateRow, RunDocument, RunState, TaskRow, Tasks};
-use super::rank::Rank;
+use super::rank::{Rank, reason};
 use super::stages::stage_name;
 use super::style::{Role, Screen, Sheet};
 use super::summary::{not_reviewed, outcome_words, resumable_at};
@@ -319,6 +319,7 @@ impl TaskLine {
     fn color(&self) -> Option<Color> {
         match (self.status, self.flag) {
             (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
+            (Status::Done, Some(QualityFlag::Unreviewed)) => None,
             (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
             (Status::Failed, _) if self.is_superseded => None,
             (Status::Failed, _) => Some(Color::DarkRed),
@@ -357,6 +358,9 @@ fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
     }
     if let Some(failure) = &row.failure {
         return Some(failure.words());
+    }
+    if row.rank == Rank::Indeterminate && row.waiting.is_none() {
+        return Some(format!("{}: {}", row.rank.words(), reason(row)));
     }
     if let Some((edge, target)) = row.edges.as_ref().and_then(|edges| edges.taken.zip(edges.led_to)) {
         return Some(format!("{edge}: {}", sanitize(target)));

@@ -5,15 +5,16 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId, WaitingReason};
+use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
 use crate::engine::{GateStanding, Mark, Outcome, State};
 use crate::mission::Loosening;
 
 use super::budget;
-use super::documents::{FailureRow, GateRow, RunDocument, Wait};
+use super::documents::{FailureRow, GateRow, RunDocument, Wait, blocked_by};
 use super::findings::{self, Accepted};
+use super::rank::{Rank, reason};
 use super::style::{Role, Screen, Sheet};
-use super::text::{against_bar, count, elapsed, sanitize, time_of_day, width};
+use super::text::{against_bar, columns, count, elapsed, sanitize, time_of_day};
 
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
@@ -55,7 +56,7 @@ pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> String {
         let text = format!("{} could not be delivered", count(undelivered, "notification"));
         page.line(Some(Role::Warn), &text);
     }
-    usage(&mut page, run.tasks.state);
+    usage(&mut page, run);
     if let Some(outcome) = run.ended {
         exit(&mut page, outcome);
     }
@@ -119,13 +120,24 @@ fn tallies(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
         );
     }
     page.line((below > 0).then_some(Role::Warn), &text);
+    named(page, run, &run.tasks.of_rank(Rank::BelowBar));
+    let unjudged = run.tasks.of_rank(Rank::Indeterminate);
     if counts.unreviewed > 0 {
-        page.line(Some(Role::Warn), &format!("unreviewed: {}", counts.unreviewed));
+        let role = run.tasks.lacks_reviews().then_some(Role::Warn);
+        page.line(role, &format!("unreviewed: {}", counts.unreviewed));
     }
-    if counts.indeterminate > 0 {
-        let text = format!("without a trustworthy verdict: {}", counts.indeterminate);
+    if !unjudged.is_empty() {
+        let text = format!("without a trustworthy verdict: {}", unjudged.len());
         page.line(Some(Role::Warn), &text);
+        named(page, run, &unjudged);
     }
+}
+
+/// Tasks, each with why it stands where it stands.
+fn named(page: &mut Sheet<'_>, run: &RunDocument<'_>, ids: &[TaskId]) {
+    let rows = ids.iter().take(ROWS).map(|id| run.tasks.row(*id));
+    let rows = rows.map(|task| format!("{}: {}", sanitize(task.title), reason(&task)));
+    page.rows(rows.collect(), ids.len());
 }
 
 fn gates(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
@@ -180,32 +192,18 @@ fn scores(page: &mut Sheet<'_>, state: &State) {
         .filter_map(|id| Some((state.task(id).attempt.points?, id)))
         .collect();
     scored.sort_unstable();
-    let rows: Vec<(String, TaskId)> = scored
-        .iter()
-        .take(ROWS)
-        .map(|(points, id)| {
-            let symbols = page.screen.style.symbols();
-            (against_bar(*points, state.plan.bar(*id), symbols), *id)
-        })
-        .collect();
-    let widest = rows.iter().map(|(score, _)| width(score)).max().unwrap_or(0);
-    let row = |(score, id): (String, TaskId)| {
-        let gap = " ".repeat(widest - width(&score));
-        format!("{score}{gap}  {}", sanitize(&state.plan.task(id).title))
+    let symbols = page.screen.style.symbols();
+    let row = |(points, id): &(Points, TaskId)| {
+        let title = sanitize(&state.plan.task(*id).title).into_owned();
+        [against_bar(*points, state.plan.bar(*id), symbols), title]
     };
-    let rows = rows.into_iter().map(row).collect();
-    page.list("scores, worst first:", Role::Strong, rows, scored.len());
+    let rows: Vec<[String; 2]> = scored.iter().take(ROWS).map(row).collect();
+    page.list("scores, worst first:", Role::Strong, columns(&rows), scored.len());
 }
 
 /// Causes first; what was skipped because of them is only counted.
 fn failures(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let state = run.tasks.state;
-    let is_cause = |id: &TaskId| {
-        let task = state.task(*id);
-        let has_failed = task.status() == Status::Failed && !task.is_superseded();
-        has_failed && task.mode() != Some(FailureMode::Cascade)
-    };
-    let causes: Vec<TaskId> = state.plan.task_ids().filter(is_cause).collect();
+    let causes = run.tasks.of_rank(Rank::Failed);
     let row = |id: &TaskId| {
         let task = run.tasks.row(*id);
         let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
@@ -256,10 +254,25 @@ pub(super) fn resumable_at(run: &RunDocument<'_>) -> Option<String> {
     Some(format!("resumable at {}", time_of_day(run.resumable_at?, from)))
 }
 
-fn usage(page: &mut Sheet<'_>, state: &State) {
+fn usage(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let state = run.tasks.state;
     let usage = state.ledger.spent();
     for sentence in budget::sentences(state) {
         page.line(Some(Role::Bad), &format!("limit: {sentence}"));
+    }
+    if state.ledger.limit().is_some() {
+        let mut kept = run.tasks.of_rank(Rank::Open);
+        kept.retain(|id| blocked_by(state, *id).is_empty());
+        let titles = kept
+            .iter()
+            .take(ROWS)
+            .map(|id| sanitize(&state.plan.task(*id).title).into_owned());
+        page.list(
+            "kept from going on by it:",
+            Role::Warn,
+            titles.collect(),
+            kept.len(),
+        );
     }
     let mut text = format!("usage: {}", budget::requests_words(state));
     if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
@@ -317,13 +330,12 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let Some(id) = run.run_id else {
         return commands;
     };
-    let has_failed = |id: &TaskId| {
-        let task = state.task(*id);
-        let by_itself = !matches!(task.mode(), Some(FailureMode::Cascade | FailureMode::Cancelled));
-        task.status() == Status::Failed && by_itself && !task.is_superseded()
-    };
-    let broken = state.plan.task_ids().find(has_failed);
-    if let Some(task) = broken {
+    let of_rank = |rank| run.tasks.of_rank(rank);
+    let mut failed = of_rank(Rank::Failed);
+    failed.retain(|id| state.task(*id).mode() != Some(FailureMode::Cancelled));
+    let broken = failed.first().copied();
+    let worst = || broken.or(of_rank(Rank::Indeterminate).first().copied());
+    if let Some(task) = worst().or(of_rank(Rank::BelowBar).first().copied()) {
         let title = shell_word(&state.plan.task(task).title);
         commands.push(format!("quorum show {title} {id}"));
     }
@@ -332,12 +344,7 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
         let is_for_judges = |task| state.task(task).attempt.has(Mark::Indeterminate);
         let mut asked = run.asked();
         let first = asked.find(|asked| asked.task_id.is_some_and(is_for_judges) == again)?;
-        let approval = first.id.as_deref()?;
-        Some(if first.reason == WaitingReason::Question.as_str() {
-            format!("quorum answer {approval} 'ANSWER'")
-        } else {
-            format!("quorum approve {approval}")
-        })
+        first.command.clone()
     };
     let asked = waits(false);
     let judges_first = asked.is_none();
@@ -354,7 +361,8 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
         let title = shell_word(&state.plan.task(worst).title);
         commands.push(format!("quorum resume {id} --redo {title}"));
     } else if run.resumable {
-        commands.push(format!("quorum resume {id}"));
+        let more = state.ledger.limit().map_or("", budget::what_helps);
+        commands.push(format!("quorum resume {id}{more}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
     // Never before what would mend it.
@@ -365,6 +373,7 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     if run.tasks.view.undelivered > 0 {
         commands.push("quorum dlq list".to_owned());
     }
+    commands.extend(run.to_merge.iter().map(|name| format!("git merge {name}")));
     commands.push(format!("quorum status {id}"));
     commands
 }

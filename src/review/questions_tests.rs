@@ -20,7 +20,7 @@ fn said(purpose: Purpose, reply: &str, work: &Quoted) -> Answer {
         len: reply.len() as u64,
         cut_short: false,
     };
-    of_ask(purpose, None, reply, work)
+    of_ask(purpose, (None, None), reply, work)
 }
 
 fn read(purpose: Purpose, reply: &str) -> Answer {
@@ -52,10 +52,10 @@ fn prose_a_fence_and_more_keys_are_no_obstacle() {
         format!("```json\n{object}\n```"),
         format!("```\n{object}\n```"),
         format!("Here is what I think:\n```json\n{object}\n```\nThat is all."),
-        format!("It is: {object}"),
+        format!("It is:\n{object}"),
         format!("<think>{{\"question\": false}}</think>{object}"),
-        format!("{object} {object}"),
-        format!("The task has {{\"a\": 1}}. {object}"),
+        format!("{object}\n{object}"),
+        format!("The task has {{\"a\": 1}}.\n{object}"),
         object.replace("question", "Question"),
     ] {
         assert_eq!(
@@ -78,7 +78,8 @@ fn what_is_missing_or_off_the_scale_says_nothing_and_says_why() {
             "{\"question\": true, \"question\": false}",
             "stands there more than once",
         ),
-        ("{\"question\": true} {\"question\": false}", "differ"),
+        ("{\"question\": true}\n{\"question\": false}", "differ"),
+        ("I think {\"question\": true} is right", "within a sentence"),
         ("{\"question\": true", "not valid or not complete"),
     ] {
         let why = why(Purpose::Confirm, reply);
@@ -128,7 +129,7 @@ fn a_resolution_says_what_becomes_of_the_task() {
     assert_eq!(
         read(
             RESOLVE,
-            r#"I would {"action": "absorb", "prompt": " use the old list "}"#
+            "I would:\n{\"action\": \"absorb\", \"prompt\": \" use the old list \"}"
         ),
         absorb
     );

@@ -1,7 +1,7 @@
 //! What a stored reply says. The same here and now, and whenever it is read again: nothing but the reply, the plan and
 //! the record beside the reply goes in.
 
-use crate::domain::{Answer, Purpose, StageReply};
+use crate::domain::{Answer, Bar, Purpose, StageReply};
 use crate::judging::parser::Quoted;
 use crate::judging::stages::speaks_of_something_grave;
 use crate::mission::Panel;
@@ -27,8 +27,13 @@ pub struct Reply<'a> {
 }
 
 /// What an agent said that was asked: a reviewer on a panel by its dimensions, without a panel in one number, anybody else
-/// in the form of its purpose. `work` is what a judge was shown of the work; of other questions nothing is held.
-pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> Answer {
+/// in the form of its purpose. `bar` is what the work is held to, `work` what it was shown of others' words.
+pub fn of_ask(
+    purpose: Purpose,
+    (panel, bar): (Option<&Panel>, Option<Bar>),
+    reply: Reply<'_>,
+    work: &Quoted,
+) -> Answer {
     // Of a reply that was cut, half a number could be read as a whole one.
     if reply.cut_short {
         return unreadable(purpose, CUT_SHORT, reply.text);
@@ -37,7 +42,7 @@ pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &
     if reply.len > LARGEST_REPLY {
         return unreadable(purpose, too_long(reply.len), reply.text);
     }
-    let read = read(purpose, panel, reply.text, work);
+    let read = read(purpose, (panel, bar), reply.text, work);
     read.unwrap_or_else(|why| unreadable(purpose, why.or_envelope(reply.text).to_string(), reply.text))
 }
 

@@ -228,7 +228,7 @@ impl Call {
                 };
                 let prompt = questions::ask(purpose, &about)?;
                 let (nothing, now) = (Inputs::default(), Timestamp::now());
-                let judgement = Judgement::asked(&prompt, nothing, Quoted::default(), now);
+                let judgement = Judgement::asked(&prompt, nothing, questions::quotes(&prompt), now);
                 Asked::of(prompt, judgement)
             }
         };
@@ -398,7 +398,8 @@ impl Call {
 
     /// What a reply says.
     fn read(&self, reply: Reply<'_>, said: &Quoted) -> Answer {
-        verdict::of_ask(self.purpose, self.panel(), reply, said)
+        let bar = self.commands.plan.bar(self.id.task);
+        verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 
     async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {

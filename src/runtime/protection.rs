@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{State, judging_agents};
 use crate::executor::workspace::workspace;
-use crate::judging::protected::{judging_paths, own_targets};
+use crate::judging::protected::{PROTECTED, judging_paths, own_targets};
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
@@ -42,6 +42,9 @@ pub struct ReadBefore {
     /// Where settings were read from, or would have been.
     pub settings: Vec<PathBuf>,
 }
+
+/// What systems and programs say of a write that a mount refuses.
+const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";
 
 /// What the mission and a task protect.
 pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
@@ -356,6 +359,49 @@ impl Protection {
             }
         }
         changed
+    }
+
+    /// Writes of protected files that a turn printed the refusal of: a line with the system's words for one and the name of the
+    /// file. Blocks.
+    pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: &str) -> Vec<Box<str>> {
+        // Within a JSON text a line ends so.
+        let printed = printed.replace("\\n", "\n");
+        let is_refusal = |line: &&str| {
+            let line = line.to_lowercase();
+            REFUSED.split('|').any(|word| line.contains(word))
+        };
+        let between = |c: char| c.is_whitespace() || "'\"`\\:,;()[]{}=".contains(c);
+        let words = printed
+            .lines()
+            .filter(is_refusal)
+            .flat_map(|line| line.split(between));
+        let words: BTreeSet<&Path> = words
+            .map(Path::new)
+            .filter(|word| word.file_name().is_some())
+            .collect();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        let groups = self.groups_of(plan, task).into_iter();
+        let marks = groups.filter_map(|index| self.groups[index].held().baseline.clone().ok());
+        let files: BTreeSet<PathBuf> = marks.flatten().map(|(path, _)| path.into()).collect();
+        let guarded = Guarded::of(&protected_scopes(plan, task)).ok();
+        let mut found = BTreeSet::new();
+        for word in words {
+            let path = plan.workspace_of(task).join(word);
+            let is_new = || guarded.as_ref().is_some_and(|guarded| guarded.holds(&path));
+            let is_protected = files.contains(&path) || is_new();
+            // Who is in another folder names a file from there.
+            let mut meant = files.iter().filter(|file| file.ends_with(word));
+            let only = meant.next().filter(|_| meant.next().is_none());
+            found.extend(is_protected.then_some(path).or(only.cloned()));
+        }
+        let (own, root) = (targets(plan, [task]), plan.root_of(task));
+        let found = found.difference(&own);
+        let named = found.map(|path| path.strip_prefix(&root).unwrap_or(path).display());
+        named
+            .map(|name| format!("write {name}{PROTECTED}").into())
+            .collect()
     }
 
     /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks

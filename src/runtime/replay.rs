@@ -393,10 +393,10 @@ impl Rejudge<'_> {
             return answer.clone();
         };
         let agent = state.plan.agent(open.agent);
-        let panel = state.plan.task(id.task).panel();
+        let held_to = (state.plan.task(id.task).panel(), state.plan.bar(id.task));
         let (judgement, derived) = self.read(reply, id, |said, judgement| match *agent.spec.adapter {
             Adapter::Echo => verdict::of_echo(open.purpose),
-            _ => verdict::of_ask(open.purpose, panel, said, &judgement.work),
+            _ => verdict::of_ask(open.purpose, held_to, said, &judgement.work),
         });
         let shown = self.shown.remove(&id);
         let derived = derived.and_then(|derived| match (&judgement, shown) {

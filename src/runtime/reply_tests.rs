@@ -67,7 +67,11 @@ fn a_lost_reply_is_no_empty_reply() {
         code: Some(0),
         ..Exit::default()
     };
-    let end = |exit| Outputs::default().together("/nothing/there".into()).end(Ok(exit));
+    let outputs = || Outputs {
+        limit: 100,
+        ..Outputs::default()
+    };
+    let end = |exit| outputs().together("/nothing/there".into()).end(Ok(exit));
     assert!(no_reply("the reviewer", &end(exit.clone())).is_none());
     let lost = Exit {
         output_lost: Some("the folder is gone".to_owned()),

@@ -30,7 +30,7 @@ use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
 use crate::judging::question::may_be_question;
-use crate::mission::model::{ToolKind, Tools};
+use crate::mission::model::{AgentMiddleware, ToolKind};
 use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
@@ -39,7 +39,7 @@ use crate::supervisor::MountPlan;
 use super::agent_messages::{handed_down, question};
 use super::calls::{CUT_SHORT, failed, usage_of};
 use super::effects::{Executor, Message, jitter, not_reachable};
-use super::middleware::Heard;
+use super::middleware::{self, Heard};
 use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
@@ -153,7 +153,7 @@ impl Work {
         self.request.prompt = prompt;
         Ok(ToolContext {
             turn,
-            tools: tools_of(&self.task.plan, turn),
+            tools: middleware::tools(&self.task.plan, turn.task),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(
                 self.task.folder.spool_file(&SpoolName::TurnTools(turn)),
@@ -326,28 +326,27 @@ fn stopped(limits: Limits) -> String {
     )
 }
 
-fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
-    let agent = plan.agent(plan.task(turn.task).agent);
-    agent.spec.tools.unwrap_or_default()
-}
-
-/// The tools that touch files. Protected ones are refused beforehand; what a command does to them is seen afterwards.
+/// The tools that touch files. By `security_interceptor` protected ones are refused beforehand; what else changes them is seen
+/// afterwards.
 fn toolbox(
     plan: &Plan,
     folder: &RunFolder,
     (protection, mounts): (&Protection, Option<MountPlan>),
     (turn, cwd): (TurnId, &Path),
 ) -> Result<Toolbox, WorkError> {
-    let tools = tools_of(plan, turn);
+    let tools = middleware::tools(plan, turn.task);
     let mut kinds = Vec::new();
     let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
     kinds.extend(looks.into_iter().flatten());
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
+    let refuses = plan
+        .middleware(turn.task)
+        .has(AgentMiddleware::SecurityInterceptor);
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let by_default = protection.guards(plan, turn.task);
     let confined = Confined::open(cwd).map_err(WorkError::file("look into", cwd))?;
     let confined = confined.hiding(folder.state_folder().path());
-    let confined = confined.guarding(move |path| guarded.holds(path) || by_default(path));
+    let confined = confined.guarding(move |path| refuses && (guarded.holds(path) || by_default(path)));
     let confined = match mounts {
         Some(mounts) => confined.planned(mounts),
         None => confined,

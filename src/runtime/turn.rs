@@ -18,7 +18,7 @@ use crate::executor::program::{Told, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
 use crate::mission::Plan;
-use crate::mission::model::{Check, CommandLine, Field, Input as PromptInput, Preset};
+use crate::mission::model::{AgentMiddleware, Check, CommandLine, Field, Input as PromptInput, Preset};
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
@@ -87,7 +87,8 @@ impl Executor {
                     outputs: self.turn_outputs(plan, turn),
                     timeout: plan.task(turn.task).turn_timeout,
                     // It may have worked for long, and reads nothing but files: the next session can take it over.
-                    outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose,
+                    outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose
+                        && plan.middleware(turn.task).has(AgentMiddleware::CheckpointResume),
                     within: commands.job().within,
                     ..job
                 };
@@ -331,6 +332,10 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
     let mut end = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
+    let refused = files
+        .after
+        .refused_writes(&files.plan, turn.task, [&printed, &err]);
+    end.denied.extend(refused.into_iter().take(REFUSALS));
     inputs.extend(seal_outputs(&mut end, exit, (&printed, &out), &err));
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
@@ -491,7 +496,7 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, 
         .iter()
         .map(|denied| secrets.redact(denied).into())
         .collect();
-    end.tool_calls = preset.tells_tools().then_some(ToolCalls {
+    end.tool_calls = preset.tells(Field::Tool).then_some(ToolCalls {
         calls: heard.calls,
         writes: 0,
     });

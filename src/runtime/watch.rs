@@ -15,7 +15,7 @@ use crate::domain::{TaskId, TurnId};
 use crate::engine::{Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
-use crate::executor::spool::{check, read_output, write_sealed};
+use crate::executor::spool::{check, read_output, read_tail, write_sealed};
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
@@ -255,6 +255,9 @@ impl Touched {
     }
 }
 
+/// How much of what a turn printed is searched for writes that were refused, in bytes from its end.
+const LAST_PRINTED: u64 = 256 << 10;
+
 /// What is to be looked at when a turn has ended.
 pub(super) struct After {
     /// Tells, as long as it lives, that the files of this task are not looked at yet.
@@ -271,6 +274,13 @@ impl After {
     /// Whether nothing needs to be read for it.
     pub fn is_known(&self) -> bool {
         self.noted.is_none() && self.touched.is_none()
+    }
+
+    /// Writes of protected files that were refused, by what the turn printed. Blocks.
+    pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: [&Path; 2]) -> Vec<Box<str>> {
+        // What cannot be read here is told where it is sealed.
+        let texts = printed.map(|path| read_tail(path, LAST_PRINTED).unwrap_or_default());
+        self.protection.refused_writes(plan, task, &texts.join("\n"))
     }
 
     /// What the turn did. Blocks.

@@ -125,6 +125,15 @@ fn of_task(state: &State, task: TaskId) -> String {
             files.join(", ")
         );
     }
+    let protected = state.plan.rules.protect.iter().chain(plan.protect.iter());
+    let protected: Vec<&str> = protected.map(AsRef::as_ref).collect();
+    if !protected.is_empty() {
+        let _ = write!(
+            prompt,
+            "\nProtected files, which you must not change, add to or remove: {}\n",
+            protected.join(", ")
+        );
+    }
     prompt
 }
 

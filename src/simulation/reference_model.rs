@@ -799,7 +799,10 @@ impl ReferenceModel {
                 }
                 let ended = !self.is_open_work(state);
                 assert!(
-                    stops || !ended || !self.audit_is_open(state),
+                    stops
+                        || !ended
+                        || !self.audit_is_open(state)
+                        || state.is_cancelled() && expected[0] == OutcomeClass::TaskFailed,
                     "ended, and nobody looked at what was accepted: {:?}",
                     self.audits
                 );

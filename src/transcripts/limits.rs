@@ -61,7 +61,7 @@ settings: {{evaluate: false, maxRetries: 1, defaultChannels: [ops], sla: {{warni
 fn a_task_and_the_mission_run_out_of_time_while_a_person_is_waited_for() {
     let tasks = "deadline: 2h\ntasks: [{title: a, deadline: 1h}, {title: b, requiresApproval: true}]";
     let late = |sla: &str| {
-        let run = Run::with("--wait-approvals 36s", &timed(sla, tasks)).worker_asks("a", "Which one?");
+        let run = Run::with("--wait-approvals 36000s", &timed(sla, tasks)).worker_asks("a", "Which one?");
         (0..4).fold(run, |run, _| run.time_passes())
     };
     let second = timed(

@@ -60,7 +60,6 @@ fn who_is_not_asked_is_named_with_the_reason() {
             "equal stakes",
             with("redTeam: {agent: o, minStakes: medium}", ", stakes: medium")
         ),
-        ("the author blocks", with("redTeam: {agent: w}", "")),
         (
             "no screenshots",
             with(

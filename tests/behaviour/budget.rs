@@ -253,3 +253,44 @@ fn what_a_task_cost_stands_in_the_junit_report() {
     let report = workspace.read("junit.xml");
     assert!(report.contains(r#"<property name="cost" value="0.4"/>"#), "{report}");
 }
+
+#[test]
+fn who_has_neither_a_price_nor_a_most_is_named_before_anything_starts() {
+    let mission = |budget: &str, judge: &str, worker: &str| {
+        Workspace::with(&format!(
+            "
+name: m
+{budget}
+agents:
+  worker: {{run: 'cat > /dev/null; echo x > x.txt; echo done'{worker}}}
+  judge: {{run: 'cat > /dev/null; echo SCORE: 90', role: reviewer{judge}}}
+  idle: {{run: 'true'}}
+  dummy: {{adapter: echo}}
+tasks:
+  - {{title: work, assignTo: worker, targetFiles: [x.txt]}}
+  - {{title: noise, assignTo: dummy, review: none}}
+"
+        ))
+    };
+    let warned = |workspace: &Workspace, arguments: &[&str]| {
+        let ended = workspace.quorum(arguments);
+        let said = ended.stderr + &ended.stdout;
+        let warns =
+            |name: &&str| said.contains(&format!("'{name}' has neither a price nor `maxCostPerTurn`"));
+        ["worker", "judge", "idle", "dummy"].into_iter().filter(warns).collect::<Vec<_>>()
+    };
+    for command in ["validate", "plan", "run"] {
+        let most = ", maxCostPerTurn: 0.1";
+        for (judge, worker, expected) in
+            [("", "", &["worker", "judge"][..]), ("", most, &["judge"]), (most, ", maxCostPerTurn: 0", &[])]
+        {
+            let workspace = mission("budget: {maxCost: 3}", judge, worker);
+            assert_eq!(warned(&workspace, &[command, "mission.yaml"]), expected, "{command}");
+        }
+        assert_eq!(warned(&mission("", "", ""), &[command, "mission.yaml"]), [""; 0], "{command}");
+    }
+    let workspace = mission("", "", "");
+    assert_eq!(warned(&workspace, &["run", "--max-cost", "5"]), ["worker", "judge"]);
+    let document = mission("budget: {maxCost: 3}", "", "").quorum(&["plan", "--json"]).exits(0).json();
+    document["warnings"].to_string().as_str().says(&["'judge' has neither a price"]);
+}

@@ -7,6 +7,7 @@ mod files;
 mod keys;
 mod not_held;
 mod programs;
+mod refused_writes;
 mod ways;
 
 use std::fs;

@@ -156,7 +156,7 @@ fn assert_told(workspace: &Workspace, line: usize) {
     for command in [
         &["status"][..],
         &["status", "--json"],
-        &["show", "quick"],
+        &["show", "quick", "--full"],
         &["show", "quick", "--json"],
         &["report", "r1"],
     ] {

@@ -38,7 +38,7 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
         let events = workspace.events();
         let fallback = events.first_named("agent:fallback");
         fallback.has(json!({"agentName": "a", "insteadName": "b", "class": "provider_auth"}));
-        let ended = workspace.quorum(&["show", "work"]).exits(0);
+        let ended = workspace.quorum(&["show", "work", "--full"]).exits(0);
         ended.shows(&["'b' judged instead of 'a', which could not be reached"]);
         workspace.quorum(&["events"]).exits(0).shows(&["agent:fallback"]);
     }

@@ -58,7 +58,6 @@ fn false_green_04_nothing_invalid_is_dropped() {
         ("an unknown key", expectation("{type: script, comand: 'true'}")),
         ("a threshold off both scales", expectation("{type: llm_review, criteria: good, threshold: 7}")),
         ("a negative weight", expectation("{type: llm_review, dimensions: [{name: a, weight: -1}]}")),
-        ("a review without anything to review", expectation("{type: llm_review}")),
         (
             "a rubric level that is none",
             expectation("{type: llm_review, dimensions: [{name: a, weight: 1, rubric: {6: superb}}]}"),

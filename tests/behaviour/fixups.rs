@@ -129,5 +129,5 @@ fn the_mission_that_grows_runs_as_it_stands() {
     let workspace = Workspace::of_missions(&["growing.yaml", "growing/writer.sh", "growing/critic.sh"]);
     let document = workspace.quorum(&["run", "growing.yaml", "--json"]).exits(0).json();
     document["counts"].has(json!({"superseded": 1, "relaxed": 1, "belowThreshold": 0}));
-    assert!(workspace.read("handbook.md").contains("For example"));
+    assert!(workspace.read("playground/handbook/handbook.md").contains("For example"));
 }

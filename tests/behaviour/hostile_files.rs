@@ -49,7 +49,7 @@ fn assert_never_green(workspace: &Workspace) {
     for arguments in [
         &["status", "r1", "--exit-code"][..],
         &["resume", "r1"],
-        &["show", "work", "--run", "r1"],
+        &["show", "work", "--run", "r1", "--full"],
         &["metrics", "r1"],
         &["report", "r1"],
     ] {

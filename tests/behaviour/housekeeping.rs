@@ -65,7 +65,7 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
     let lines: Vec<&str> = human.lines().collect();
     assert_eq!(lines.len(), 3, "{human}");
     assert!(
-        lines[2].starts_with("r3") && lines[2].contains("interrupted") && lines[2].ends_with("about three"),
+        lines[2].starts_with("r3") && lines[2].contains("suspended") && lines[2].ends_with("about three"),
         "{human}"
     );
 }

@@ -141,7 +141,7 @@ fn fresh_cancels_just_what_is_in_the_way() {
     document.has(json!({"runId": "younger", "counts": {"done": 2}}));
 
     let older = workspace.status_of("older");
-    older.has(json!({"state": "ended", "resumable": false, "exitCode": 3}));
+    older.has(json!({"state": "cancelled", "resumable": false, "exitCode": 3}));
     for title in ["first", "second"] {
         assert_eq!(standing(&older, title), ("failed", ""));
         assert_eq!(task(&older, title)["failure"]["mode"], "cancelled");

@@ -70,9 +70,19 @@ fn show_tells_everything_about_a_task() {
 #[test]
 fn show_for_people_and_for_tasks_that_failed_or_never_started() {
     let workspace = reworked();
-    let page = workspace.quorum(&["show", "write the page"]).exits(0).stdout;
+    let page = workspace.quorum(&["show", "write the page", "--full"]).exits(0).stdout;
     page.says(&["A page about bees.", "attempt 1, execute: fail (checks)", "too early"]);
     page.says(&["attempt 2, fix: pass", "review by judge", "bees buzz", "[low] one typo", "| attempt 2"]);
+    // Without it: the verdict, what was found, what was said last; paths from where it was typed.
+    let short = workspace.quorum(&["show", "write the page"]).exits(0).stdout;
+    short.says(&[
+        "attempt 1, execute: fail (checks)",
+        "attempt 2, fix: pass",
+        "[low] one typo",
+        "| attempt 2",
+    ]);
+    short.omits(&["prompt:", "reply:", &workspace.root().to_string_lossy()]);
+    short.says(&["output: .polpo/runs/"]);
     let broken = show(&workspace, &["broken"]);
     assert_eq!(broken["task"]["failure"]["mode"], "error");
     assert_eq!(broken["attempts"][0]["turns"][0]["exitCode"], 3);

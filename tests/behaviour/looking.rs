@@ -67,7 +67,7 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
     assert_eq!(calls[1]["arguments"], json!({"path": "src/parser.rs"}));
     assert!(calls.iter().all(|call| call["bytes"].as_u64() > Some(0) && call["digest"].is_string()));
     workspace
-        .quorum(&["show", "work"])
+        .quorum(&["show", "work", "--full"])
         .exits(0)
         .stdout
         .contains("tools: 2 calls")

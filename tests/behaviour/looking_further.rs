@@ -70,7 +70,7 @@ fn asks(workspace: &Workspace, title: &str) -> (Vec<Value>, String) {
     let shown = workspace.quorum(&["show", title, "--json"]).exits(0).json();
     let attempts = shown["attempts"].as_array().unwrap();
     let rows = attempts.iter().flat_map(|attempt| attempt["asks"].as_array());
-    let human = workspace.quorum(&["show", title]).exits(0).stdout;
+    let human = workspace.quorum(&["show", title, "--full"]).exits(0).stdout;
     (rows.flatten().cloned().collect(), human)
 }
 

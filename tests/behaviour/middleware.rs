@@ -261,14 +261,10 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
         rows.map(|row| (row["hook"].as_str().unwrap().to_owned(), row["entries"].clone())).collect()
     };
     let row = |hook: &str, entries: Value| (hook.to_owned(), entries);
-    // What always holds stands behind what the chain names.
     assert_eq!(
         named(&plan["middleware"]["agent"]),
         [
-            row("beforeAgent", json!(["authority_deference", "checkpoint_resume", "delegation_chain_hash"])),
-            row("beforeModel", json!(["sanitize_message"])),
-            row("wrapModelCall", json!(["classification"])),
-            row("wrapToolCall", json!(["security_interceptor", "policy_gate", "approval_gate"])),
+            row("beforeAgent", json!(["authority_deference", "checkpoint_resume"])),
             row("afterModel", json!(["assumption_violation"])),
             row("afterAgent", json!(["cost_recording"])),
         ]
@@ -278,10 +274,7 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
     let around = named(&plan["agents"][0]["middleware"]);
     assert_eq!(
         around[1],
-        row(
-            "afterAgent",
-            json!(["assumption_violation", "cost_recording", "security_interceptor", "classification"])
-        ),
+        row("afterAgent", json!(["assumption_violation", "cost_recording"])),
         "from right to left"
     );
     workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&[
@@ -326,6 +319,7 @@ fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() 
         hooks,
         [
             (&json!("beforeDecompose"), &json!(["clarification_gate"])),
+            (&json!("afterDecompose"), &json!(["plan_warnings"])),
             (&json!("beforeDispatch"), &json!(["task_ledger", "plan_review_gate"])),
             (&json!("afterRollup"), &json!(["progress_ledger", "coordination_replan"])),
             (&json!("beforeUpdateParent"), &json!(["authority_deference_coordination"])),
@@ -361,4 +355,127 @@ fn every_task_is_on_record_with_the_digest_of_its_text() {
     let other = keeping("y", "", "");
     other.run_json(0, &[]);
     assert_ne!(other.events().named("task:created")[0]["task"]["chainHash"], json!(hash));
+}
+
+/// A model with these tools, whose first reply wants this call and whose second is its work, under a chain of all entries but one.
+fn without(entry: &str, tools: Value, call: (&str, Value)) -> (Model, Workspace) {
+    let wanted = (call.0.to_owned(), call.1);
+    let model = Model::new(move |body| match results(body).len() {
+        0 => wants(&[(&wanted.0, wanted.1.clone())]),
+        _ => says(
+            "I did what was asked as far as I was let, and this is a report that is long enough to say what came of each call: \
+             the first one was made once.",
+        ),
+    });
+    let chain = [
+        "checkpoint_resume",
+        "delegation_chain_hash",
+        "authority_deference",
+        "sanitize_message",
+        "security_interceptor",
+        "policy_gate",
+        "approval_gate",
+        "assumption_violation",
+        "classification",
+        "cost_recording",
+    ];
+    let chain: Vec<&str> = chain.into_iter().filter(|name| *name != entry).collect();
+    let workspace = Mission::new()
+        .model("w", &model, json!({"tools": tools}))
+        .task("work", |t| t.unreviewed().set("middleware", json!(chain)))
+        .workspace();
+    (model, workspace)
+}
+
+#[test]
+fn a_denied_tool_is_there_only_without_the_policy_gate() {
+    for (entry, is_there) in [("policy_gate", true), ("approval_gate", false)] {
+        let (model, workspace) =
+            without(entry, json!(["read"]), ("write", json!({"path": "a.txt", "content": "x"})));
+        workspace.run_json(0, &[]);
+        let offered = model.asked()[0]["tools"].to_string();
+        assert_eq!(
+            (offered.contains("\"write\""), workspace.exists("a.txt")),
+            (is_there, is_there),
+            "{entry}"
+        );
+    }
+}
+
+#[test]
+fn nobody_is_asked_about_a_tool_call_without_the_approval_gate() {
+    for (entry, code) in [("approval_gate", 0), ("policy_gate", 8)] {
+        let call = ("run", json!({"argv": ["touch", "made"]}));
+        let (_model, workspace) = without(entry, json!({"run": "ask"}), call);
+        workspace.run_json(code, &[]);
+        assert_eq!(workspace.exists("made"), code == 0, "{entry}");
+    }
+}
+
+#[test]
+fn without_the_security_interceptor_a_destructive_command_is_not_refused() {
+    for (entry, is_refused) in [("security_interceptor", false), ("policy_gate", true)] {
+        // It fails before it could destroy anything: the program is not there.
+        let call = ("run", json!({"argv": ["mkfs.none-such", "/dev/none-such"]}));
+        let (model, workspace) = without(entry, json!(["run"]), call);
+        workspace.run_json(0, &[]);
+        let given = results(model.asked().last().unwrap())[0].clone();
+        assert_eq!(given.contains("refused:"), is_refused, "{entry}: {given}");
+    }
+}
+
+#[test]
+fn control_characters_stay_without_sanitize_message() {
+    let workspace = keeping("bell \\x07", "", ", middleware: [cost_recording]");
+    workspace.run_json(0, &[]);
+    assert!(workspace.read("prompt.1").contains('\u{7}'));
+}
+
+#[test]
+fn no_digest_is_on_record_without_the_chain_hash() {
+    let workspace = keeping("x", "", ", middleware: [cost_recording]");
+    workspace.run_json(0, &[]);
+    let created = &workspace.events().named("task:created")[0]["task"];
+    assert_eq!(created.get("chainHash"), None, "{created}");
+}
+
+#[test]
+fn a_failure_has_no_class_without_classification() {
+    for (chain, class) in [("", "provider_auth"), (", middleware: [cost_recording]", "unknown")] {
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents: {{w: {{run: 'cat > /dev/null; echo \"401 Unauthorized: invalid api key\" >&2; exit 1'}}}}\n\
+             tasks: [{{title: work, review: none, maxAttempts: 1{chain}}}]\n"
+        ));
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(task(&document, "work")["failure"]["class"], class, "{}", task(&document, "work"));
+    }
+}
+
+#[test]
+fn usage_is_unknown_without_cost_recording() {
+    for (chain, requests) in [("", true), (", middleware: [classification]", false)] {
+        let model = Model::new(|_| {
+            says("This is the work that was asked for, told at some length so that it counts as work.")
+        });
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}'}}}}\ntasks: [{{title: work, review: none{chain}}}]\n",
+            model.base()
+        ));
+        let document = workspace.run_json(0, &[]);
+        let usage = &task(&document, "work")["usage"];
+        assert_eq!(usage["inputTokens"].as_u64().is_some(), requests, "{usage}");
+    }
+}
+
+#[test]
+fn chains_of_a_settings_file_that_leave_out_a_guard_are_told() {
+    for (chain, what) in [
+        ("agent: [cost_recording]", "models get tools that are denied to them"),
+        ("agent: [cost_recording]", "no person is asked about tool calls"),
+        ("coordination: [task_ledger]", "no person is asked to agree to the plan"),
+    ] {
+        let workspace = keeping("x", "", "");
+        workspace.write("quorum.yaml", format!("settings: {{middleware: {{{chain}}}}}\n"));
+        workspace.quorum(&["run", "mission.yaml"]).exits(0).says(&[what]);
+    }
 }

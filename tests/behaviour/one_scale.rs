@@ -28,7 +28,7 @@ fn scores_are_points_on_every_screen() {
         &[r#"{"scores": [{"dimension": "depth", "score": 4, "reasoning": "d"}, {"dimension": "width", "score": 3, "reasoning": "w"}]}"#],
     );
     workspace.run_json(0, &[]);
-    let show = workspace.quorum(&["show", "work"]).exits(0).stdout;
+    let show = workspace.quorum(&["show", "work", "--full"]).exits(0).stdout;
     let metrics = workspace.quorum(&["metrics"]).exits(0).stdout;
     let html = workspace.quorum(&["report", "--html", "-"]).exits(0).stdout;
     // What can be read of the page: places of a drawing are no scores.
@@ -52,13 +52,13 @@ fn who_accepted_the_work_is_said() {
         .workspace();
     let document = workspace.run_json(8, &["--run-id", "r1"]);
     let id = document["approvals"][0]["id"].as_str().expect("it waits").to_owned();
-    for screen in [&["status"][..], &["show", "work"]] {
+    for screen in [&["status"][..], &["show", "work", "--full"]] {
         workspace.quorum(screen).exits(0).hides(&["accepted by"]);
     }
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    for screen in [&["status"][..], &["show", "work"]] {
+    for screen in [&["status"][..], &["show", "work", "--full"]] {
         workspace.quorum(screen).exits(0).shows(&["accepted by ada"]);
     }
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();

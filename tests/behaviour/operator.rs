@@ -183,7 +183,7 @@ fn a_run_that_nobody_works_on_is_called_off() {
     let run = document["runId"].as_str().expect("it has an id");
     workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     let document = workspace.status();
-    assert_eq!((&document["state"], &document["outcome"]), (&json!("ended"), &json!("task_failed")));
+    assert_eq!((&document["state"], &document["outcome"]), (&json!("cancelled"), &json!("task_failed")));
     workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     // Nothing is in the way any more.
     workspace.run_json(6, &[]);

@@ -73,7 +73,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
     assert_waits(&workspace.resume_json(8, &[]));
     workspace.quorum(&["status", "--exit-code"]).exits(8);
     assert_eq!(calls(&workspace), (1, 1));
-    workspace.quorum(&["show", "work"]).exits(0).shows(&[
+    workspace.quorum(&["show", "work", "--full"]).exits(0).shows(&[
         "90 of 100, bar 60",
         "review by judge-a: scored",
         "depth 90 of 100",

@@ -129,7 +129,7 @@ fn several_who_find_the_same_are_shown_as_one_finding_of_the_panel() {
         })
         .workspace();
     workspace.quorum(&["run"]).exits(3);
-    let shown = workspace.quorum(&["show", "t"]).exits(0).stdout;
+    let shown = workspace.quorum(&["show", "t", "--full"]).exits(0).stdout;
     let (_, panel) = shown.rsplit_once("judge: fail").expect("the panel's verdict");
     assert_eq!(panel.matches("same thing").count(), 1, "{shown}");
 }

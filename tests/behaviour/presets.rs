@@ -469,6 +469,6 @@ fn a_model_that_was_told_before_another_agent_went_on_still_counts_for_independe
         .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(task(&document, "work")["agent"], "second", "{document:#}");
-    let words = workspace.quorum(&["show", "work"]).stdout;
+    let words = workspace.quorum(&["show", "work", "--full"]).stdout;
     assert!(workspace.exists("judged") && words.contains("is of the author's family, claude"), "{words}");
 }

@@ -86,7 +86,7 @@ fn what_was_handed_over_is_on_record_with_its_digest() {
     assert_eq!(record["acceptance"], json!(["it is short", "it has an example"]));
     assert_eq!(record["probes"][0], json!({"criterion": 1, "probe": "Is it one page?"}));
     assert_eq!(record["rubric"][0]["name"], "correctness");
-    let human = workspace.quorum(&["show", "work"]).exits(0);
+    let human = workspace.quorum(&["show", "work", "--full"]).exits(0);
     let digest = handoff["digest"].as_str().unwrap();
     human.stdout.says(&[&format!("sha256 {digest}"), "handed over to j"]);
 }
@@ -340,6 +340,6 @@ fn the_mission_that_shows_it_does_what_it_says() {
     let document = workspace.quorum(&["run", "acceptance.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the guide"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the guide"), ["execute", "fix"]);
-    let shown = workspace.quorum(&["show", "Write the guide"]).exits(0);
+    let shown = workspace.quorum(&["show", "Write the guide", "--full"]).exits(0);
     assert_eq!(shown.stdout.matches("handed over to editor").count(), 2, "{}", shown.stdout);
 }

@@ -85,7 +85,7 @@ fn what_does_not_block_stays_visible() {
         let text = workspace.read(file);
         assert!(text.contains("a medium hole"), "{file}: {text}");
     }
-    workspace.quorum(&["show", "work"]).exits(0).shows(&["a medium hole"]);
+    workspace.quorum(&["show", "work", "--full"]).exits(0).shows(&["a medium hole"]);
 }
 
 #[test]
@@ -177,10 +177,12 @@ fn it_never_attacks_its_own_work() {
             .tap_mission("assignTo: worker", "assignTo: mallet")
             .tap_mission("[/bin/sh, '", "'echo n >> acts; echo the work'} # ")
     };
-    let blocked = own("");
-    let document = blocked.run_json(6, &[]);
-    assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    assert_eq!(blocked.lines("acts").len(), 1);
+    let refused = own("");
+    refused
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["would judge its own work on 'work' by `redTeam`"]);
+    assert!(!refused.exists("acts"));
     let skipped = own(", onMissing: skip");
     let document = skipped.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "skip");

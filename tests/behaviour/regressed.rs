@@ -46,7 +46,10 @@ fn what_a_later_task_broke_is_mended_and_both_hold() {
     assert_eq!(audits(&workspace), 2, "all of it is looked at again");
     let text = workspace.read("prompt.2");
     text.says(&["does not hold any more", "grep -q alpha", "f is also named by task 'b'", "both must hold"]);
-    workspace.quorum(&["show", "a"]).exits(0).shows(&["audit: fail (checks)", "attempt 2, fix: pass"]);
+    workspace
+        .quorum(&["show", "a", "--full"])
+        .exits(0)
+        .shows(&["audit: fail (checks)", "attempt 2, fix: pass"]);
     // Every record is decided again in the same way.
     workspace.quorum(&["review", "--replay"]).exits(0);
 }

@@ -411,7 +411,7 @@ fn what_was_judged_is_held_against_the_record_too() {
         let said = lost[0].to_string();
         assert!(said.contains(why), "{said}");
         // Nor is it shown to people as what was said.
-        let shown = workspace.quorum(&["show", "panel"]).exits(0).stdout;
+        let shown = workspace.quorum(&["show", "panel", "--full"]).exits(0).stdout;
         assert_eq!(shown.contains("changed since it was recorded"), change, "{shown}");
         assert!(!shown.contains("xxxx"), "{shown}");
         workspace.quorum(&["report", "--html", "page.html"]).exits(0);

@@ -155,7 +155,7 @@ fn a_judge_that_fails_what_it_grades_well_is_told_with_its_verdict() {
 #[test]
 fn a_key_that_nobody_asked_for_and_an_empty_finding_are_no_reason_to_ask_again() {
     let mut extra = graded(1.0, 1.0, "pass", 0.9);
-    extra["overall"] = json!("fail");
+    extra["category"] = json!("fail");
     let mut blank = graded(1.0, 1.0, "pass", 0.9);
     blank["findings"] = json!([{"severity": "low", "description": " "}]);
     for odd in [extra, blank] {

@@ -147,10 +147,10 @@ fn what_many_tasks_are_accepted_for_is_told_once_by_an_audit_that_finds_it_broke
     let longest = longest_record(&workspace);
     assert!(longest < 150 * 2_000, "{longest}");
     workspace.quorum(&["review", "--replay"]).exits(0);
-    let told = workspace.quorum(&["show", "t0"]).exits(0).stdout;
+    let told = workspace.quorum(&["show", "t0", "--full"]).exits(0).stdout;
     told.as_str().says(&["1201 1202", "1999 2000"]);
     workspace
-        .quorum(&["show", "t1"])
+        .quorum(&["show", "t1", "--full"])
         .exits(0)
         .stdout
         .says(&["the audit tells 't0' the whole output", "1999 2000"]);

@@ -103,7 +103,7 @@ fn what_agents_are_handed_stands_in_no_record_no_report_and_no_prompt() {
     }
     for command in [
         &["logs", "work"][..],
-        &["show", "work"],
+        &["show", "work", "--full"],
         &["events", "--format", "jsonl"],
         &["approvals"],
         &["status"],

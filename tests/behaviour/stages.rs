@@ -88,7 +88,7 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
     let first = &show["attempts"][0]["stages"][0];
     assert_eq!((&first["stage"], &first["name"]), (&json!("stages"), &json!("licence")));
     assert!(first["reason"].as_str().unwrap_or_default().contains("exited 3"), "{first}");
-    workspace.quorum(&["show", "work"]).exits(0).shows(&["stages licence: fail (stage)"]);
+    workspace.quorum(&["show", "work", "--full"]).exits(0).shows(&["stages licence: fail (stage)"]);
     for (report, words) in
         [("junit.xml", "licence: pass"), ("report.md", "licence: pass"), ("report.html", "stages licence")]
     {

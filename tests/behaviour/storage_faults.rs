@@ -96,7 +96,7 @@ fn limited(workspace: &Workspace, bytes: usize, flags: &[&str]) -> Finished {
     let most = Some(bytes as u64);
     let limit = Rlimit { current: most, maximum: most };
     // SAFETY: one system call.
-    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit.clone())?)) };
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?)) };
     Running::start(command).finish()
 }
 
@@ -347,7 +347,7 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         let row = task(&document, "work");
         assert_eq!(row["status"], "awaiting_approval", "{row:#}");
         assert_eq!((&row["points"], &row["waiting"]["reason"]), (&Value::Null, &"refer".into()));
-        let ended = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        let ended = workspace.quorum(&["show", "work", "--full"]).exits(0).stdout;
         ended.says(&["output is lost", &format!("{}.out", journal::turn(0, 1, 1))]);
         assert!(!workspace.exists("seen"), "the judge was shown what is left");
         assert_eq!(workspace.lines("log"), ["x"], "it burned rework");

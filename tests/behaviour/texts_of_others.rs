@@ -28,7 +28,7 @@ fn what_a_terminal_would_act_on_is_shown_wherever_agents_speak() {
         &["logs", "work"][..],
         &["logs", "work", "--stderr"],
         &["logs", "work", "--json"],
-        &["show", "work"],
+        &["show", "work", "--full"],
         &["show", "work", "--json"],
         &["status"],
         &["status", "--json"],

@@ -280,6 +280,10 @@ fn exactly_one_edge_of_each_kind_leads_out() {
         &["Q0410", "cannot verify", "which it does itself"],
     );
     refused(&format!("{GOOD}, maxVisits: 0"), "", &["maxVisits"]);
+    // What cannot be counted so far is refused, not cut.
+    for many in ["65536", "70000", "4294967295", "4294967296"] {
+        refused(&format!("{GOOD}, maxVisits: {many}"), "", &["maxVisits", "a whole number from 1 to 65535"]);
+    }
     refused(
         &format!("{GOOD}, targetFiles: [a]"),
         "",
@@ -307,5 +311,5 @@ fn the_mission_that_shows_it_runs_as_it_stands() {
     let document = workspace.quorum(&["run", "regenerate.yaml", "--json"]).exits(0).json();
     assert_eq!(document["counts"]["notTaken"], 1);
     assert_eq!(attempts(&document, "Write the guide").len(), 2);
-    assert!(workspace.read("published.md").contains("For example"));
+    assert!(workspace.read("playground/regenerate/published.md").contains("For example"));
 }

@@ -117,7 +117,7 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
     for vision in [BLUE, LOOKS] {
         for (work, why) in [
             ("mkfifo shot.png", "not a regular file"),
-            ("mkdir shot.png", "not a regular file"),
+            ("mkdir shot.png", "it is a folder"),
             ("ln -s /etc/hostname shot.png", "a link that leads to no file of the workspace"),
             ("ln -s nowhere.png shot.png", "a link that leads to no file of the workspace"),
             ("ln -s shot.png shot.png", "shot.png cannot be looked at"),
@@ -214,9 +214,8 @@ fn an_agent_that_says_nothing_is_a_fault_and_its_own_work_it_never_sees() {
         "eye: {run: [/bin/sh, '",
         "eye: {vision: true, run: 'cp red.png shot.png; echo n >> acts; echo done'} # ",
     );
-    let document = own.run_json(0, &[]);
-    assert_eq!((own.lines("acts").len(), &row(&document)["verdict"]), (1, &json!("fault")));
-    own.run_json(6, &["--strict"]);
+    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["would judge its own work", "`vision`"]);
+    assert!(!own.exists("acts"));
 }
 
 #[test]

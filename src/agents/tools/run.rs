@@ -54,6 +54,19 @@ pub fn spec() -> ToolSpec {
     }
 }
 
+impl ToolCommand {
+    /// The command, where it destroys nothing that no task should.
+    ///
+    /// # Errors
+    /// What it would destroy, for the model.
+    pub fn unless_destructive(self) -> Result<Self, ToolError> {
+        match destructive(&self.argv) {
+            Some(why) => refused(format!("this command is refused: {why}")),
+            None => Ok(self),
+        }
+    }
+}
+
 /// What a call asks for.
 ///
 /// # Errors
@@ -75,9 +88,6 @@ pub fn command_of(call: &ToolCall) -> Result<ToolCommand, ToolError> {
     }
     if argv.iter().any(|word| word.contains('\0')) {
         return refused("a command cannot hold NUL");
-    }
-    if let Some(why) = destructive(&argv) {
-        return refused(format!("this command is refused: {why}"));
     }
     let timeout = timeout_seconds.map_or(DEFAULT_TIMEOUT, |seconds| Millis(seconds.saturating_mul(1000)));
     Ok(ToolCommand { argv, timeout })
@@ -121,10 +131,15 @@ mod tests {
             json!({"argv": ["a\0b"]}),
             json!({"argv": ["a"], "timeoutSeconds": -1}),
             json!({"argv": ["a"], "cwd": "/"}),
+        ] {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+        for destroys in [
             json!({"argv": ["rm", "-rf", "/"]}),
             json!({"shell": "make clean; rm -rf ~"}),
         ] {
-            assert!(read(bad.clone()).is_err(), "{bad}");
+            let wanted = read(destroys.clone()).unwrap();
+            assert!(wanted.unless_destructive().is_err(), "{destroys}");
         }
     }
 }

@@ -71,12 +71,13 @@ pub struct Calibrate {
 const ROWS: &str = "\
 A row is one piece of work:
   {\"source\": \"mine\", \"group\": \"doc-7\", \"dims\": [\"correctness\", \"style\"], \"scale\": [1, 5],
-   \"raw_replies\": [{\"judge\": \"gpt\", \"texts\": [\"Final score: 4\", \"3/5\"], \"scores\": [4, 3]}],
+   \"raw_replies\": [{\"judge\": \"gpt\", \"texts\": [\"SCORE: 4\", \"3\"], \"scores\": [4, 3]}],
    \"human\": {\"mean\": [4, 3.5]}}
   source       rows of one source are compared with each other [labels]
   group        what the work belongs to; resamples take whole groups [each row its own]
   dims, scale  what is scored, and from where to where; `scales` and `weights` per dimension are optional
-  raw_replies  one text or recorded score (or both) per dimension and judge. Texts are read by the verdict parser;
+  raw_replies  one text or recorded score (or both) per dimension and judge. Texts are read where they have the
+               form that quorum asks for (SCORE: 4);
                what it leaves unread counts with the recorded score, and without one as the lowest
   human        `mean` per dimension, or `global` or `score` on the row's scale, or `pass`: true or false
                (also as tests_pass, better_output, consensus)

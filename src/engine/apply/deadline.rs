@@ -70,10 +70,13 @@ pub fn arm(state: &mut State, entity: Option<TaskId>) {
         }
     };
     state.deadlines.0.entry(entity).or_default().due = due;
+    let sla = &state.plan.rules.sla;
     // A moment belongs to what it ends: in time is up to and with it.
-    state.timers.set(passing, due.plus(Millis(1)));
+    let passed = due.plus(Millis(1));
+    let passed = since.map_or(passed, |since| sla.look_at(since, passed));
+    state.timers.set(passing, passed);
     if let Some(since) = since.filter(|_| !known.is_some_and(|known| known.warned)) {
-        let near = state.plan.rules.sla.warning_at(since, due);
+        let near = sla.look_at(since, sla.warning_at(since, due));
         if near <= due {
             state.timers.set(warning, near);
         }

@@ -116,9 +116,13 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         (&plan.rules.protect, &task.protect),
         (&plan.rules.settings.checks_may_write, &task.checks_may_write),
         (task.assigned, as_asked(plan, task.assigned)),
-        // What it is told beside that, and whether it is heard when it says that something does not hold.
+        // What it is told beside that, what it may do, and whether it is heard when it says that something does not hold.
         [
             AgentMiddleware::AuthorityDeference,
+            AgentMiddleware::SanitizeMessage,
+            AgentMiddleware::SecurityInterceptor,
+            AgentMiddleware::PolicyGate,
+            AgentMiddleware::ApprovalGate,
             AgentMiddleware::AssumptionViolation,
         ]
         .map(|entry| plan.middleware(id).has(entry)),

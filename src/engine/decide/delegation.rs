@@ -166,6 +166,7 @@ fn connect<'a>(
 ) -> Vec<AddedTask> {
     let state = draft.state;
     let awaited_by = waiting_for(state, draft.id);
+    let has_digest = draft.plan().records_digest(draft.id);
     let mut open = accepted;
     let mut tasks: Vec<AddedTask> = Vec::new();
     let mut taken = BTreeSet::new();
@@ -206,7 +207,7 @@ fn connect<'a>(
                     .map(|text| text.as_str().into())
                     .collect(),
                 verify: sub_task.verify.clone(),
-                chain: Some(draft.plan().chain_hash_of(draft.id, sub_task)),
+                chain: has_digest.then(|| draft.plan().chain_hash_of(draft.id, sub_task)),
                 awaited_by: awaited_by.clone(),
             });
         }

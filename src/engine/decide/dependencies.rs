@@ -52,8 +52,10 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
                 Share::Enough => return do_without_all(draft),
                 Share::TooFew => {}
             },
-            // Nothing more is to be started: neither the task nor what it needs.
-            Remedy::Resolve if draft.state.failed_fast => {}
+            // Nothing more is to be started, neither the task nor what it needs; or nobody is to be asked for another way.
+            Remedy::Resolve
+                if draft.state.failed_fast
+                    || !rules.coordination.has(CoordinationMiddleware::CoordinationReplan) => {}
             Remedy::Resolve if !asked && resolutions < rules.settings.max_resolution_attempts => {
                 if let Some(orchestrator) = rules.orchestrator {
                     nowhere = gets_nowhere(draft);

@@ -4,7 +4,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{GateId, Points, Status};
+use crate::domain::{GateId, Points, QualityFlag, Status};
 use crate::engine::event::{Event, GateEvent};
 use crate::engine::payload::GateResult;
 use crate::engine::state::State;
@@ -47,9 +47,22 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     if gate.require_all_passed && !failed.is_empty() {
         reasons.push(format!("failed: {}", list(failed)));
     }
-    let below = of(&|task| task.flag().is_some_and(crate::domain::QualityFlag::is_below_bar));
+    let below = of(&|task| task.flag().is_some_and(QualityFlag::is_below_bar));
     if !gate.accept_below_threshold && !below.is_empty() {
         reasons.push(format!("accepted below the bar: {}", list(below)));
+    }
+    // Of work that was accepted without a score from its review nobody knows whether it is below a bar.
+    let is_open = state.plan.rules.settings.fail_open_on_unparsed_eval;
+    let unknown = of(&|task| {
+        let is_unknown = |flag: QualityFlag| match flag {
+            QualityFlag::BelowThreshold => true,
+            QualityFlag::Unreviewed => gate.min_score.is_some() && is_open && task.attempt.rounds > 0,
+            flag => gate.min_score.is_some() && flag.is_below_bar(),
+        };
+        task.attempt.points.is_none() && task.flag().is_some_and(is_unknown)
+    });
+    if !unknown.is_empty() {
+        reasons.push(format!("its score is not known: {}", list(unknown)));
     }
     if let Some(min) = gate.min_score {
         match avg {

@@ -7,9 +7,10 @@ use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::payload::SupervisorRef;
 use crate::engine::state::State;
 use crate::mission::RunOptions;
+use crate::mission::model::AgentMiddleware;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, deferral, pipeline, side_effects};
+use super::{admission, approvals, deferral, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
@@ -48,8 +49,12 @@ pub(super) fn resume(
             let turn = state.current_turn(id);
             if kept.contains(&turn) {
                 events.push(Event::Turn(turn, TurnEvent::Adopted));
-            } else {
+            } else if state.plan.middleware(id).has(AgentMiddleware::CheckpointResume)
+                || task.must_be_allowed(state.plan.task(id))
+            {
                 events.extend(side_effects::turn_lost(state, turn));
+            } else {
+                events.extend(turns::left_behind(state, turn, now));
             }
         } else if task.hold().is_some_and(is_open) {
             events.extend(approvals::ask_again(state, id));

@@ -6,11 +6,12 @@ use crate::domain::{
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
-use crate::engine::payload::Exit;
+use crate::engine::payload::{Exit, Usage};
 use crate::engine::state::{RunPhase, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{Again, FailedTry, Retry};
+use crate::mission::model::AgentMiddleware;
 
 use super::conclude;
 use super::transaction::Transaction;
@@ -67,6 +68,15 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
     } = input
     else {
         return Vec::new();
+    };
+    let is_classified = state
+        .plan
+        .middleware(turn.task)
+        .has(AgentMiddleware::Classification);
+    let class = if is_classified {
+        class
+    } else {
+        &FailureClass::Unknown
     };
     let mut failure = FailedTry::of(*class, *retry_after, *jitter);
     if *before_effect {
@@ -130,8 +140,32 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     finish_turn(state, TurnEnd { files, usage, ..end }, now)
 }
 
+/// A turn that a session left behind when it died, of a task whose chain leaves out `checkpoint_resume`: its attempt has failed.
+pub(super) fn left_behind(state: &State, turn: TurnId, now: Timestamp) -> Vec<Event> {
+    let exit = Exit {
+        failure: Some(FailureClass::Unknown),
+        message: Some("its session died, and without `checkpoint_resume` no turn is taken over".to_owned()),
+        ..Exit::default()
+    };
+    finish_turn(
+        state,
+        TurnEnd {
+            exit,
+            ..TurnEnd::clean(turn)
+        },
+        now,
+    )
+}
+
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.
-fn finish_turn(state: &State, end: TurnEnd, now: Timestamp) -> Vec<Event> {
+fn finish_turn(state: &State, mut end: TurnEnd, now: Timestamp) -> Vec<Event> {
+    let chain = state.plan.middleware(end.turn.task);
+    if !chain.has(AgentMiddleware::Classification) {
+        end.exit.failure = end.exit.failure.map(|_| FailureClass::Unknown);
+    }
+    if !chain.has(AgentMiddleware::CostRecording) {
+        end.usage = Usage::default();
+    }
     let mut draft = Transaction::new(state, end.turn.task);
     draft.emit(end.as_event());
     for letter in notify::letters_of_tools(end.turn, &end.failed_tools) {

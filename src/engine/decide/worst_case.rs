@@ -3,7 +3,7 @@
 
 use crate::domain::{AttemptKind, Purpose, TaskId};
 use crate::engine::stages::{judges, panel_rounds};
-use crate::engine::state::{State, TaskState};
+use crate::engine::state::{Committed, State, TaskState};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::mission::model::OnExhausted;
 use crate::mission::{Judge, TaskPlan};
@@ -95,9 +95,16 @@ fn attempts(plan: &TaskPlan, judge: Option<&Judge>) -> Option<u32> {
         !plan.checks().is_empty() || plan.verification().is_some() || plan.steps().next().is_some();
     let has_judges = judge.is_some_and(|judge| !judge.seats().is_empty() || !judge.people().is_empty());
     // Work that nothing can reject comes back only when its agent fails, and then it is never fixed.
-    let only_by_agent = !has_checks && !has_judges && plan.target_files.is_empty();
+    let only_by_agent = !has_checks && !has_judges && plan.target_files.is_empty() && !plan.is_isolated();
     let mut task = TaskState::default();
     task.plan_attempt(1, AttemptKind::Execute);
+    if plan.is_isolated() {
+        // Its merge may send it back once beside the limits.
+        task.course.committed = Some(Box::new(Committed {
+            conflicts: 1,
+            ..Committed::default()
+        }));
+    }
     while let Some(kind) = allowed_attempt(plan, &task, only_by_agent, evaluated) {
         if task.course.tries >= COUNTED {
             return None;

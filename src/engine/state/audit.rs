@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Status, TaskId};
+use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
 use crate::engine::payload::{Commit, FileFact};
 use crate::mission::FilesIn;
@@ -32,11 +32,14 @@ impl State {
         self.audit.due = self.acceptances > self.audit.covers;
     }
 
-    /// Whether accepted work is still to be looked at.
+    /// Whether accepted work is still to be looked at. Where the rest was called off and counts, nothing that is found could
+    /// make the outcome a pass or keep it from being one.
     pub(crate) fn audit_is_open(&self) -> bool {
+        let is_called_off = || self.is_cancelled() && !self.options.allow.contains(&OutcomeClass::TaskFailed);
         (self.audit.due || self.audit.out)
             && self.plan.rules.settings.final_checks != FinalChecks::Never
             && self.accepted().next().is_some()
+            && !is_called_off()
     }
 
     /// Where the audit of the run stands.

@@ -302,7 +302,8 @@ proptest! {
         // What a verification may take is of one visit.
         for id in state.plan.task_ids().filter(|id| state.plan.route(*id).is_none()) {
             let worst = worst_case(state, id);
-            prop_assert!(worst.attempts.is_some_and(|most| state.task(id).course.tries <= most), "{yaml}");
+            let tries = state.task(id).course.tries;
+            prop_assert!(worst.attempts.is_some_and(|most| tries <= most), "{id:?}: {tries} of {worst:?}\n{yaml}");
             prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{yaml}");
         }
     }

@@ -384,7 +384,7 @@ mod tests {
     use super::*;
 
     const ROW: &str = r#"{"id":"a","source":"s","group":"g","dims":["x","y"],"scale":[1,5],"scales":{"y":[0,1]},
-        "raw_replies":[{"judge":"j","texts":["Final score: 4","B"],"scores":[4,1]},{"judge":"k","scores":[null,0]}],
+        "raw_replies":[{"judge":"j","texts":["SCORE: 4","B"],"scores":[4,1]},{"judge":"k","scores":[null,0]}],
         "human":{"mean":[5,0.5]}}"#;
 
     fn collect(rows: &[&str]) -> Result<Vec<LabelSet>, RowError> {

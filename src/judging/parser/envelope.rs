@@ -1,27 +1,18 @@
 //! Replies that are no words of an agent but the JSON in which its program wraps them.
 
-use super::json::Json;
-use super::text::without_thinking;
+use super::json::{Json, is_in};
+use super::text::own_words;
 
 /// Keys by which programs name the conversation that a line belongs to.
 const SESSIONS: &[&str] = &["sessionid", "threadid"];
 /// Kinds of lines that such programs print.
-const KINDS: &[&str] = &[
-    "assistant",
-    "result",
-    "stepstart",
-    "system",
-    "text",
-    "turn",
-    "user",
-    "message",
-    "init",
-];
+const KINDS: &str = " assistant result stepstart system text turn user message init ";
 
 /// Whether a reply looks like the output of an agent's program that was told to print JSON: one object, or one in each
 /// line, that names a conversation, wraps a reply beside figures about it, or has the kind of an event.
 pub(super) fn is_envelope(reply: &str) -> bool {
-    let text = without_thinking(reply).trim();
+    let text = own_words(reply).unwrap_or_default();
+    let text = text.trim();
     let whole: Option<Json> = serde_json::from_str(text).ok();
     let first = whole.or_else(|| serde_json::from_str(text.lines().next()?).ok());
     match first {
@@ -34,7 +25,7 @@ pub(super) fn is_envelope(reply: &str) -> bool {
 fn wraps(object: &Json) -> bool {
     let kind = object.get(&["type"]).and_then(Json::text).unwrap_or_default();
     let kind = super::json::plain(kind);
-    let is_event = kind.contains('.') || KINDS.contains(&kind.as_str());
+    let is_event = kind.contains('.') || is_in(KINDS, &kind);
     object.get(SESSIONS).is_some()
         || is_event
         || object.get(&["response"]).is_some() && object.get(&["stats"]).is_some()

@@ -5,85 +5,109 @@ use crate::domain::{Finding, Severity};
 use super::json::Json;
 
 /// Keys below which a reply may put its findings.
-const LISTS: &[&str] = &["findings", "issues"];
+const LISTS: &[&str] = &["findings", "issues", "problems", "vulnerabilities"];
 /// Keys of what a finding says.
-const DESCRIPTIONS: &[&str] = &["description", "finding", "issue", "title"];
+const DESCRIPTIONS: &[&str] = &[
+    "description",
+    "finding",
+    "issue",
+    "title",
+    "message",
+    "problem",
+    "text",
+];
+/// Keys of how bad it is.
+const SEVERITIES: &[&str] = &["severity", "level", "priority"];
+/// Keys of what shows it.
+const EVIDENCE: &[&str] = &["evidence", "proof", "location", "file", "line"];
 /// Words that stand where evidence would and are none.
 const NOTHING: &[&str] = &["-", "n/a", "na", "none", "null", "unknown"];
 
-/// One item of a list of findings.
-pub(in crate::judging) enum Item<'a> {
-    /// A finding, with the object that holds it.
-    Read(Finding, &'a Json),
-    /// One that says what, but not how bad on the known scale; it is taken for a medium one.
-    Unrated(Finding, &'a Json),
-    /// It says nothing.
-    Nothing,
-}
+/// One item of a list of findings, with the value that holds it; `None` if it says nothing.
+pub(in crate::judging) type Item<'a> = Option<(Finding, &'a Json)>;
 
 /// The items of all lists of findings that a value has, in their order; `None` if it has no such list.
 pub(in crate::judging) fn items_of(value: &Json) -> Option<Vec<Item<'_>>> {
     let lists: Vec<&Json> = match value {
-        Json::List(_) => vec![value],
-        object if is_finding(object) => return Some(vec![item(object)]),
+        value if matches!(value, Json::List(_)) || is_finding(value) => vec![value],
         object => object.all(LISTS).collect(),
     };
-    if lists.is_empty() {
-        return None;
-    }
-    let items = lists.into_iter().flat_map(|list| match list {
-        Json::List(items) => items.iter().map(item).collect(),
-        object @ Json::Object(_) => vec![item(object)],
-        Json::Text(text) if is_nothing(text) => Vec::new(),
-        _ => vec![Item::Nothing],
-    });
-    Some(items.collect())
+    let mut items = Vec::new();
+    lists.iter().for_each(|list| add(list, None, &mut items));
+    (!lists.is_empty()).then_some(items)
 }
 
 /// Whether an object is a finding itself, outside of any list.
 pub(in crate::judging) fn is_finding(value: &Json) -> bool {
-    value.get(&["severity"]).is_some() && value.get(DESCRIPTIONS).is_some()
+    let mut lists = value.all(LISTS).filter(|list| matches!(list, Json::List(_)));
+    value.get(SEVERITIES).is_some() && value.get(DESCRIPTIONS).is_some() && lists.next().is_none()
 }
 
-/// The findings of a verdict that does not hang on them: at most so many. One that names no known severity is medium, one
-/// without a text is none.
+/// Whether a finding says in a text of its own what is wrong.
+pub(in crate::judging) fn is_described(finding: &Json) -> bool {
+    finding
+        .get(DESCRIPTIONS)
+        .is_some_and(|said| !is_nothing(&said.words()))
+}
+
+/// The findings of a verdict that does not hang on them: at most so many.
 pub(in crate::judging) fn findings_of(verdict: &Json, most: usize) -> Vec<Finding> {
-    let items = items_of(verdict).unwrap_or_default().into_iter();
-    let read = items.filter_map(|item| match item {
-        Item::Read(finding, _) | Item::Unrated(finding, _) => Some(finding),
-        Item::Nothing => None,
-    });
-    read.take(most).collect()
+    let items = items_of(verdict).unwrap_or_default().into_iter().flatten();
+    items.map(|(finding, _)| finding).take(most).collect()
 }
 
-fn item(item: &Json) -> Item<'_> {
+/// Adds the items of a list, or of an object of them: its keys may say how bad they are.
+fn add<'a>(list: &'a Json, severity: Option<Severity>, items: &mut Vec<Item<'a>>) {
+    let is_list = |value: &Json| matches!(value, Json::List(_) | Json::Object(_));
+    match list {
+        Json::List(inner) => inner.iter().for_each(|one| match one {
+            Json::List(_) => add(one, severity, items),
+            one => items.push(item(one, severity)),
+        }),
+        Json::Object(entries) if !entries.is_empty() && entries.iter().all(|(_, inner)| is_list(inner)) => {
+            entries
+                .iter()
+                .for_each(|(key, inner)| add(inner, severity_named(key).or(severity), items));
+        }
+        Json::Text(text) if is_nothing(text) => {}
+        other => items.push(item(other, severity)),
+    }
+}
+
+/// A finding of whatever form. One whose severity is missing, or none that is known, is taken for a high one; a mere text
+/// that names none, for a medium one.
+fn item(item: &Json, severity: Option<Severity>) -> Item<'_> {
     let field = |names: &[&str]| {
-        item.get(names)
-            .map(Json::words)
-            .filter(|words| !is_nothing(words))
+        let words = names.iter().filter_map(|name| item.get(&[name])).map(Json::words);
+        words.into_iter().find(|words| !is_nothing(words))
     };
     let description = match item {
         Json::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        _ => field(DESCRIPTIONS),
+        Json::Object(_) => {
+            field(DESCRIPTIONS).or_else(|| Some(item.words()).filter(|words| !words.is_empty()))
+        }
+        _ => None,
     };
-    let Some(description) = description else {
-        return Item::Nothing;
+    let description = description?;
+    let unrated = match item {
+        Json::Text(_) => Severity::Medium,
+        _ => Severity::High,
     };
-    let rated = item
-        .get(&["severity"])
-        .and_then(Json::text)
-        .and_then(severity_named);
+    // Of a key that stands there twice, the worse counts.
+    let own = SEVERITIES.iter().find(|key| item.get(&[key]).is_some());
+    let own = own.and_then(|key| {
+        item.all(&[key])
+            .map(|said| severity_named(&said.words()).unwrap_or(unrated))
+            .max()
+    });
     let finding = Finding {
-        severity: rated.unwrap_or(Severity::Medium),
+        severity: own.or(severity).unwrap_or(unrated),
         description,
-        evidence: field(&["evidence"]),
+        evidence: field(EVIDENCE),
         suggested_fix: field(&["suggestedfix", "fix", "suggestion", "recommendation"]),
         open: false,
     };
-    match rated {
-        Some(_) => Item::Read(finding, item),
-        None => Item::Unrated(finding, item),
-    }
+    Some((finding, item))
 }
 
 fn is_nothing(text: &str) -> bool {
@@ -91,13 +115,19 @@ fn is_nothing(text: &str) -> bool {
     text.is_empty() || NOTHING.contains(&text.as_str())
 }
 
+/// The worst severity that a text names; `None` if a word in it is not known, so that it could be any.
 fn severity_named(name: &str) -> Option<Severity> {
-    Some(match name.trim().to_lowercase().as_str() {
-        "critical" | "blocker" => Severity::Critical,
-        "high" | "major" => Severity::High,
-        "medium" | "moderate" => Severity::Medium,
-        "low" | "minor" => Severity::Low,
-        "info" | "informational" | "note" => Severity::Info,
-        _ => return None,
-    })
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let named = |word: String| match word.as_str() {
+        "critical" | "blocker" | "severe" | "p0" => Some(Severity::Critical),
+        "high" | "major" | "p1" => Some(Severity::High),
+        "medium" | "moderate" | "p2" => Some(Severity::Medium),
+        "low" | "minor" | "trivial" | "nit" => Some(Severity::Low),
+        "info" | "informational" | "note" | "none" => Some(Severity::Info),
+        _ => None,
+    };
+    let filler = ["severity", "risk", "impact", "issue", "to"];
+    let words = words.filter(|word| !filler.contains(&word.as_str()));
+    words.map(named).collect::<Option<Vec<_>>>()?.into_iter().max()
 }

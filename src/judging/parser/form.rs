@@ -1,13 +1,18 @@
-//! Replies of a fixed form: one JSON object, alone, fenced or amid prose, with whatever keys beside those asked for.
+//! Replies of a fixed form: one JSON object, alone, fenced or on lines of its own, with whatever keys beside those asked for.
 //!
 //! There is one way in which such an object is found, for whatever purpose somebody was asked; each purpose has a small
 //! reader of its own for what stands in it. What is missing or off the scale is unread, never completed or guessed, and
-//! an object that stands in the work too may be a quotation: it can contradict, but never testify.
+//! an object that stands in the work too may be a quotation: it can contradict, but never testify. A verdict in words beside
+//! what was asked for (`Verdict: FAIL`, `"pass": false`) keeps a reply that says two things from being read as the better.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::findings::findings_of;
-use super::json::{self, Json, Place};
+use super::json::{self, Json, Place, is_in, plain};
 use super::quoted::Quoted;
-use super::text::{split, without_thinking};
+use super::text::{Parts, fold, own_words, split};
 use super::{Scale, Unparsed};
 use crate::domain::Finding;
 
@@ -15,10 +20,12 @@ use crate::domain::Finding;
 pub(crate) struct Values {
     /// The judge's own, in their order, each with where it stands.
     pub own: Vec<(Json, Place)>,
-    /// Those that stand in the work too.
-    pub echoed: Vec<(Json, Place)>,
+    /// Those that stand in the work too, or within a sentence: they can contradict, but never testify.
+    pub doubted: Vec<(Json, Place)>,
     /// Whether something started like JSON and was not.
     pub broken: bool,
+    /// Whether the judge declares beside all that that the work passes, if it declares anything and does not say both.
+    pub declared: Result<Option<bool>, Unparsed>,
 }
 
 /// Takes a reply apart.
@@ -26,33 +33,51 @@ pub(crate) struct Values {
 /// # Errors
 /// When it is empty, or the work holds so many verdicts that none can be told from a quotation.
 pub(crate) fn values(reply: &str, work: &Quoted) -> Result<Values, Unparsed> {
-    let reply = without_thinking(reply);
-    if reply.trim().is_empty() {
-        return Err(Unparsed::Empty);
-    }
+    let reply = own_words(reply)?;
+    values_of(&reply, &split(&reply), work)
+}
+
+/// The same of a reply that was taken apart into lines.
+pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<Values, Unparsed> {
     if work.drowns_out() {
         return Err(Unparsed::Drowned);
     }
-    let found = json::find(reply, &split(reply));
-    let values = found.values.into_iter();
-    let (echoed, own) = values.partition(|(value, _)| work.has_object(value));
+    let mut found = json::find(reply, parts);
+    for (value, place) in &mut found.values {
+        if work.has_object(value) {
+            *place = Place::InWork;
+        }
+    }
+    let is_own = |(_, place): &(Json, Place)| matches!(place, Place::Whole | Place::Embedded);
+    let (own, doubted): (Vec<_>, Vec<_>) = found.values.into_iter().partition(is_own);
     Ok(Values {
+        declared: declared(&parts.own, &own),
         own,
-        echoed,
+        doubted,
         broken: found.broken,
     })
 }
 
 impl Values {
+    /// Why no value that `has_form` is the judge's word; `otherwise` where there is none at all.
+    pub fn nothing_own(&self, has_form: impl Fn(&(Json, Place)) -> bool, otherwise: Unparsed) -> Unparsed {
+        match self.doubted.iter().find(|value| has_form(value)) {
+            Some((_, Place::Aside)) => Unparsed::Aside,
+            Some(_) => Unparsed::InWork,
+            None if self.broken => Unparsed::BrokenJson,
+            None => otherwise,
+        }
+    }
+
     /// What the judge found, wherever in its reply that stands: at most so many, and what several objects say only once.
     /// What is found needs no form of its own to count.
     pub fn findings(&self, most: usize) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
-        for (object, _) in self
-            .own
-            .iter()
-            .filter(|(value, _)| matches!(value, Json::Object(_)))
-        {
+        let spoken = self.doubted.iter().filter(|(_, place)| *place == Place::Aside);
+        for (object, _) in self.own.iter().chain(spoken) {
+            if matches!(object, Json::List(_)) {
+                continue;
+            }
             let before = all.len();
             let new = findings_of(object, most).into_iter();
             let new: Vec<_> = new.filter(|finding| !all[..before].contains(finding)).collect();
@@ -77,26 +102,22 @@ pub(crate) fn read_object<T: PartialEq>(
     read: impl Fn(&Json) -> Result<T, Unparsed>,
 ) -> Result<T, Unparsed> {
     let found = values(reply, work)?;
-    let has_key = |value: &&Json| value.get(&[key]).is_some();
+    let has_key = |(value, _): &(Json, Place)| value.get(&[key]).is_some();
     let mut agreed: Option<T> = None;
-    for object in found.own.iter().map(|(value, _)| value).filter(has_key) {
-        let said = read(object)?;
+    for (object, _) in found.own.iter().filter(|value| has_key(value)) {
+        let said = read(object.unambiguous()?)?;
         match &agreed {
             Some(other) if *other != said => return Err(Unparsed::Differing),
             // Of objects that agree the last is the one that the reply ends on.
             _ => agreed = Some(said),
         }
     }
-    let echoed = found.echoed.iter().map(|(value, _)| value);
-    let mut echoed = echoed.filter(has_key).peekable();
-    match agreed {
-        Some(said) => match echoed.all(|value| read(value).is_ok_and(|other| other == said)) {
-            true => Ok(said),
-            false => Err(Unparsed::Differing),
-        },
-        None if echoed.peek().is_some() => Err(Unparsed::InWork),
-        None if found.broken => Err(Unparsed::BrokenJson),
-        None => Err(Unparsed::NoForm(key)),
+    found.declared.clone()?;
+    let said = agreed.ok_or_else(|| found.nothing_own(has_key, Unparsed::NoForm(key)))?;
+    let mut doubted = found.doubted.iter().filter(|value| has_key(value));
+    match doubted.all(|(value, _)| read(value).is_ok_and(|other| other == said)) {
+        true => Ok(said),
+        false => Err(Unparsed::Differing),
     }
 }
 
@@ -162,7 +183,7 @@ impl Json {
             .ok_or_else(|| wrong(format!("`{name}` is not one of: {}", words())))
     }
 
-    /// What a value says in words: a text, a list of texts, a number; nothing else says anything.
+    /// What a value says in words: a text, a number, or several of them, with their keys where they have any.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Text(text) => text.trim().to_owned(),
@@ -174,7 +195,15 @@ impl Json {
                     .collect::<Vec<_>>()
                     .join("; ")
             }
-            Self::Null | Self::Bool(_) | Self::Object(_) => String::new(),
+            Self::Object(entries) => {
+                let words = entries.iter().map(|(key, inner)| (key, inner.words()));
+                words
+                    .filter(|(_, words)| !words.is_empty())
+                    .map(|(key, words)| format!("{key}: {words}"))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            }
+            Self::Null | Self::Bool(_) => String::new(),
         }
     }
 }
@@ -193,4 +222,85 @@ pub(crate) fn share(value: &Json, what: &str) -> Result<crate::domain::Points, U
         value: number,
         scale: Scale::SHARE,
     })
+}
+
+/// A line that is such a word, behind its label or alone. A line of JSON is read as JSON.
+static LINE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?xi) ^ [^\w"{\[]*
+        (?: (?: (?:final|overall|total|my|your|the) [\W_]+ )* (?P<key> \w+ (?:/\w+)? ) [\W_]*? [:=-] [\W_]* (?P<said> .+ )
+        | (?P<alone> pass | passed | fail | failed | approved | rejected ) [\W_]* ) $"#,
+    )
+    .expect("the pattern is fixed and tested")
+});
+/// Bytes of such a line.
+const LONGEST: usize = 400;
+/// Keys of such a word, without case and punctuation.
+const KEYS: &str = " verdict decision result outcome status recommendation pass passed passes passing approve approved \
+                    approval accept accepted acceptable ok success successful satisfied pass/fail overall final ";
+/// Keys that say the opposite.
+const OPPOSITES: &str = " fail failed fails failure reject rejected blocked ";
+/// Words that say yes.
+const YES: &str = " pass passed passes passing approve approved approves accept accepted acceptable ok okay yes true success \
+                   successful satisfied satisfactory lgtm ";
+/// Words that do not: they say no, or leave it open.
+const NO: &str = " fail failed fails failing failure reject rejected rejects disapprove disapproved deny denied decline declined \
+                  refuse refused block blocked no false not cannot unacceptable unsatisfactory unsuccessful insufficient \
+                  incorrect needs rework revise refer undecided unsure unknown unclear inconclusive abstain ";
+
+/// Whether the own lines and values of a reply say that the work passes; `None` where none of them says anything of it.
+fn declared(lines: &[&str], values: &[(Json, Place)]) -> Result<Option<bool>, Unparsed> {
+    let lines = lines.iter().filter_map(|line| of_line(line));
+    let mut all: Vec<bool> = lines.collect();
+    values.iter().for_each(|(value, _)| of_object(value, &mut all));
+    match (all.contains(&true), all.contains(&false)) {
+        (true, true) => Err(Unparsed::Differing),
+        (false, false) => Ok(None),
+        (yes, _) => Ok(Some(yes)),
+    }
+}
+
+/// Adds what an object declares, and those among its values that are objects under such a key.
+fn of_object(object: &Json, all: &mut Vec<bool>) {
+    for (key, value) in object.entries() {
+        let key = plain(key);
+        match value {
+            Json::Bool(said) => all.extend(of_key(&key, Some(*said))),
+            Json::Number(number) if number.is_zero() && is_in(KEYS, &key) => all.push(false),
+            Json::Text(text) => all.extend(of_key(&key, of_words(text))),
+            value if is_in(KEYS, &key) => of_object(value, all),
+            _ => {}
+        }
+    }
+}
+
+/// What is said under a key, if it is one that declares something.
+fn of_key(key: &str, said: Option<bool>) -> Option<bool> {
+    let is_opposite = is_in(OPPOSITES, key);
+    let said = said.filter(|_| is_opposite || is_in(KEYS, key))?;
+    Some(said != is_opposite)
+}
+
+/// `Final verdict: FAIL`, `Approved = no`, or the word alone.
+fn of_line(line: &str) -> Option<bool> {
+    let line = Some(fold(line)).filter(|line| line.len() <= LONGEST)?;
+    let found = LINE.captures(&line)?;
+    match (found.name("key"), found.name("said"), found.name("alone")) {
+        (Some(key), Some(said), _) => of_key(&plain(key.as_str()), of_words(said.as_str())),
+        (_, _, alone) => of_words(alone?.as_str()),
+    }
+}
+
+/// What the first word of a text says; a plain "no" only where it is all.
+fn of_words(text: &str) -> Option<bool> {
+    let text = text.to_lowercase();
+    let mut words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let (first, is_all) = (words.next()?, words.next().is_none());
+    if !is_all && ["no", "yes"].contains(&first) {
+        return None;
+    }
+    let yes = is_in(YES, first);
+    (yes || is_in(NO, first)).then_some(yes)
 }

@@ -5,13 +5,18 @@
 //!
 //! How the readers of each purpose find their object among them stands in `form`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use unicode_normalization::UnicodeNormalization;
 
+use super::Unparsed;
+use super::marker::is_decoration;
 use super::text::Parts;
+use crate::domain::is_invisible;
 
 /// A JSON value that remembers every key.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +58,26 @@ impl Json {
             .into_iter()
     }
 
+    /// The value itself, if no object in it has a key twice: nobody could say which of the two counts.
+    ///
+    /// # Errors
+    /// When one has.
+    pub fn unambiguous(&self) -> Result<&Self, Unparsed> {
+        let mut keys = BTreeSet::new();
+        match self {
+            Self::List(items) => items.iter().try_for_each(|item| item.unambiguous().map(drop))?,
+            object => {
+                for (key, inner) in object.entries() {
+                    if !keys.insert(key) {
+                        return Err(Unparsed::Duplicate(key.clone()));
+                    }
+                    inner.unambiguous()?;
+                }
+            }
+        }
+        Ok(self)
+    }
+
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -62,12 +87,17 @@ impl Json {
     }
 }
 
-/// A key without case, spaces, underscores and hyphens.
+/// A key without case, spaces, underscores and hyphens, in whichever way its letters are written.
 pub(crate) fn plain(key: &str) -> String {
-    key.chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
+    key.nfkc()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-') && !is_invisible(*c))
         .flat_map(char::to_lowercase)
         .collect()
+}
+
+/// Whether a word is one of those in a text, which has a blank before and behind each.
+pub(super) fn is_in(words: &str, word: &str) -> bool {
+    words.contains(&format!(" {word} "))
 }
 
 /// Where a JSON value was found.
@@ -75,8 +105,12 @@ pub(crate) fn plain(key: &str) -> String {
 pub(crate) enum Place {
     /// The reply is nothing else.
     Whole,
-    /// In a fence or amid prose.
+    /// In a fence, or on lines of its own.
     Embedded,
+    /// Within a sentence: it is spoken of.
+    Aside,
+    /// In the work, too, wherever it stands in the reply.
+    InWork,
 }
 
 /// The JSON values of a reply.
@@ -175,12 +209,27 @@ fn scan(text: &str, found: &mut Found) {
             found.broken = true;
             return;
         };
+        let (before, behind) = (&text[..start], &text[start + length..]);
         match parse(&text[start..start + length]) {
+            Some(value) if is_aside(before, behind) => found.values.push((value, Place::Aside)),
             Some(value) => found.values.push((value, Place::Embedded)),
             None => found.broken = true,
         }
         at = start + length;
     }
+}
+
+/// Whether a value stands within a sentence: others share its first or last line, or the next line goes on with it.
+fn is_aside(before: &str, behind: &str) -> bool {
+    let mut behind = behind.split('\n');
+    let shared = [before.rsplit('\n').next(), behind.next()];
+    shared
+        .into_iter()
+        .flatten()
+        .any(|line| !line.chars().all(is_decoration))
+        || behind
+            .next()
+            .is_some_and(|next| next.trim_start().starts_with(char::is_lowercase))
 }
 
 /// An opening brace before a quote, or an opening bracket before a brace: what prose and code rarely write.

@@ -4,10 +4,11 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use super::json::{self, Json, Place, plain};
+use super::form::Values;
+use super::json::{Json, Place, is_in, plain};
 use super::panel::score_value;
 use super::quoted::Quoted;
-use super::text::{fold, split, without_thinking};
+use super::text::{Parts, fold};
 use super::{Scale, Unparsed};
 
 /// Digits that a score may have before and after the point. More is not a score but something else.
@@ -27,25 +28,10 @@ const QUALIFIERS: &[&str] = &["final", "overall", "total", "global", "my", "your
 
 /// Keys that an object amid prose may have beside `score` and still be the reviewer's verdict rather than some JSON of
 /// the work.
-const VERDICT_KEYS: &[&str] = &[
-    "score",
-    "reasoning",
-    "reason",
-    "explanation",
-    "rationale",
-    "justification",
-    "findings",
-    "issues",
-    "summary",
-    "verdict",
-    "feedback",
-    "confidence",
-    "comment",
-    "comments",
-];
+const VERDICT_KEYS: &str = " score reasoning reason explanation rationale justification findings issues summary verdict feedback confidence comment comments ";
 
 /// Keys that name the scale's upper end.
-const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
+pub(super) const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
 
 /// The one score of a reply.
 pub(super) struct Read {
@@ -77,41 +63,28 @@ impl Marker {
     }
 }
 
-/// A marker with the words that it was read from, as they can be compared.
-pub(super) struct Found {
-    pub marker: Marker,
-    pub words: String,
-}
-
-/// Reads the one score of a reply on `scale`. What also stands in the work, word for word, may be a quotation: it can
-/// contradict, but never testify.
-pub(super) fn read(reply: &str, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
-    let reply = without_thinking(reply);
-    if reply.trim().is_empty() {
-        return Err(Unparsed::Empty);
-    }
-    if work.drowns_out() {
-        return Err(Unparsed::Drowned);
-    }
-    let parts = split(reply);
-    let values = json::find(reply, &parts).values;
-    let (echoed, own): (Vec<_>, Vec<_>) = values.into_iter().partition(|(value, _)| work.has_object(value));
-    let (mut markers, object) = json_markers(&own, scale);
-    let (mut doubts, _) = json_markers(&echoed, scale);
-    for found in line_markers(&parts.own, scale) {
-        let side = if work.has_line(&found.words) {
-            &mut doubts
-        } else {
-            &mut markers
-        };
-        side.push(found.marker);
+/// The score of a reply's own text on `scale`. What also stands in the work may be a quotation, and what stands within a
+/// sentence is spoken of: it can contradict, but never testify.
+pub(super) fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
+    let (mut markers, object) = json_markers(&values.own, scale)?;
+    let (mut doubts, _) = json_markers(&values.doubted, scale)?;
+    for marker in line_markers(&parts.own, scale) {
+        match marker {
+            Marker::Value(score) if work.has_score(score) => doubts.push(marker),
+            marker => markers.push(marker),
+        }
     }
     let value = match agree(&markers, scale) {
-        Err(Unparsed::NoScore) if !doubts.is_empty() => return Err(Unparsed::OnlyInWork),
+        Err(Unparsed::NoScore) if !doubts.is_empty() => {
+            let is_aside = |(_, place): &(Json, Place)| *place == Place::Aside;
+            return Err(match values.doubted.iter().any(is_aside) {
+                true => Unparsed::Aside,
+                false => Unparsed::OnlyInWork,
+            });
+        }
         agreed => agreed?,
     };
-    let unclosed = line_markers(&parts.doubtful, scale).into_iter();
-    doubts.extend(unclosed.map(|found| found.marker));
+    doubts.extend(line_markers(&parts.doubtful, scale));
     if doubts.iter().any(|doubt| *doubt != Marker::Value(value)) {
         return Err(Unparsed::Conflicting);
     }
@@ -145,7 +118,13 @@ pub(super) fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unpars
 }
 
 /// The scores of JSON verdicts, and the last object that holds one.
-pub(super) fn json_markers(values: &[(Json, Place)], scale: &Scale) -> (Vec<Marker>, Option<Json>) {
+///
+/// # Errors
+/// When such an object has a key twice.
+pub(super) fn json_markers(
+    values: &[(Json, Place)],
+    scale: &Scale,
+) -> Result<(Vec<Marker>, Option<Json>), Unparsed> {
     let mut markers = Vec::new();
     let mut holder = None;
     for (object, place) in values {
@@ -153,6 +132,7 @@ pub(super) fn json_markers(values: &[(Json, Place)], scale: &Scale) -> (Vec<Mark
             continue;
         }
         let fits = scale_fits(object, scale);
+        object.unambiguous()?;
         let scores = object.entries().iter().filter(|(key, _)| plain(key) == "score");
         for (_, value) in scores {
             markers.push(match score_value(value).filter(|_| fits) {
@@ -162,13 +142,12 @@ pub(super) fn json_markers(values: &[(Json, Place)], scale: &Scale) -> (Vec<Mark
             holder = Some(object.clone());
         }
     }
-    (markers, holder)
+    Ok((markers, holder))
 }
 
 fn is_verdict(object: &Json, place: Place) -> bool {
     let mut keys = object.entries().iter().map(|(key, _)| plain(key));
-    place == Place::Whole
-        || keys.all(|key| VERDICT_KEYS.contains(&key.as_str()) || SCALE_KEYS.contains(&key.as_str()))
+    place == Place::Whole || keys.all(|key| is_in(VERDICT_KEYS, &key) || SCALE_KEYS.contains(&key.as_str()))
 }
 
 /// Whether the object names no other scale than ours.
@@ -180,7 +159,7 @@ fn scale_fits(object: &Json, scale: &Scale) -> bool {
 }
 
 /// The score lines among `lines`.
-pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
+pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
     let mut markers = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if !contains_ignore_case(line, "score") && line.is_ascii() {
@@ -189,13 +168,7 @@ pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
         let line = fold(line);
         if let Some(rest) = after_label(&line, scale) {
             let next = lines[index + 1..].iter().find(|next| !next.trim().is_empty());
-            markers.push(Found {
-                marker: value_after_label(rest, next.copied(), scale),
-                words: match next.filter(|_| trim_start_decoration(rest).is_empty()) {
-                    Some(next) => words_of(&line) + " " + &words_of(&fold(next)),
-                    None => words_of(&line),
-                },
-            });
+            markers.push(value_after_label(rest, next.copied(), scale));
         } else {
             markers.extend(closing_marker(&line, scale));
         }
@@ -229,65 +202,25 @@ pub(super) fn without_score_lines(reply: &str) -> String {
     kept.join("\n").trim().to_owned()
 }
 
-/// Score lines of the work that are looked for within one line.
-const MOST_IN_LINE: usize = 16;
+/// Characters behind the word in which its number is looked for.
+const MAX_GAP: usize = 24;
 
-/// What within the lines of a work would be a score line if it stood alone: behind the place where a search found it, in a
-/// cell of a table. And whether that is all: more than a few in one line are a trick.
-pub(super) fn inner_markers(lines: &[&str], scale: &Scale) -> (Vec<String>, bool) {
-    let mut found = Vec::new();
-    let mut all = true;
-    for line in lines
-        .iter()
-        .filter(|line| contains_ignore_case(line, "score") || !line.is_ascii())
-    {
-        let line = fold(line);
-        let starts = label_starts(&line).map(|at| {
-            let cell = line[at..].split('|').next().unwrap_or_default();
-            cell.trim_end_matches(|c: char| " \"',;)]}>\u{201d}\u{2019}".contains(c))
-        });
-        let mut inner = starts.filter(|rest| {
-            let value = after_label(rest, scale).map(|rest| value(rest, scale, Remark::Allowed));
-            matches!(value, Some(Marker::Value(_)))
-        });
-        found.extend(inner.by_ref().take(MOST_IN_LINE).map(words_of));
-        all &= inner.next().is_none();
-    }
-    (found, all)
-}
-
-/// Where a label might begin: at a word of one that follows no other such word.
-fn label_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
-    let mut at = 0;
-    let mut was_label = false;
-    std::iter::from_fn(move || {
-        loop {
-            let rest = &line[at..];
-            let (word, _) = take_word(rest);
-            let begin = at;
-            if word.is_empty() {
-                let c = rest.chars().next()?;
-                at += c.len_utf8();
-                was_label &= is_decoration(c);
-                continue;
-            }
-            at += word.len();
-            let is = |other: &&str| word.eq_ignore_ascii_case(other);
-            let is_qualifier = QUALIFIERS.iter().any(is);
-            let starts = is(&"score") || (is_qualifier && !was_label);
-            was_label = is_qualifier;
-            if starts {
-                return Some(begin);
-            }
-        }
-    })
-}
-
-/// A score line without its dress, for comparison with another.
-fn words_of(line: &str) -> String {
-    let line = trim_start_decoration(line).trim_end_matches(|c: char| " *_`.!".contains(c));
-    let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
-    words.join(" ").to_lowercase()
+/// The numbers that a text of the work names behind the word "score", whatever stands between and around them.
+pub(super) fn named_scores(text: &str) -> Vec<Decimal> {
+    let text = fold(text).to_lowercase();
+    let numbers = text.match_indices("score").filter_map(|(at, word)| {
+        let rest = &text[at + word.len()..];
+        let (gap, _) = rest
+            .char_indices()
+            .take(MAX_GAP)
+            .find(|(_, c)| c.is_ascii_digit())?;
+        let rest = &rest[gap..];
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
+        number_in(rest[..end].trim_end_matches('.'))
+    });
+    numbers.collect()
 }
 
 /// What follows `SCORE:` on a score line: the value there, or alone on the next line.
@@ -302,20 +235,11 @@ fn value_after_label(rest: &str, next: Option<&str>, scale: &Scale) -> Marker {
 }
 
 /// A marker that is a sentence of its own at the end of a line of prose: `Good work. SCORE: 72`
-fn closing_marker(line: &str, scale: &Scale) -> Option<Found> {
+fn closing_marker(line: &str, scale: &Scale) -> Option<Marker> {
     let mut stops = line.rmatch_indices(['.', '!', '?', ';']);
-    let (sentence, rest) = stops.find_map(|(at, _)| {
-        let sentence = line[at + 1..].strip_prefix(' ')?;
-        Some((sentence, after_label(sentence, scale)?))
-    })?;
-    match value(rest, scale, Remark::Refused) {
-        Marker::Value(number) => Some(Found {
-            marker: Marker::Value(number),
-            words: words_of(sentence),
-        }),
-        // Prose that speaks of scores.
-        Marker::Malformed(_) | Marker::Blank(_) => None,
-    }
+    let rest = stops.find_map(|(at, _)| after_label(line[at + 1..].strip_prefix(' ')?, scale))?;
+    // Anything else is prose that speaks of scores.
+    Some(value(rest, scale, Remark::Refused)).filter(|marker| matches!(marker, Marker::Value(_)))
 }
 
 /// What follows the label of a score line, or `None` if the line has no such label.
@@ -464,7 +388,7 @@ fn trim_start_decoration(text: &str) -> &str {
     text.trim_start_matches(is_decoration)
 }
 
-fn is_decoration(c: char) -> bool {
+pub(super) fn is_decoration(c: char) -> bool {
     c == ' ' || "#*_`-+~•·‣◦".contains(c)
 }
 

@@ -11,14 +11,14 @@
 //! |---|---|
 //! | `envelope` | replies that are no words of an agent but the JSON in which its program wraps them |
 //! | `findings` | findings in a reply of any kind, read one by one |
-//! | `form` | replies of a fixed form: one JSON object, alone, fenced or amid prose |
+//! | `form` | replies of a fixed form: one JSON object, alone, fenced or on lines of its own |
 //! | `json` | JSON values in a reply, wherever they stand |
 //! | `marker` | one score in a reply of ours: `SCORE: 80`, `72/100`, or JSON with a `score` (9) |
 //! | `panel` | a panel's seat: every dimension with a score from 1 to 5 (7) |
 //! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
 //! | `quoted` | what the work itself says where a verdict would stand: no verdict |
-//! | `recorded` | recorded replies of other judges for calibration: one score in whatever words (`4/5`, stars) |
-//! | `text` | which parts of a reply are the reviewer's own words |
+//! | `reasoning` | where the answer begins behind the reasoning of a model |
+//! | `text` | which parts of a reply are the reviewer's own words; control sequences |
 
 mod envelope;
 pub(super) mod findings;
@@ -28,7 +28,7 @@ mod marker;
 pub(super) mod panel;
 pub(super) mod prior;
 mod quoted;
-mod recorded;
+mod reasoning;
 mod text;
 
 use rust_decimal::Decimal;
@@ -36,10 +36,25 @@ use rust_decimal::Decimal;
 use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 pub use quoted::Quoted;
-pub use recorded::parse_rating;
+pub(crate) use text::{own_words, visible};
 
 /// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
 pub const UNTRUSTED_TAG: &str = "untrusted";
+
+/// Reads one score on `scale` from a labelled text in our own form: a score line, JSON with a score, or the number alone.
+///
+/// # Errors
+/// When the text holds no such score, one off the scale, or several that differ.
+pub fn parse_rating(reply: &str, scale: &Scale) -> Result<Decimal, Unparsed> {
+    let reply = own_words(reply)?;
+    if let Some(value) = marker::number_in(reply.trim()) {
+        return marker::agree(&[marker::Marker::Value(value)], scale);
+    }
+    let parts = text::split(&reply);
+    let (mut markers, _) = marker::json_markers(&json::find(&reply, &parts).values, scale)?;
+    markers.extend(marker::line_markers(&parts.own, scale));
+    marker::agree(&markers, scale)
+}
 
 /// The text of an evaluation without the lines that say its score.
 pub fn without_score_lines(reply: &str) -> String {
@@ -51,6 +66,8 @@ pub fn without_score_lines(reply: &str) -> String {
 pub struct ParsedPanel {
     /// One score for each of the task's dimensions, in the task's order and spelling.
     pub scores: Vec<DimensionScore>,
+    /// Whether it declares, beside its scores, that the work passes.
+    pub declared: Option<bool>,
     /// What the reviewer found.
     pub findings: Vec<Finding>,
     /// What it answered for the points of the review before.
@@ -66,6 +83,8 @@ pub struct ParsedEvaluation {
     pub points: Points,
     /// The reviewer's reasons: the field of a JSON reply, else the reply itself.
     pub reasoning: String,
+    /// Whether it declares, beside its score, that the work passes.
+    pub declared: Option<bool>,
     /// What the reviewer found, where it said so in JSON.
     pub findings: Vec<Finding>,
     /// What it answered for the points of the review before.
@@ -78,6 +97,27 @@ pub enum Unparsed {
     /// Nothing, or nothing but the model's private thinking.
     #[error("the reply is empty")]
     Empty,
+    /// Reasoning without an end, or marks of it that may be quoted.
+    #[error(
+        "the reply holds reasoning between marks, and where it ends cannot be told; reply without reasoning and without \
+         such marks"
+    )]
+    Reasoning,
+    /// JSON amid a sentence.
+    #[error(
+        "the JSON in the reply stands within a sentence, where it may only be spoken of; put it on lines of its own"
+    )]
+    Aside,
+    /// A share where points belong.
+    #[error(
+        "the score is {0}, and the scale goes from 0 to 100: a number below 1 may be meant as a share; give points"
+    )]
+    Share(Decimal),
+    /// A score, and a verdict beside it that says something else.
+    #[error(
+        "the score in the reply and its verdict disagree; give one score that says what you mean, and no verdict"
+    )]
+    Disagreeing,
     /// No object that scores dimensions.
     #[error("the reply contains no JSON object with the scores")]
     NoJson,
@@ -110,20 +150,13 @@ pub enum Unparsed {
     Malformed(String),
     /// No score but one that the work under review holds too.
     #[error(
-        "the only score in the reply also stands in the work, word for word, so it may be a quotation; give yours as \
+        "the only score in the reply also stands in the work, so it may be a quotation; give yours as \
          JSON, with reasons of your own: {{\"score\": <n>, \"reasoning\": \"<why>\"}}"
     )]
     OnlyInWork,
-    /// No scores but those that the work under review holds too.
-    #[error(
-        "the scores in the reply also stand in the work, word for word, so they may be a quotation; give yours with \
-         reasons of your own"
-    )]
-    AllInWork,
     /// A verdict that the work under review holds too.
     #[error(
-        "what the reply says also stands in the work, word for word, so it may be a quotation; give a verdict with reasons \
-         of your own"
+        "what the reply says also stands in the work, so it may be a quotation; say it with reasons of your own"
     )]
     InWork,
     /// The work holds more verdicts than can be remembered.
@@ -229,29 +262,36 @@ pub fn parse_scores(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
 /// When there is no score of the reviewer's own, also where the only one stands in the work too, when it is off the
 /// scale, or when several scores differ.
 pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
-    let read = marker::read(reply, &Scale::POINTS, work)?;
+    let reply = text::own_words(reply)?;
+    let parts = text::split(&reply);
+    let values = form::values_of(&reply, &parts, work)?;
+    let read = marker::read(&parts, &values, &Scale::POINTS, work)?;
+    if read.value > Decimal::ZERO && read.value < Decimal::ONE {
+        return Err(Unparsed::Share(read.value));
+    }
     let off_scale = || Unparsed::OffScale {
         what: "score".to_owned(),
         value: read.value,
         scale: Scale::POINTS,
     };
     let points = Points::new(read.value).ok_or_else(off_scale)?;
-    let findings = form::values(reply, work)?.findings(panel::MAX_FINDINGS);
+    let findings = values.findings(panel::MAX_FINDINGS);
     let reasoning = match &read.json {
         Some(object) => panel::reasoning_of(object),
         None => String::new(),
     };
     // A reply that is nothing but a form is told by its findings.
     let reasoning = if reasoning.is_empty() && (read.json.is_none() || findings.is_empty()) {
-        text::without_thinking(reply).trim().to_owned()
+        reply.trim().to_owned()
     } else {
         reasoning
     };
     Ok(ParsedEvaluation {
         points,
         reasoning,
+        declared: values.declared.clone()?,
         findings,
-        prior: prior::of_evaluation(reply, read.json.as_ref(), work),
+        prior: prior::of_evaluation(&parts, read.json.as_ref(), work),
     })
 }
 

@@ -12,17 +12,19 @@ use super::quoted::Quoted;
 use super::{ParsedPanel, Scale, Unparsed};
 
 /// Keys below which a reviewer may put the scores.
-const CONTAINERS: &[&str] = &[
+pub(super) const CONTAINERS: &[&str] = &[
     "scores",
     "dimensions",
     "dimensionscores",
     "ratings",
     "evaluation",
     "assessment",
+    "criteria",
+    "grades",
 ];
 /// Keys of a dimension's name, score and reasoning, most usual first.
-const NAMES: &[&str] = &["dimension", "name", "criterion"];
-const SCORES: &[&str] = &["score", "rating"];
+pub(super) const NAMES: &[&str] = &["dimension", "name", "criterion"];
+pub(super) const SCORES: &[&str] = &["score", "rating", "grade"];
 pub(in crate::judging) const REASONS: &[&str] =
     &["reasoning", "reason", "explanation", "rationale", "justification"];
 
@@ -41,11 +43,13 @@ struct Entry<'a> {
 pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
     let found = values(reply, work)?;
     let findings = found.findings(MAX_FINDINGS);
+    let declared = found.declared.clone()?;
     let mut verdict: Option<ParsedPanel> = None;
     for (value, place) in &found.own {
         let Some(entries) = entries_of(value, *place, dimensions) else {
             continue;
         };
+        value.unambiguous()?;
         let scores = scores_of(&entries, dimensions)?;
         match &verdict {
             Some(first) if !same_points(&first.scores, &scores) => return Err(Unparsed::Conflicting),
@@ -53,6 +57,7 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             _ => {
                 verdict = Some(ParsedPanel {
                     scores,
+                    declared,
                     findings: findings.clone(),
                     prior: answers_in(value),
                     summary: value.get(&["summary"]).and_then(Json::text).map(str::to_owned),
@@ -60,25 +65,16 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             }
         }
     }
-    let echoed: Vec<_> = found
-        .echoed
-        .iter()
-        .filter_map(|(value, place)| entries_of(value, *place, dimensions))
-        .collect();
-    match verdict {
-        Some(verdict) => {
-            let same = |entries: &Vec<Entry>| {
-                scores_of(entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
-            };
-            if echoed.iter().all(same) {
-                Ok(verdict)
-            } else {
-                Err(Unparsed::Conflicting)
-            }
-        }
-        None if !echoed.is_empty() => Err(Unparsed::AllInWork),
-        None if found.broken => Err(Unparsed::BrokenJson),
-        None => Err(Unparsed::NoJson),
+    let has_form = |(value, place): &(Json, Place)| entries_of(value, *place, dimensions).is_some();
+    let verdict = verdict.ok_or_else(|| found.nothing_own(has_form, Unparsed::NoJson))?;
+    let agrees = |(value, place): &(Json, Place)| {
+        entries_of(value, *place, dimensions).is_none_or(|entries| {
+            scores_of(&entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
+        })
+    };
+    match found.doubted.iter().all(agrees) {
+        true => Ok(verdict),
+        false => Err(Unparsed::Conflicting),
     }
 }
 

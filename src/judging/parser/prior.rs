@@ -5,7 +5,7 @@ use crate::domain::{Addressed, PriorAnswer};
 
 use super::json::Json;
 use super::quoted::Quoted;
-use super::text::{fold, split, without_thinking};
+use super::text::{Parts, fold};
 
 /// Answers of one reply that are kept.
 const MOST_ANSWERS: usize = 100;
@@ -41,8 +41,7 @@ fn answer(item: &Json) -> Option<PriorAnswer> {
 }
 
 /// The answers of a reply in words: lines of its own that do not stand in the work too.
-pub(super) fn answer_lines(reply: &str, work: &Quoted) -> Vec<PriorAnswer> {
-    let parts = split(without_thinking(reply));
+pub(super) fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
     let lines = parts.own.iter().filter_map(|line| line_answer(line));
     settled(
         lines
@@ -104,10 +103,10 @@ fn shortened(note: &str) -> String {
 }
 
 /// The answers of an evaluation: of its JSON where it has one, else of its lines.
-pub(super) fn of_evaluation(reply: &str, object: Option<&Json>, work: &Quoted) -> Vec<PriorAnswer> {
+pub(super) fn of_evaluation(parts: &Parts, object: Option<&Json>, work: &Quoted) -> Vec<PriorAnswer> {
     match object.map(answers_in) {
         Some(answers) if !answers.is_empty() => answers,
-        _ => answer_lines(reply, work),
+        _ => answer_lines(parts, work),
     }
 }
 
@@ -161,10 +160,8 @@ mod tests {
     fn what_the_work_says_answers_nothing_and_of_two_answers_the_worse_counts() {
         let mut work = Quoted::default();
         work.add("POINT 1: yes – done");
-        let said = answer_lines(
-            "POINT 1: yes - done\nPOINT 2: yes\nPOINT 2: no – look\n> POINT 3: yes",
-            &work,
-        );
+        let reply = "POINT 1: yes - done\nPOINT 2: yes\nPOINT 2: no – look\n> POINT 3: yes";
+        let said = answer_lines(&crate::judging::parser::text::split(reply), &work);
         let said: Vec<_> = said
             .iter()
             .map(|answer| (answer.point, answer.addressed))

@@ -1,47 +1,41 @@
 //! What the work itself says where a verdict would stand: a reply that repeats it has given no verdict.
 //!
+//! What is compared is what a verdict claims, not how it is spelled: `SCORE: 95`, `95.0/100` and `{"score": 95}` are one
+//! claim, and so are a list of dimensions and an object of them. A reviewer's own reasons make a claim its own.
+//!
 //! Only digests are kept. They are enough to recognise what a reply repeats, they are bounded however large the work
 //! is, and they can be stored beside a reply so that it is read in the same way later, when the work may be gone.
 
 use std::collections::BTreeSet;
 
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, Hasher};
 
-use super::Scale;
-use super::json::{self, Json, plain};
-use super::marker::{inner_markers, line_markers};
+use super::json::{self, Json, is_in, plain};
+use super::marker::{SCALE_KEYS, named_scores};
+use super::panel::{CONTAINERS, NAMES, REASONS, SCORES, score_value};
 use super::prior::line_answer;
+use super::text::{fold, visible};
 
-/// Score lines, and objects, of one work that are remembered. One that holds more of them drowns out its reviewers: whether
+/// Claims of one work that are remembered, and answers for points. One that holds more of them drowns out its reviewers: whether
 /// they quote it can not be told any more.
 const MOST: usize = 10_000;
 
 /// Keys that a verdict has, in whichever form one is asked for.
-const VERDICT_KEYS: &[&str] = &[
-    "score",
-    "scores",
-    "rating",
-    "ratings",
-    "dimension",
-    "dimensions",
-    "dimensionscores",
-    "criterion",
-    "criteria",
-    "grade",
-    "grades",
-    "evaluation",
-    "assessment",
-    "verdict",
-    "findings",
-    "issues",
-];
+const VERDICT_KEYS: &str = " score scores rating ratings dimension dimensions dimensionscores criterion criteria grade grades evaluation \
+                            assessment verdict findings issues ";
 
-/// The score lines and JSON objects of the work under review, as digests.
+/// Keys of what is no more than said about a score.
+const NOTES: &str = " summary note notes comment comments feedback ";
+
+/// What the work under review claims in score lines and JSON objects, as digests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quoted {
+    /// Answers for points of an earlier review, by their words.
     lines: BTreeSet<Digest>,
+    /// Claims.
     objects: BTreeSet<Digest>,
     /// Whether there was more than is remembered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -62,24 +56,18 @@ impl Quoted {
 
     /// Takes in a piece of the work: its output, a file, what a check printed.
     pub fn add(&mut self, text: &str) {
-        let lines: Vec<&str> = text.split(['\n', '\r']).collect();
-        for found in line_markers(&lines, &Scale::POINTS) {
-            self.drowns |= !remember(&mut self.lines, found.words.as_bytes());
+        let text = visible(text);
+        for score in named_scores(&text) {
+            self.drowns |= !remember(&mut self.objects, of_score(score));
         }
-        let (inner, all) = inner_markers(&lines, &Scale::POINTS);
-        for words in inner {
-            self.drowns |= !remember(&mut self.lines, words.as_bytes());
-        }
-        self.drowns |= !all;
-        for (words, _) in lines.iter().filter_map(|line| line_answer(line)) {
+        for (words, _) in text.split(['\n', '\r']).filter_map(line_answer) {
             // They decide nothing, so more of them than are remembered are no trick worth a word.
-            let _ = remember(&mut self.lines, words.as_bytes());
+            let _ = remember(&mut self.lines, Digest::of(words.as_bytes()));
         }
-        json::each_in(text, |value| {
-            if self.may_be_verdict(value) && !self.objects.contains(&digest(value)) {
-                match self.objects.len() < MOST {
-                    true => drop(self.objects.insert(digest(value))),
-                    false => self.drowns = true,
+        json::each_in(&text, |value| {
+            if self.may_be_verdict(value) {
+                for has_reasons in [true, false] {
+                    self.drowns |= !remember(&mut self.objects, digest(value, has_reasons));
                 }
             }
         });
@@ -89,7 +77,7 @@ impl Quoted {
         let Some(scored) = &self.scored else {
             return true;
         };
-        let tells = |key: &str| VERDICT_KEYS.contains(&key) || scored.contains(key);
+        let tells = |key: &str| is_in(VERDICT_KEYS, key) || scored.contains(key);
         match value {
             Json::List(items) => items.iter().any(|item| self.may_be_verdict(item)),
             object => object.entries().iter().any(|(key, _)| tells(&plain(key))),
@@ -105,53 +93,89 @@ impl Quoted {
         !self.lines.is_empty() && self.lines.contains(&Digest::of(words.as_bytes()))
     }
 
+    /// Whether the work names this score.
+    pub(super) fn has_score(&self, score: Decimal) -> bool {
+        self.objects.contains(&of_score(score))
+    }
+
+    /// Whether the work makes the claim of an object of a reply, for the same reasons where it gives any.
     pub(super) fn has_object(&self, object: &Json) -> bool {
-        !self.objects.is_empty() && self.objects.contains(&digest(object))
+        if self.objects.is_empty() {
+            return false;
+        }
+        let claim = digest(object, true);
+        // A score without a word of reason is no more than the number.
+        let score = object.get(&["score"]).and_then(score_value);
+        let is_bare = claim == digest(object, false) && object.get(&["findings", "issues"]).is_none();
+        self.objects.contains(&claim) || is_bare && score.is_some_and(|score| self.has_score(score))
     }
 }
 
 /// Whether there was room for it.
-fn remember(known: &mut BTreeSet<Digest>, words: &[u8]) -> bool {
-    let digest = Digest::of(words);
+fn remember(known: &mut BTreeSet<Digest>, digest: Digest) -> bool {
     known.contains(&digest) || (known.len() < MOST && known.insert(digest))
 }
 
-/// The same for equal values and for no others: every part says what it is and how long.
-fn digest(value: &Json) -> Digest {
+fn of_score(score: Decimal) -> Digest {
+    digest(
+        &Json::Object(vec![("score".to_owned(), Json::Number(score))]),
+        true,
+    )
+}
+
+/// The same for values that claim the same, with the reasons for it or without them.
+fn digest(value: &Json, with_reasons: bool) -> Digest {
+    let mut claims = BTreeSet::new();
+    collect("", value, with_reasons, &mut claims);
     let mut hasher = Hasher::default();
-    hash_into(value, &mut hasher);
+    for part in claims.iter().flat_map(|(name, said)| [name, said]) {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
     hasher.finish()
 }
 
-fn hash_into(value: &Json, hasher: &mut Hasher) {
-    let mut part = |kind: u8, length: usize| {
-        hasher.update(&[kind]);
-        hasher.update(&(length as u64).to_le_bytes());
-    };
-    match value {
-        // One digest for the three of them: digests stand in journals.
-        Json::Null | Json::Bool(_) => part(b'o', 0),
-        // 4 and 4.0 are the same number.
-        Json::Number(number) => take_in_text(b'n', &number.normalize().to_string(), hasher),
-        Json::Text(text) => take_in_text(b't', text, hasher),
-        Json::List(items) => {
-            part(b'l', items.len());
-            items.iter().for_each(|item| hash_into(item, hasher));
+/// Adds what is said of each name: the name of a dimension stands for the score within it, wherever a form puts both.
+fn collect(name: &str, value: &Json, with_reasons: bool, claims: &mut BTreeSet<(String, String)>) {
+    let said = match value {
+        Json::Null => return,
+        Json::Bool(said) => format!("is {said}"),
+        Json::List(items) if !items.is_empty() => {
+            return items
+                .iter()
+                .for_each(|item| collect(name, item, with_reasons, claims));
         }
-        Json::Object(entries) => {
-            part(b'e', entries.len());
+        Json::Object(entries) if !entries.is_empty() => {
+            let named = value.get(NAMES).and_then(Json::text).map(plain);
+            let name = named.as_deref().unwrap_or(name);
             for (key, inner) in entries {
-                take_in_text(b'k', key, hasher);
-                hash_into(inner, hasher);
+                let key = plain(key);
+                let is = |known: &[&str]| known.contains(&key.as_str());
+                let is_reason = is(REASONS) || is_in(NOTES, &key);
+                if is(SCALE_KEYS) || is(NAMES) || !with_reasons && is_reason {
+                    continue;
+                }
+                let name = match key.as_str() {
+                    _ if is_reason => "reason",
+                    _ if is(SCORES) && name.is_empty() => "score",
+                    _ if is(SCORES) || is(CONTAINERS) => name,
+                    key => key,
+                };
+                collect(name, inner, with_reasons, claims);
             }
+            return;
         }
-    }
-}
-
-fn take_in_text(kind: u8, text: &str, hasher: &mut Hasher) {
-    hasher.update(&[kind]);
-    hasher.update(&(text.len() as u64).to_le_bytes());
-    hasher.update(text.as_bytes());
+        Json::List(_) | Json::Object(_) => String::new(),
+        Json::Number(_) | Json::Text(_) => match (score_value(value), value.text()) {
+            (Some(number), _) => number.normalize().to_string(),
+            (None, text) => {
+                let text = fold(text.unwrap_or_default()).to_lowercase();
+                let words: Vec<&str> = text.split_whitespace().collect();
+                words.join(" ").trim_end_matches(['.', '!']).to_owned()
+            }
+        },
+    };
+    claims.insert((name.to_owned(), said));
 }
 
 #[cfg(test)]
@@ -163,39 +187,51 @@ mod tests {
     fn of(json: &str) -> Digest {
         let mut found = None;
         json::each_in(json, |value| {
-            found.get_or_insert_with(|| digest(value));
+            found.get_or_insert_with(|| digest(value, true));
         });
         found.expect("it is JSON")
     }
 
     #[test]
-    fn equal_values_have_one_digest_and_others_another() {
-        assert_eq!(
-            of(r#"{"a": 4, "b": [1, {"c": "x"}]}"#),
-            of(r#"{ "a":4.0,"b":[1.00,{"c":"x"}]}"#)
-        );
+    fn equal_claims_have_one_digest_and_others_another() {
+        for alike in [
+            &[
+                r#"{"a": 4, "b": [1, {"c": "x"}]}"#,
+                r#"{ "b":[1.00,{"C":" X."}],"a":4.0}"#,
+                r#"{"a": {"score": "4"}, "B": [1, {"c": "x"}], "d": null}"#,
+            ][..],
+            &[
+                r#"{"scores": [{"dimension": "a", "score": 4}]}"#,
+                r#"{"a": 4}"#,
+                r#"[{"name": "A", "rating": 4}]"#,
+                r#"{"criteria": {"a": {"grade": 4}}}"#,
+            ],
+            &[
+                r#"{"score": 4}"#,
+                r#"{"Score": "4", "max": 100}"#,
+                r#"{"rating": 4}"#,
+            ],
+            &[r#"{"decision": "approve"}"#, r#"{"Decision": "APPROVE"}"#],
+        ] {
+            let digests: BTreeSet<Digest> = alike.iter().map(|json| of(json)).collect();
+            assert_eq!(digests.len(), 1, "{alike:?}");
+        }
         let all = [
             r#"{"a": 4}"#,
             r#"{"a": 5}"#,
-            r#"{"a": "4"}"#,
-            r#"{"a": null}"#,
             r#"{"b": 4}"#,
-            r#"{"a": [4]}"#,
-            r#"{"a": {"4": null}}"#,
             r#"{"a": 4, "b": 4}"#,
-            r#"{"b": 4, "a": 4}"#,
-            r#"{"a": "", "b": "c"}"#,
-            r#"{"a": "b", "": "c"}"#,
-            r#"[{"a": 4}]"#,
-            // Where one part ends and the next begins counts.
-            r#"{"a": [["a"]]}"#,
-            r#"{"a": [[], "a"]}"#,
+            r#"{"a": true}"#,
+            r#"{"a": false}"#,
+            r#"{"a": "b"}"#,
             r#"{"a": []}"#,
-            r#"{"a": {}}"#,
-            r#"{"a": [{}, {"a": 1}]}"#,
-            r#"{"a": [{"a": 1}, {}]}"#,
-            r#"{"a": ["at", "b"]}"#,
-            r#"{"a": ["a", "tb"]}"#,
+            r#"{"a": ["a", "b"]}"#,
+            // Where one part ends and the next begins counts.
+            r#"{"a": ["ab"]}"#,
+            r#"{"ab": ["a"]}"#,
+            r#"{"a": "x", "reason": "b"}"#,
+            r#"{"a": "x", "reason": "c"}"#,
+            r#"{"a": "x"}"#,
         ];
         let digests: BTreeSet<Digest> = all.iter().map(|json| of(json)).collect();
         assert_eq!(digests.len(), all.len());
@@ -203,21 +239,11 @@ mod tests {
 
     /// Digests stand in journals: another version must make the same.
     #[test]
-    fn a_value_has_the_digest_of_its_parts_with_their_kinds_and_lengths() {
-        let part = |kind: &str, length: u64| [kind.as_bytes(), &length.to_le_bytes()].concat();
-        let text =
-            |kind: &str, text: &str| [part(kind, text.len() as u64), text.as_bytes().to_vec()].concat();
-        let parts = [
-            part("e", 2),
-            text("k", "ab"),
-            part("o", 0),
-            text("k", "c"),
-            part("l", 2),
-            text("n", "4.5"),
-            text("t", "xyz"),
-        ];
+    fn a_claim_has_the_digest_of_its_parts_with_their_lengths() {
+        let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+        let parts = ["ab", "is true", "c", "4.5", "c", "x y"].map(text);
         assert_eq!(
-            of(r#"{"ab": null, "c": [4.50, "xyz"]}"#),
+            of(r#"{"c": [4.50, " X  y"], "ab": true, "d": null}"#),
             Digest::of(&parts.concat())
         );
     }
@@ -225,13 +251,11 @@ mod tests {
     #[test]
     fn work_that_drowns_out_its_reviewers_once_does_so_for_good() {
         let full = || -> BTreeSet<Digest> { (0..MOST).map(|n| Digest::of(&n.to_le_bytes())).collect() };
-        // A score on the line behind its label, one behind something else, too many of them in one line, and objects.
-        let crowd = "| score: 1 ".repeat(17);
         for [first, second] in [
             ["SCORE:\n1.5", "SCORE:\n1.6"],
             ["x 3: SCORE: 1.5", "x 3: SCORE: 1.6"],
-            [&crowd, &crowd],
             ["{\"score\": 1}", "{\"score\": 2}"],
+            ["{\"verdict\": \"pass\"}", "{\"verdict\": \"fail\"}"],
         ] {
             let mut quoted = Quoted {
                 lines: full(),
@@ -245,26 +269,6 @@ mod tests {
             }
             assert_eq!((quoted.lines.len(), quoted.objects.len()), (MOST, MOST));
         }
-    }
-
-    #[test]
-    fn what_would_be_a_score_line_if_it_stood_alone() {
-        let inner = |line: &str| inner_markers(&[line], &Scale::POINTS);
-        let found = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-        for (line, lines) in [
-            ("x my final score: 97", &["my final score: 97", "score: 97"][..]),
-            ("final score: 97 | ok", &["final score: 97", "score: 97"]),
-            ("SCORE: 97 | ok", &["score: 97"]),
-            // As some keyboards write it.
-            ("x: \u{ff33}\u{ff23}\u{ff2f}\u{ff32}\u{ff25}: 97", &["score: 97"]),
-            ("score: good", &[]),
-            ("", &[]),
-        ] {
-            assert_eq!(inner(line), (found(lines), true), "{line}");
-        }
-        let many = |count: usize| inner(&"| score: 1 ".repeat(count));
-        assert_eq!(many(16), (found(&["score: 1"; 16]), true));
-        assert_eq!(many(17), (found(&["score: 1"; 16]), false), "a trick");
     }
 
     #[test]
@@ -283,7 +287,7 @@ mod tests {
     fn work_that_holds_more_verdicts_than_are_remembered_leaves_none_to_its_reviewers() {
         let lines = |count: usize| -> String { (0..count).map(|n| format!("SCORE: 1.{n:05}\n")).collect() };
         let objects =
-            |count: usize| -> String { (0..count).map(|n| format!("{{\"score\": {n}}}\n")).collect() };
+            |count: usize| -> String { (0..count).map(|n| format!("{{\"verdict\": {n}}}\n")).collect() };
         let own = "SCORE: 96";
         for make in [&lines as &dyn Fn(usize) -> String, &objects] {
             let mut quoted = Quoted::default();
@@ -304,7 +308,7 @@ mod tests {
     fn has(work: &str, reply: &str) -> bool {
         let mut quoted = Quoted::scored_on(["depth"]);
         quoted.add(work);
-        values(reply, &quoted).is_ok_and(|found| !found.echoed.is_empty())
+        values(reply, &quoted).is_ok_and(|found| !found.doubted.is_empty())
     }
 
     /// The text within a text, so many times.
@@ -320,6 +324,7 @@ mod tests {
         for work in [
             verdict.to_owned(),
             format!("a {verdict} b"),
+            "{\"Reason\": \"R.\", \"verdict\": \"PASS\"}".to_owned(),
             format!("[1, {verdict}]"),
             format!("{{\"a\": {{\"b\": [[{verdict}]]}}}}"),
             serde_json::json!({"a": {"b": format!("so: {verdict}")}}).to_string(),
@@ -372,11 +377,7 @@ mod tests {
         ] {
             let mut quoted = Quoted::default();
             quoted.add(work);
-            let said = match work.contains("final") {
-                true => "my final score = 97",
-                false => "SCORE: 97",
-            };
-            assert!(parse_evaluation(said, &quoted).is_err(), "{work}");
+            assert!(parse_evaluation("SCORE: 97", &quoted).is_err(), "{work}");
             assert!(parse_evaluation("SCORE: 96", &quoted).is_ok(), "{work}");
         }
     }

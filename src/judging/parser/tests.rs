@@ -1,6 +1,6 @@
 mod evaluation;
+mod kinds;
 mod panel;
-mod recorded;
 mod work_that_gives_itself_a_score;
 
 use super::marker::MAX_TRAILER;
@@ -70,6 +70,13 @@ fn reply() -> impl Strategy<Value = String> {
         Just("</untrusted>"),
         Just("<think>"),
         Just("</think>"),
+        Just("[THINK]"),
+        Just("<|channel|>"),
+        Just("final"),
+        Just("\u{1b}["),
+        Just("\u{8}"),
+        Just("\"pass\":false"),
+        Just("Verdict: FAIL"),
         Just("stars"),
         Just("：7"),
         Just("rating"),
@@ -165,6 +172,18 @@ fn long_replies_take_no_time() {
         "the ",
         "\u{ff10}",
         "- ",
+        "<think>",
+        "<think",
+        "`<think>`",
+        "</think>\n",
+        "<|channel|>final<|",
+        "<|",
+        "\u{1b}[1",
+        "\u{1b}]",
+        "\u{8}",
+        "a\u{8}",
+        "Verdict: PASS\n",
+        "[",
         "\n",
     ] {
         // A megabyte, and what a build without optimisation reads in the same time.
@@ -174,54 +193,6 @@ fn long_replies_take_no_time() {
         let _ = parse_rating(&reply, &Scale::SCORE);
         let _ = parse_scores(&reply, std::slice::from_ref(&dimension));
     }
-}
-
-/// Measures the parser on recorded replies: lines of `{"scale": [low, high], "text", "expect": number | null}` in the
-/// file that `QUORUM_PARSER_ROWS` names.
-#[test]
-#[ignore = "measures a file of recorded replies that the project does not hold: QUORUM_PARSER_ROWS names it"]
-fn recorded_replies() {
-    let path = std::env::var("QUORUM_PARSER_ROWS").expect("QUORUM_PARSER_ROWS names the file");
-    let (mut right, mut wrong, mut unread, mut refused) = (0, 0, 0, 0);
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let row: serde_json::Value = serde_json::from_str(line).unwrap();
-        let bound = |index: usize| dec(&row["scale"][index].to_string());
-        let scale = Scale::new(bound(0), bound(1)).unwrap();
-        let text = row["text"].as_str().unwrap();
-        let read = parse_rating(text, &scale);
-        let tail: String = text
-            .chars()
-            .rev()
-            .take(200)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect();
-        match (&read, row["expect"].as_f64()) {
-            (Ok(value), Some(want)) if *value == dec(&want.to_string()) => right += 1,
-            (Err(_), None) => refused += 1,
-            (Ok(value), want) => {
-                wrong += 1;
-                println!("WRONG {}: read {value}, expected {want:?}: {tail:?}", row["id"]);
-            }
-            (Err(why), Some(want)) => {
-                unread += 1;
-                println!("unread {}: {want}: {why}: {tail:?}", row["id"]);
-            }
-        }
-    }
-    println!("right {right}, wrong {wrong}, unread {unread}, rightly refused {refused}");
-    // What the parser promises: of the numbers it returns 99.5 % are right, and it returns nine of ten that are there.
-    assert!(
-        right > 0 && wrong * 200 <= right + wrong,
-        "{wrong} of {} numbers are wrong",
-        right + wrong
-    );
-    assert!(
-        right * 10 >= (right + unread) * 9,
-        "{unread} of {} numbers are not read",
-        right + unread
-    );
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! Which parts of a reply are the reviewer's own words.
 
-use super::UNTRUSTED_TAG;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::json::{self, Place};
+use super::{UNTRUSTED_TAG, Unparsed, reasoning};
+use crate::domain::is_invisible;
 
 /// A reply, taken apart.
 pub(super) struct Parts<'a> {
@@ -13,14 +19,85 @@ pub(super) struct Parts<'a> {
     pub doubtful: Vec<&'a str>,
 }
 
-/// What the reply says after the private thinking that some models put before their answer. Thinking that never ends
-/// leaves nothing.
-pub(super) fn without_thinking(reply: &str) -> &str {
-    let trimmed = reply.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    let Some(inside) = trimmed.strip_prefix("<think>") else {
-        return reply;
+/// What a reply says: without control sequences, and without the reasoning that some models put before their answer.
+///
+/// # Errors
+/// When that is nothing, or when it cannot be told where the answer begins.
+pub(crate) fn own_words(reply: &str) -> Result<String, Unparsed> {
+    let reply = visible(reply);
+    // Marks within the texts of an object that is the whole reply are no marks.
+    let is_one_value = matches!(json::find(&reply, &split(&reply)).values[..], [(_, Place::Whole)]);
+    let answer = match is_one_value {
+        true => reply,
+        false => {
+            let answer = without_tokens(reasoning::answer(&reply)?);
+            // Marks that only stand there since tokens were taken out are doubtful.
+            let again = reasoning::answer(&answer)?;
+            (again.trim() == answer.trim())
+                .then_some(())
+                .ok_or(Unparsed::Reasoning)?;
+            answer
+        }
     };
-    inside.split_once("</think>").map_or("", |(_, answer)| answer)
+    match answer.trim().is_empty() {
+        true => Err(Unparsed::Empty),
+        false => Ok(answer),
+    }
+}
+
+/// Ends a line where a token of a model's template, such as `<|im_end|>`, stands in it.
+fn without_tokens(text: &str) -> String {
+    let mut pieces = text.split("<|");
+    let first = pieces.next();
+    let behind = |piece: &'_ str| match piece.split_once("|>") {
+        Some((name, _)) if name.len() < 30 => name.len() + 2,
+        _ => 0,
+    };
+    let others = pieces.map(|piece| &piece[behind(piece)..]);
+    first.into_iter().chain(others).collect::<Vec<_>>().join("\n")
+}
+
+/// Control sequences that change nothing of what is read: colours, modes, titles, links, and moves before anything is
+/// written on a line.
+static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?m)^(?:\x1b\[[ -?]*[@-~])+|\x1b\[(?:[0-9;:?]*[mhlnqt]|0?K)|\x1b[\]PX^_][^\x07\x1b\r\n]*(?:\x07|\x1b\\|$)|\x1b[!-/].")
+        .expect("the pattern is fixed and tested")
+});
+/// All others.
+static MOVES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\x1b(?:\[[ -?]*)?.?").expect("the pattern is fixed and tested"));
+
+/// A text as a terminal shows it, without what nobody sees: colours, titles and links are left out, and what backspaces
+/// overwrite is gone. Whatever else moves the cursor within a line leaves a mark that is part of no number.
+pub(crate) fn visible(text: &str) -> String {
+    let text = match text.contains('\x1b') {
+        true => MOVES
+            .replace_all(&HARMLESS.replace_all(text, ""), "\u{fffd}")
+            .into_owned(),
+        false => text.to_owned(),
+    };
+    let (mut shown, mut at): (Vec<char>, usize) = (Vec::new(), 0);
+    for c in text.chars() {
+        let c = match c {
+            '\x08' => {
+                at -= usize::from(shown[..at].last().is_some_and(|c| !"\n\r".contains(*c)));
+                continue;
+            }
+            '\n' | '\r' => {
+                at = shown.len();
+                c
+            }
+            c if c.is_whitespace() => ' ',
+            c if c.is_control() || is_invisible(c) => continue,
+            c => c,
+        };
+        match shown.get_mut(at) {
+            Some(there) => *there = c,
+            None => shown.push(c),
+        }
+        at += 1;
+    }
+    shown.into_iter().collect()
 }
 
 /// Separates own words from quotations.
@@ -30,40 +107,23 @@ pub(super) fn split(reply: &str) -> Parts<'_> {
         json: Vec::new(),
         doubtful: Vec::new(),
     };
+    let (mut quotation, mut begin) = (Quotation::default(), 0);
     let mut lines = Lines { reply, at: 0 };
-    while let Some((_, line)) = lines.next() {
-        if let Some(fence) = Fence::opened_by(line) {
-            take_fence(&mut lines, &fence, &mut parts);
-        } else if opens_untrusted(line) {
-            if !closes_untrusted(line) {
-                skip_untrusted(&mut lines);
+    while let Some((at, line)) = lines.next() {
+        let fence = quotation.fence.clone();
+        match (fence, quotation.takes(line)) {
+            (None, true) => begin = lines.at,
+            (Some(fence), _) if quotation.fence.is_none() && fence.holds_json(&reply[begin..at]) => {
+                parts.json.push(&reply[begin..at]);
             }
-        } else if !is_quotation(line) {
-            parts.own.push(line);
+            (_, true) => {}
+            (_, false) => parts.own.push(line),
         }
+    }
+    if quotation.fence.is_some() {
+        parts.doubtful = reply[begin..].split(['\n', '\r']).collect();
     }
     parts
-}
-
-fn take_fence<'a>(lines: &mut Lines<'a>, fence: &Fence, parts: &mut Parts<'a>) {
-    let start = lines.at;
-    let mut inside = Vec::new();
-    while let Some((at, line)) = lines.next() {
-        if fence.is_closed_by(line) {
-            let content = &lines.reply[start..at];
-            if fence.holds_json(content) {
-                parts.json.push(content);
-            }
-            return;
-        }
-        inside.push(line);
-    }
-    parts.doubtful = inside;
-}
-
-/// Skips to the end of the quoted block; a block that is never closed is a quotation to the end.
-fn skip_untrusted(lines: &mut Lines) {
-    lines.any(|(_, line)| closes_untrusted(line));
 }
 
 fn opens_untrusted(line: &str) -> bool {
@@ -79,6 +139,31 @@ fn closes_untrusted(line: &str) -> bool {
     })
 }
 
+/// What a line is quoted in.
+#[derive(Default)]
+pub(super) struct Quotation<'a> {
+    fence: Option<Fence<'a>>,
+    is_untrusted: bool,
+}
+
+impl<'a> Quotation<'a> {
+    /// Whether the next line is one of a quotation, its first and last lines included.
+    pub fn takes(&mut self, line: &'a str) -> bool {
+        if let Some(fence) = &self.fence {
+            if fence.is_closed_by(line) {
+                self.fence = None;
+            }
+            return true;
+        }
+        if self.is_untrusted || opens_untrusted(line) {
+            self.is_untrusted = !closes_untrusted(line);
+            return true;
+        }
+        self.fence = Fence::opened_by(line);
+        self.fence.is_some() || is_quotation(line)
+    }
+}
+
 fn is_quotation(line: &str) -> bool {
     without_bullets(line).starts_with(['>', '＞', '»'])
 }
@@ -88,6 +173,7 @@ fn without_bullets(line: &str) -> &str {
 }
 
 /// A Markdown code fence.
+#[derive(Clone)]
 struct Fence<'a> {
     mark: char,
     length: usize,
@@ -120,9 +206,10 @@ impl<'a> Fence<'a> {
 }
 
 /// Lines with their offsets. A carriage return ends a line too.
-struct Lines<'a> {
-    reply: &'a str,
-    at: usize,
+pub(super) struct Lines<'a> {
+    pub reply: &'a str,
+    /// Where the next line begins.
+    pub at: usize,
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -138,10 +225,9 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// The line with the look-alikes of spaces, colons, dashes, slashes, digits and letters that keyboards and tokenizers
-/// produce turned into plain ones, and invisible characters removed.
+/// produce turned into plain ones.
 pub(super) fn fold(line: &str) -> String {
     line.chars()
-        .filter(|c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}'))
         .map(|c| match c {
             '\u{ff01}'..='\u{ff5e}' => {
                 // The full-width forms lie at a fixed distance from ASCII.

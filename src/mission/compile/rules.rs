@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::domain::{AgentId, Bar};
+use crate::domain::{AgentId, Bar, Millis};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
@@ -62,6 +62,7 @@ fn sla(sla: &model::Sla) -> SlaPlan {
         warning_channels: sla.warning_channels(),
         violation_channels: sla.violation_channels(),
         fails: sla.violation_action() == ViolationAction::Fail,
+        check_interval: sla.check_interval_ms.map(|interval| Millis(interval.0.into())),
     }
 }
 

@@ -11,6 +11,7 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::Value;
 
+use super::tab::indenting_tab;
 use crate::mission::codes::Code;
 use crate::mission::text::{char_start, quoted};
 
@@ -574,25 +575,6 @@ fn open_quote(source: &str, at: usize) -> Option<usize> {
             return Some(start + place);
         }
         end = start.saturating_sub(1);
-    }
-    None
-}
-
-/// The tab that indents the line of a place; the line below it counts too where `looks_below`, for a text that goes on there is
-/// told where it begins.
-fn indenting_tab(source: &str, at: usize, looks_below: bool) -> Option<usize> {
-    let at = char_start(source, at);
-    let start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let mut place = start;
-    for line in source[start..]
-        .split_inclusive('\n')
-        .take(1 + usize::from(looks_below))
-    {
-        let indentation = &line[..line.len() - line.trim_start().len()];
-        if let Some(tab) = indentation.find('\t') {
-            return Some(place + tab);
-        }
-        place += line.len();
     }
     None
 }

@@ -21,7 +21,7 @@ use crate::mission::text::quoted;
 use super::command_line::CommandLine;
 use super::middleware::Around;
 use super::permissions::{Permissions, WordOrMap};
-use super::preset::Preset;
+use super::preset::{Field, Preset};
 use super::tools::{ListOrMap, ToolKind, Tools};
 use super::words::{FileScope, NetworkAccess, Sandbox};
 
@@ -164,7 +164,7 @@ impl Agent {
     /// is not nothing.
     #[must_use]
     pub fn has_ledger(&self) -> bool {
-        let tells = |preset: &Arc<Preset>| preset.tells_tools();
+        let tells = |preset: &Arc<Preset>| preset.tells(Field::Tool);
         self.preset.as_ref().map_or(self.adapter.has_ledger(), tells) || self.works_with_tools()
     }
 

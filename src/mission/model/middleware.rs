@@ -1,8 +1,7 @@
 //! Middleware (semantics, section 17): what is done around every turn of an agent, and around the work on the whole graph.
 //!
 //! A chain is ordered: what runs before runs from left to right, what runs after from right to left, and of what wraps a call
-//! the first is the outermost. An entry that holds by itself, because other sections ask for what it does, may be named and may
-//! be left out; nothing is switched off by that.
+//! the first is the outermost. Each entry switches what it names: where a chain leaves it out, that is not done.
 
 use serde::Serialize;
 
@@ -83,25 +82,25 @@ impl Around {
 /// What is done around a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AgentMiddleware {
-    /// Turns that a crash left behind are taken over, or begun anew.
+    /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
     CheckpointResume,
-    /// The text of a task is on record with its digest, those that are handed down too.
+    /// The digest of a task's text is on record, and handed-down work that differs from its digest is told.
     DelegationChainHash,
     /// Words that speak with authority are counted, and the agent is told to weigh what they say.
     AuthorityDeference,
-    /// Secrets and control characters are kept from prompts.
+    /// Control characters are kept from prompts and from what tools give back.
     SanitizeMessage,
-    /// Protected paths and destructive commands are refused.
+    /// A model's tools refuse to write protected paths and to run destructive commands.
     SecurityInterceptor,
-    /// Tools that an agent may not use are refused.
+    /// A model gets no tool that is denied.
     PolicyGate,
-    /// Work that needs a person's word waits for it.
+    /// A person is asked about each call of a tool with the policy `ask`.
     ApprovalGate,
     /// An agent that says that what it was told does not hold is not judged before a person was asked.
     AssumptionViolation,
-    /// Failures are told apart by their class.
+    /// Failures are told apart by their class; without it each is `unknown`.
     Classification,
-    /// What a turn used is on record.
+    /// What a turn used is on record; without it nobody knows.
     CostRecording,
     /// Work that is about something else than its criteria is warned about.
     SemanticDrift,
@@ -131,22 +130,29 @@ impl AgentMiddleware {
         };
         match (around, self) {
             // Its tool calls are its own.
-            (Around::Outside, Self::PolicyGate) => None,
-            // Its prompt is what it is told, and whoever must agree does so before it starts.
-            (Around::Outside, Self::SanitizeMessage | Self::ApprovalGate) => Some(AgentHook::BeforeAgent),
+            (Around::Outside, Self::SecurityInterceptor | Self::PolicyGate | Self::ApprovalGate) => None,
+            // Its prompt is what it is told.
+            (Around::Outside, Self::SanitizeMessage) => Some(AgentHook::BeforeAgent),
             // What it did to files is seen, and what it said heard, when it has ended.
             (Around::Outside, _) if !inside.is_outside() => Some(AgentHook::AfterAgent),
             _ => Some(inside),
         }
     }
 
-    /// Whether it holds in every run, named or not.
+    /// What a run does without, where a chain leaves out an entry that guards it.
     #[must_use]
-    pub fn is_always_on(self) -> bool {
-        !matches!(
-            self,
-            Self::AuthorityDeference | Self::AssumptionViolation | Self::SemanticDrift
-        )
+    pub fn guards(self) -> Option<&'static str> {
+        Some(match self {
+            Self::DelegationChainHash => "handed-down work is not held against its digest",
+            Self::SanitizeMessage => "control characters reach agents",
+            Self::SecurityInterceptor => {
+                "tools of models may write protected paths and run destructive commands"
+            }
+            Self::PolicyGate => "models get tools that are denied to them",
+            Self::ApprovalGate => "no person is asked about tool calls",
+            Self::AssumptionViolation => "no person is asked where an assumption is broken",
+            _ => return None,
+        })
     }
 }
 
@@ -247,7 +253,7 @@ impl Default for CoordinationChain {
 pub enum CoordinationHook {
     /// Before the plan is made.
     BeforeDecompose,
-    /// Once it is made. Nothing runs there yet.
+    /// Once it is made: the warnings of the plan, whatever the chain says.
     AfterDecompose,
     /// Before a wave.
     BeforeDispatch,
@@ -290,12 +296,6 @@ impl CoordinationMiddleware {
             Self::ProgressLedger | Self::CoordinationReplan => CoordinationHook::AfterRollup,
             Self::AuthorityDeferenceCoordination => CoordinationHook::BeforeUpdateParent,
         }
-    }
-
-    /// Whether it holds in every run, named or not: asking the orchestrator for another way is what `onDependencyFailed` says.
-    #[must_use]
-    pub fn is_always_on(self) -> bool {
-        self == Self::CoordinationReplan
     }
 }
 
@@ -367,19 +367,14 @@ mod tests {
         assert_eq!(at(AgentHook::AfterAgent), [CostRecording]);
         assert_eq!(
             chain.at(AgentHook::AfterAgent, Around::Outside),
-            [
-                CostRecording,
-                SecurityInterceptor,
-                Classification,
-                AssumptionViolation
-            ]
+            [CostRecording, Classification, AssumptionViolation]
         );
     }
 
     #[test]
     fn every_entry_runs_at_one_hook_that_comes_around_its_agent() {
         let chain = AgentChain::default();
-        for (around, most) in [(Around::Inside, 10), (Around::Outside, 9)] {
+        for (around, most) in [(Around::Inside, 10), (Around::Outside, 7)] {
             let all: usize = around.hooks().map(|hook| chain.at(hook, around).len()).sum();
             assert_eq!(all, most, "{around:?}");
         }

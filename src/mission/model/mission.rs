@@ -241,7 +241,7 @@ keys! {
         "minScore" min_score: Option<Points>;
         /// Whether one task that failed or was cancelled fails the gate [=]. `false` lets it open over such tasks.
         "requireAllPassed" require_all_passed: Option<bool> = "true";
-        /// Whether work accepted below the bar may pass [=].
+        /// Whether work accepted below the bar may pass [=]; work that was to be scored and has no score may not.
         "acceptBelowThreshold" accept_below_threshold: bool, or("false");
         /// What its failure does to the rest of the run [=].
         "onFail" on_fail: GateFailure, or("continue");

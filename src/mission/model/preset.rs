@@ -75,11 +75,11 @@ keys! {
 }
 
 impl Preset {
-    /// Whether it tells which tools were called.
+    /// Whether it tells this of a turn.
     #[must_use]
-    pub fn tells_tools(&self) -> bool {
+    pub fn tells(&self, field: Field) -> bool {
         let mut settings = self.rules.iter().flat_map(|rule| &rule.set);
-        settings.any(|setting| setting.field == Field::Tool)
+        settings.any(|setting| setting.field == field)
     }
 }
 

@@ -10,8 +10,8 @@ keys! {
     pub struct Sla: "sla settings", by level {
         /// The share of the time after which a warning is given [=].
         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
-        /// The most that a warning or a violation may be noticed late, in milliseconds [=]; they are noticed at
-        /// once.
+        /// How often a deadline is looked at, in milliseconds from when its time begins, where a file says it. Unsaid, it is looked at
+        /// at each of its moments, which is sooner than by the default [=].
         "checkIntervalMs" check_interval_ms: Option<CheckInterval> = "30000";
         /// Channels that are told when a deadline is near.
         "warningChannels" warning_channels: Option<Box<[Box<str>]>> as ChannelName = "[]";
@@ -22,7 +22,7 @@ keys! {
     }
 }
 
-/// Milliseconds between two looks. Timers notice at once, so every value is kept.
+/// Milliseconds between two looks at a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckInterval(pub u32);
 

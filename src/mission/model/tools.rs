@@ -79,6 +79,16 @@ impl Tools {
         }
     }
 
+    /// The same tools with each policy replaced by what `policy` makes of it.
+    #[must_use]
+    pub fn map(self, policy: impl Fn(ToolPolicy) -> ToolPolicy) -> Self {
+        Self {
+            read: policy(self.read),
+            write: policy(self.write),
+            run: policy(self.run),
+        }
+    }
+
     fn set(&mut self, kind: ToolKind, policy: ToolPolicy) {
         *match kind {
             ToolKind::Read => &mut self.read,

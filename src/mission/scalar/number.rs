@@ -1,6 +1,6 @@
 //! Values that are numbers: whole ones, decimal ones, amounts of money, shares.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
@@ -56,6 +56,15 @@ impl Scalar for AtLeastOne {
             Ok(number) if number > 0 => Ok(Self(number)),
             _ => Err(Fault::expected::<Self>(text)),
         }
+    }
+}
+
+impl Scalar for NonZeroU16 {
+    const EXPECTS: &'static str = "a whole number from 1 to 65535";
+    const FORM: Form = Form::Whole(1, u16::MAX as u64);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        digits(text)
     }
 }
 

@@ -292,8 +292,6 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "{type: metric, name: n, command: x, min: 2, max: 1}",
             vec!["Q0204"],
         ),
-        ("{type: llm_review}", vec!["Q0409"]),
-        ("{type: llm_review, dimensions: []}", vec!["Q0409"]),
         (
             "{type: llm_review, criteria: c, independence: none}",
             vec!["Q0205"],
@@ -433,6 +431,79 @@ fn configuration_files_hold_only_what_missions_share() {
     assert!(load("agents: {a: {run: x}}\n").is_ok());
     let doubtful = load("agents: {a: {run: x, timeout: 10}}\n").expect("it is no error");
     assert_eq!(doubtful.notes[0].code, Code::NoUnit);
+}
+
+/// The help of the first error of a text.
+fn help(text: &str) -> String {
+    let Err(report) = load_text(text) else {
+        panic!("it is accepted: {text}");
+    };
+    let first = report.diagnostics.first().expect("something is said");
+    first.help.clone().unwrap_or_default()
+}
+
+#[test]
+fn spellings_of_other_systems_lead_to_the_key() {
+    let task = |text: &str| with_tasks(&format!("  - {{title: t, assignTo: a, {text}}}\n"));
+    for (text, key) in [
+        (task("verificationGate: {requiredTests: [x]}"), "`verify: {"),
+        (task("verificationCriteria: {requiredTests: [x]}"), "`verify: {"),
+        (task("verification_criteria: {requiredTests: [x]}"), "`verify: {"),
+        (task("verification: {requiredTests: [x]}"), "`verify: {"),
+        (task("requiredTests: [x]"), "`verify: {requiredTests"),
+        (task("requireFileChanges: true"), "`verify: {requireFileChanges"),
+        (task("evalThreshold: 70"), "`expectations: [{type: llm_review"),
+        (task("dimensions: []"), "`expectations: [{type: llm_review"),
+        (task("qualityThreshold: 3"), "`expectations: [{type: llm_review"),
+        (task("VERIFICATION_PASS: t"), "`onPass:"),
+        (task("verificationPass: t"), "`onPass:"),
+        (task("criteria_decomposer: llm"), "`decomposer:"),
+        (task("verification: {calibration_examples: []}"), "`examples:"),
+        (minimal("evalThreshold: 70\n"), "`settings: {evalThreshold"),
+        (minimal("gates: []\n"), "`qualityGates:"),
+        (minimal("sla: {}\n"), "`settings: {sla"),
+        (minimal("approvalGates: []\n"), "`settings: {approvalGates"),
+        (minimal("middleware: {}\n"), "`settings: {middleware"),
+        (
+            minimal("security: {red_team: {enabled: true}}\n"),
+            "`redTeam: {agent",
+        ),
+        (minimal("semantic_drift_enabled: true\n"), "semantic_drift"),
+    ] {
+        let help = help(&text);
+        assert!(help.contains(key), "{text}: {help}");
+    }
+    // One mistake, one error: a red team that is switched on has no agent.
+    let Err(report) = load_text(&minimal("redTeam: {enabled: true}\n")) else {
+        panic!("it is accepted");
+    };
+    assert!(
+        report
+            .diagnostics
+            .iter()
+            .all(|one| !one.message.contains("no agent ''"))
+    );
+}
+
+#[test]
+fn an_author_is_neither_its_own_red_team_nor_its_own_vision_judge() {
+    let mission = |more: &str| {
+        format!(
+            "name: m\nagents: {{a: {{run: [x], vision: true}}, b: {{run: [y]}}}}\ntasks: [{{title: t, assignTo: a}}]\n{more}"
+        )
+    };
+    let vision = "vision: {kind: llm_vision, agent: a, screenshots: [s.png], expectations: [a button]}\n";
+    for (more, codes_of) in [
+        ("redTeam: {agent: a}\n", vec!["Q0410"]),
+        ("redTeam: {agent: b}\n", vec![]),
+        // Its own work is passed over, as the mission says.
+        ("redTeam: {agent: a, onMissing: skip}\n", vec![]),
+        // No task of such stakes is attacked.
+        ("redTeam: {agent: a, minStakes: high}\n", vec![]),
+    ] {
+        assert_eq!(codes(&mission(more)), codes_of, "{more}");
+    }
+    assert!(codes(&mission(vision)).contains(&"Q0410"));
 }
 
 #[test]

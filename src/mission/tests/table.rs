@@ -9,7 +9,7 @@ use crate::mission::model::{
     Agent, Budget, Channel, Config, Expected, FinishGate, Gate, Mission, Permissions, Region, Settings, Sla,
     Stage, Task, Tools, Verification, Vision,
 };
-use crate::mission::shape::{Built, Key, Shape, Table};
+use crate::mission::shape::{Key, Shape, Table};
 
 /// All tables of a mission and a configuration file, each once.
 fn tables() -> Vec<&'static Table> {
@@ -61,7 +61,7 @@ fn every_default_can_be_read_and_is_shown() {
             // Other keys may be required, so only what is wrong with this one counts.
             let one: &'static [Key] = Box::leak(Box::new([Key {
                 required: false,
-                built: Built::Yes,
+                later: None,
                 ..*key
             }]));
             let alone: &'static Table = Box::leak(Box::new(Table {

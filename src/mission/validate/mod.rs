@@ -82,7 +82,8 @@ impl<'m> Names<'m> {
 
     /// Reports a name that no agent has.
     pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place, problems: &mut Violations) {
-        if self.agents.contains(name) || self.incomplete.contains(&Referent::Agent) {
+        // That a required name is missing has been said.
+        if name.is_empty() || self.agents.contains(name) || self.incomplete.contains(&Referent::Agent) {
             return;
         }
         problems.push_with(|| {

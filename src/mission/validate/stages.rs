@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::model::{Adapter, Agent, Expected, Mission, Stage, TaskType, Vision, VisionKind};
+use crate::mission::model::{
+    Adapter, Agent, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
+};
 use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// Pictures of one check.
@@ -24,18 +26,34 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
     if let Some(vision) = &mission.vision {
         checker.vision(vision);
     }
+    let looks = looks(mission);
     // A mission without stages must not pay for them.
     for (index, task) in mission.tasks.iter().enumerate() {
         let path = || Path::of("tasks").item(index).key("stages");
         if !task.stages.is_empty() {
             checker.stages(&task.stages, &mission.stages, path);
         }
-        if task.stages.is_empty() && mission.stages.is_empty() {
+        if task.stages.is_empty() && mission.stages.is_empty() && looks.is_empty() {
             continue;
         }
         let Some(author) = mission.assignee(task) else {
             continue;
         };
+        let stakes = task.stakes.unwrap_or_else(|| mission.stakes());
+        for (key, agent, least) in &looks {
+            if *agent == author && stakes >= *least && task.kind != TaskType::Verification {
+                let (author, title) = (quoted(author), quoted(&task.title));
+                let message = format!("the agent {author} would judge its own work on {title} by `{key}`");
+                checker.problems.push(
+                    Violation::error(
+                        Code::OwnReviewer,
+                        Place::Value(Path::of(key).key("agent")),
+                        message,
+                    )
+                    .help("name an agent that does none of the work that it looks at"),
+                );
+            }
+        }
         let own = (0..)
             .zip(&task.stages)
             .map(|(item, stage)| (path().item(item), stage));
@@ -58,6 +76,21 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
             }
         }
     }
+}
+
+/// Who looks at every task, by which key, with the least stakes of a task at which it does.
+fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
+    let red_team = mission
+        .red_team
+        .iter()
+        .filter(|red_team| red_team.on_missing == OnMissing::Block);
+    let red_team = red_team.map(|red_team| ("redTeam", &*red_team.agent, red_team.min_stakes()));
+    let vision = mission
+        .vision
+        .iter()
+        .filter(|vision| vision.kind == VisionKind::LlmVision);
+    let vision = vision.filter_map(|vision| Some(("vision", vision.agent.as_deref()?, Stakes::Low)));
+    red_team.chain(vision).collect()
 }
 
 fn agent_of<'m>(mission: &'m Mission, name: &str) -> Option<&'m Agent> {

@@ -10,6 +10,9 @@ use crate::report::style::{Role, Screen};
 use crate::report::text::sanitize;
 use crate::report::view::RunView;
 
+/// Lines of what a decision is about.
+const ROWS: usize = 10;
+
 /// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +44,6 @@ impl<'a> InboxDocument<'a> {
     /// What a run has for people.
     #[must_use]
     pub fn of(run: &'a RunId, state: &'a State, view: &'a RunView, halves: Halves) -> Self {
-        let is_asked_for = |half| halves == Halves::Both || halves == half;
         Self {
             schema: match halves {
                 Halves::Both => "quorum.inbox/v1",
@@ -49,8 +51,13 @@ impl<'a> InboxDocument<'a> {
                 Halves::Requests => "quorum.requests/v1",
             },
             run_id: run,
-            approvals: is_asked_for(Halves::Approvals).then(|| waits(state, view).collect()),
-            requests: is_asked_for(Halves::Requests).then(|| requests(state, view).collect()),
+            approvals: (halves != Halves::Requests).then(|| waits(state, view).collect()),
+            // What no command answers is nothing that waits: reports and `requests` tell of it.
+            requests: match halves {
+                Halves::Both => Some(Vec::new()),
+                Halves::Approvals => None,
+                Halves::Requests => Some(requests(state, view).collect()),
+            },
         }
     }
 
@@ -61,7 +68,8 @@ impl<'a> InboxDocument<'a> {
             let until = wait.expires.map(Timestamp::to_rfc3339);
             // Where a moment ends it there is nothing to type.
             let id = wait.id.as_deref().unwrap_or("-");
-            line(screen, id, wait.title(), (wait.reason, until), wait.message)
+            let line = line(screen, id, wait.title(), (wait.reason, until), wait.message);
+            format!("{line}{}", about(wait))
         });
         let requests = self.requests.iter().flatten();
         let requests = requests.map(|row| line(screen, &row.id, row.task, (row.kind, None), row.message));
@@ -72,6 +80,18 @@ impl<'a> InboxDocument<'a> {
             false => screen.wrap(&text),
         }
     }
+}
+
+/// Since when something waits, what a decision is about, and what answers it.
+fn about(wait: &Wait<'_>) -> String {
+    let Some(command) = &wait.command else {
+        return String::new();
+    };
+    let mut text = format!("  since {}\n", wait.since.to_rfc3339());
+    text.extend(wait.behind.iter().take(ROWS).map(|row| format!("  {row}\n")));
+    let more = wait.behind.len().saturating_sub(ROWS);
+    text.extend((more > 0).then(|| format!("  and {more} more\n")));
+    text + &format!("  answer with: {command}\n")
 }
 
 fn line(screen: &Screen, id: &str, title: &str, why: (&str, Option<String>), message: &str) -> String {

@@ -54,7 +54,7 @@ pub(super) use run::Tasks;
 pub use run::{RunDocument, RunState};
 #[cfg(test)]
 pub(super) use task::DimensionRow;
-pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow, weight};
+pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow, blocked_by, weight};
 pub use waits::{Wait, asked};
 
 /// The status of a task, and the state of a gate, that the run was told to leave out.

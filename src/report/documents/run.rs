@@ -18,9 +18,9 @@ use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
 use crate::mission::BarrierKind;
-use crate::mission::model::FinalChecks;
+use crate::mission::model::{FinalChecks, Review};
 use crate::report::budget::ceiling_words;
-use crate::report::rank::worst_first;
+use crate::report::rank::{Rank, rank, worst_first};
 use crate::report::view::RunView;
 
 /// Where a run stands as seen from outside: `state` of the document.
@@ -35,6 +35,8 @@ pub enum RunState {
     Suspended,
     /// Every task is done or failed.
     Ended,
+    /// A person cancelled all that was not done.
+    Cancelled,
 }
 
 impl RunState {
@@ -44,6 +46,7 @@ impl RunState {
         match state.phase {
             _ if has_writer => Self::Running,
             RunPhase::Finished if state.is_unfinished() => Self::Suspended,
+            RunPhase::Finished if state.is_cancelled() => Self::Cancelled,
             RunPhase::Finished => Self::Ended,
             RunPhase::New | RunPhase::Running | RunPhase::Stopping => Self::Crashed,
         }
@@ -57,6 +60,7 @@ impl RunState {
             Self::Crashed => "crashed",
             Self::Suspended => "suspended",
             Self::Ended => "ended",
+            Self::Cancelled => "cancelled",
         }
     }
 }
@@ -148,6 +152,9 @@ pub struct RunDocument<'a> {
     /// record.
     #[serde(skip)]
     pub(in crate::report) ended: Option<&'a Outcome>,
+    /// The reference with accepted work that the user's branch does not have.
+    #[serde(skip)]
+    pub to_merge: Option<String>,
 }
 
 impl<'a> RunDocument<'a> {
@@ -173,7 +180,7 @@ impl<'a> RunDocument<'a> {
             exit_code: outcome.map(|outcome| outcome.class.exit_code()),
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
             allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
-            cancelled: engine::is_cancelled(state),
+            cancelled: state.is_cancelled(),
             unconfined: state.unconfined.as_deref(),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
             final_checks: state.plan.rules.settings.final_checks.as_str(),
@@ -199,6 +206,7 @@ impl<'a> RunDocument<'a> {
             warnings: &view.warnings,
             agents_at_work: at_work(state, view),
             ended,
+            to_merge: None,
         }
     }
 
@@ -232,6 +240,11 @@ impl<'a> RunDocument<'a> {
     /// How long its sessions worked; see [`RunView::worked_for`].
     pub(in crate::report) fn worked_for(&self) -> Option<Millis> {
         self.tasks.view.worked_for()
+    }
+
+    /// That there is no outcome yet, and why.
+    pub(in crate::report) fn not_ended(&self) -> String {
+        format!("the run has not ended: {}", self.state.as_str())
     }
 
     /// What waits for a person: checkpoints, then tasks in their order.
@@ -279,6 +292,21 @@ impl<'a> Tasks<'a> {
     /// In file order.
     pub fn rows(self) -> impl Iterator<Item = TaskRow<'a>> {
         self.state.plan.task_ids().map(move |id| self.row(id))
+    }
+
+    /// Those that amount to this, in file order.
+    pub fn of_rank(self, wanted: Rank) -> Vec<TaskId> {
+        let ids = self.state.plan.task_ids();
+        ids.filter(|id| rank(self.state, self.view, *id) == wanted)
+            .collect()
+    }
+
+    /// Whether work that nobody judged was to be judged: `review: none` is a decision and no warning.
+    pub fn lacks_reviews(self) -> bool {
+        let unreviewed = self.of_rank(Rank::Unreviewed);
+        unreviewed
+            .into_iter()
+            .any(|id| self.state.plan.task(id).review != Review::None)
     }
 
     /// The worst first; in file order where nothing tells them apart.

@@ -40,7 +40,7 @@ const CONTRACT: &str = r#"
    "dependsOn":["…"],"blockedBy":["…"],"startedAt":"…","finishedAt":"…","usage":{}}],
  "gates":[{"name":"…","state":"passed|failed|waiting|overridden","avgScore":4.2,"reason":null}],
  "missionScore":{"points":84.0,"bar":null,"passed":true},
- "approvals":[{"id":"…","task":"…","reason":"approval","message":"…","since":"…","expires":null}],
+ "approvals":[{"id":"…","command":"…","task":"…","reason":"approval","message":"…","since":"…","expires":null}],
  "requests":[{"id":"…","task":"…","kind":"below-threshold","message":"…"}],"warnings":["…"]}"#;
 
 #[test]

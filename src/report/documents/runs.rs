@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
-use crate::engine::{State, is_cancelled};
+use crate::engine::State;
 
 use super::{Counts, RunState, fields};
 use crate::report::style::{Role, Screen};
-use crate::report::text::{columns, elapsed, sanitize};
+use crate::report::text::{columns, count, elapsed, sanitize};
 use crate::report::view::RunView;
 
 /// One run of a list.
@@ -79,7 +79,7 @@ impl RunRow {
             outcome: outcome.map(|outcome| outcome.as_str().into()),
             exit_code: outcome.map(OutcomeClass::exit_code),
             counts: Some(Counts::of(state, view)),
-            cancelled: is_cancelled(state),
+            cancelled: state.is_cancelled(),
             started_at: view.started_at.map(Timestamp::to_rfc3339),
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
             duration_ms: view.worked_for().map(|worked| worked.0),
@@ -135,16 +135,7 @@ impl RunRow {
     #[must_use]
     pub fn brief(&self) -> String {
         let outcome = self.outcome.as_deref().unwrap_or("no outcome");
-        format!("{} ({}, {outcome})", self.run_id, self.state_words())
-    }
-
-    /// The state as people read it: a run whose session ended before its work did was interrupted.
-    fn state_words(&self) -> &str {
-        match &*self.state {
-            _ if self.cancelled => "cancelled",
-            "suspended" => "interrupted",
-            state => state,
-        }
+        format!("{} ({}, {outcome})", self.run_id, self.state)
     }
 
     /// One line of words: state, outcome, how much is done, which mission.
@@ -168,7 +159,7 @@ impl RunRow {
             .map_or(nothing, |at| at.get(5..16).unwrap_or(at));
         [
             self.run_id.to_string(),
-            self.state_words().to_owned(),
+            self.state.to_string(),
             self.outcome.as_deref().unwrap_or(nothing).to_owned(),
             done,
             when.replace('T', " "),
@@ -190,11 +181,14 @@ pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
     RunsDocument { runs }
 }
 
-/// The list for people, with a line feed at its end.
+/// The list for people, of which so many were left out, with a line feed at its end.
 #[must_use]
-pub fn human(runs: &[RunRow], screen: &Screen) -> String {
+pub fn human(runs: &[RunRow], skipped: usize, screen: &Screen) -> String {
     if runs.is_empty() {
-        return "there are no runs\n".to_owned();
+        return match skipped {
+            0 => "there are no runs\n".to_owned(),
+            _ => format!("{} not shown\n", count(skipped, "run")),
+        };
     }
     let heads = [
         "RUN",

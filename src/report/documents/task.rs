@@ -42,6 +42,9 @@ pub(in crate::report) struct TaskRow<'a> {
     /// The stage behind the verification that looks at it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
+    /// Whether a review that was asked for gave no trustworthy verdict; left out where not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    indeterminate: bool,
     /// How a done task was accepted.
     pub quality_flag: Option<QualityFlag>,
     /// The score in points; `null` where there is none.
@@ -193,9 +196,11 @@ impl<'a> TaskRow<'a> {
         let dimensions = seen.review.as_deref().map(|review| &review.dimensions);
         let dimensions = dimensions.into_iter().flatten();
         let dependencies = state.plan.dependencies.of(id.index()).iter();
+        let rank = rank(state, view, id);
         Self {
             id,
-            rank: rank(state, view, id),
+            rank,
+            indeterminate: rank == Rank::Indeterminate,
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             status: match plan.part {

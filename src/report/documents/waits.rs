@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diff::DiffRow;
 use super::{NOT_TAKEN, fields};
-use crate::domain::{BarrierId, HoldOwner, QualityFlag, TaskId, Timestamp, WaitingReason};
-use crate::engine::{BarrierStage, DeferralReason, State};
+use crate::domain::{BarrierId, GateId, HoldOwner, QualityFlag, RunId, TaskId, Timestamp, WaitingReason};
+use crate::engine::{BarrierStage, DeferralReason, State, gate_view};
 use crate::mission::{BarrierKind, BarrierPlan, Part};
 use crate::report::ids::{ApprovalId, RequestId};
-use crate::report::text::{sanitize, time_of_day};
+use crate::report::style::Style;
+use crate::report::text::{against_bar, sanitize, time_of_day};
 use crate::report::view::RunView;
 
 /// Something that a run waits for: a person's word, or a moment.
@@ -16,6 +18,8 @@ use crate::report::view::RunView;
 pub struct Wait<'a> {
     /// What `approve` and `reject` take; `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
+    /// What answers it; `null` where a moment ends the wait.
+    pub command: Option<String>,
     /// The title of the task that waits; `null` for a checkpoint and a delay.
     pub task: Option<&'a str>,
     /// The name of a checkpoint.
@@ -36,6 +40,9 @@ pub struct Wait<'a> {
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub expires: Option<Timestamp>,
+    /// What a decision is about, in words: tasks and gates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<String>,
     /// The task that waits.
     #[serde(skip)]
     pub task_id: Option<TaskId>,
@@ -67,6 +74,7 @@ impl<'a> Wait<'a> {
     fn new(reason: &'static str, message: &'a str, since: Timestamp) -> Self {
         Self {
             id: None,
+            command: None,
             task: None,
             checkpoint: None,
             delay: None,
@@ -74,6 +82,7 @@ impl<'a> Wait<'a> {
             message,
             since,
             expires: None,
+            behind: Vec::new(),
             task_id: None,
         }
     }
@@ -101,9 +110,19 @@ impl<'a> Wait<'a> {
         let message = usual.unwrap_or(&waiting.message);
         let (run, number) = (view.run_id.as_ref()?, waiting.number);
         let is_asked = waiting.reason != WaitingReason::Delay;
+        let id = is_asked.then(|| ApprovalId { run, of, number }.to_string());
         let wait = Self {
-            id: is_asked.then(|| ApprovalId { run, of, number }.to_string()),
+            command: id.as_ref().map(|id| match waiting.reason {
+                WaitingReason::Question => format!("quorum answer {id} 'ANSWER'"),
+                _ => format!("quorum approve {id}"),
+            }),
+            id,
             expires: waiting.expires,
+            behind: if is_asked {
+                behind(state, run, of)
+            } else {
+                Default::default()
+            },
             ..Self::new(waiting.reason.as_str(), message, waiting.since)
         };
         Some(match of {
@@ -133,6 +152,43 @@ impl<'a> Wait<'a> {
     pub(in crate::report) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
         Self::for_hold(state, view, task.into()).or_else(|| Self::for_window(state, task))
     }
+}
+
+/// What a decision is about, a line each: the task and its dependencies with the gates before it, or what a checkpoint comes
+/// behind and all gates; each task with flag, score and the size of its difference, as far as there are any.
+fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
+    let plan = &state.plan;
+    let (own, before, gates) = match of {
+        HoldOwner::Task(id) => {
+            let gates = plan.gates_before.of(id.index()).to_vec();
+            (Some(id), plan.dependencies.of(id.index()), gates)
+        }
+        HoldOwner::Barrier(id) => (None, &*plan.barrier(id).after, plan.gate_ids().collect()),
+    };
+    let task = |id: TaskId| {
+        let task = state.task(id);
+        let flag = task.flag().map(|flag| flag.as_str().to_owned());
+        let symbols = Style::default().symbols();
+        let score = task
+            .attempt
+            .points
+            .map(|points| against_bar(points, plan.bar(id), symbols));
+        let size = DiffRow::of(state, Some(run), id).map(|diff| diff.words());
+        let known: Vec<String> = [flag, score, size].into_iter().flatten().collect();
+        Some(known.join(", "))
+            .filter(|known| !known.is_empty())
+            .map(|known| (&plan.task(id).title, known))
+    };
+    let gate = |id: GateId| {
+        (
+            &plan.gate(id).name,
+            format!("gate {}", gate_view(state, id).standing.as_str()),
+        )
+    };
+    let tasks = own.into_iter().chain(before.iter().copied()).filter_map(task);
+    let rows = tasks.chain(gates.into_iter().map(gate));
+    rows.map(|(name, known)| format!("{}: {known}", sanitize(name)))
+        .collect()
 }
 
 /// All that waits for a person: checkpoints, then tasks in their order.

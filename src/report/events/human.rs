@@ -63,7 +63,7 @@ pub fn human_line(event: &PublicEvent, screen: &Screen) -> String {
     line.trim_end().to_owned()
 }
 
-/// A value as people read it: bare words without quotes, everything else as JSON.
+/// A value as people read it: bare words without quotes, lists and what has parts without the signs of JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {
@@ -74,8 +74,18 @@ fn plain(value: &Value) -> String {
                 text.into_owned()
             }
         }
-        // JSON escapes most control characters itself; what it lets through is taken out.
-        other => sanitize(&other.to_string()).into_owned(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(plain).collect();
+            format!("[{}]", items.join("; "))
+        }
+        Value::Object(map) => {
+            let known = map.iter().filter(|(_, value)| !value.is_null());
+            let parts: Vec<String> = known
+                .map(|(key, value)| format!("{key} {}", plain(value)))
+                .collect();
+            sanitize(&parts.join(", ")).into_owned()
+        }
+        other => other.to_string(),
     }
 }
 

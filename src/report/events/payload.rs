@@ -63,8 +63,11 @@ pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
     let row = Payload::default()
         .with("title", &*task.title)
         .with("agent", &*plan.agent(task.agent).name)
-        .with("dependsOn", titles.collect::<Vec<_>>())
-        .with("chainHash", plan.chain_hash(id).to_string());
+        .with("dependsOn", titles.collect::<Vec<_>>());
+    let row = match plan.records_digest(id) {
+        true => row.with("chainHash", plan.chain_hash(id).to_string()),
+        false => row,
+    };
     Payload::default()
         .with("taskId", task_key(id))
         .with("title", &*task.title)

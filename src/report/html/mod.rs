@@ -31,7 +31,7 @@ use super::documents::{GateRow, RunDocument, TaskRow, Tasks, weight};
 use super::history::Histories;
 use super::rank::{Rank, reason, worst_first};
 use super::summary::{gate_sums, next_commands, not_reviewed, outcome_words};
-use super::text::{elapsed, number, sanitize};
+use super::text::{elapsed, number, sanitize_lines};
 
 /// Tasks that are told in full, the worst first; of the others there are rows.
 const IN_FULL: usize = 300;
@@ -66,7 +66,7 @@ pub fn histories(run: &RunDocument<'_>) -> Histories {
 /// When the template does not fit its values: our bug.
 pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
     let (run, Tasks { state, view, .. }) = (told.run, told.run.tasks);
-    let mut facts = RunDocument::of_session(state, view, run.ended);
+    let mut facts = RunDocument::of(state, view, run.state, run.ended);
     // The page tells of them in another order, and not of all in full.
     facts.tasks.are_left_out = true;
     let environment = environment()?;
@@ -89,6 +89,8 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         span => run.worked_for().map(elapsed),
         not_done => run.counts.words().split_once(", ").map(|(_, others)| others),
         below => run.counts.below_bar(),
+        lacks_reviews => run.tasks.lacks_reviews(),
+        unjudged => run.tasks.of_rank(Rank::Indeterminate).len(),
         score => score.points.map(|points| points.to_string()),
         score_bar => score.bar.map(|bar| bar.to_string()),
         gate_counts => gate_counts(&run.gates),
@@ -144,7 +146,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(|out, state, value| match value.as_str() {
-        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(harmless(text))),
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(sanitize_lines(text))),
         None if value.is_none() => Ok(()),
         _ => escape_formatter(out, state, value),
     });
@@ -157,16 +159,6 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("task.html", include_str!("task.html"))?;
     Ok(environment)
-}
-
-/// Anybody's text without what moves a cursor or turns the reading direction; lines stay lines.
-fn harmless(text: &str) -> String {
-    let text = text.replace('\t', "    ");
-    let lines: Vec<_> = text
-        .split('\n')
-        .map(|line| sanitize(line.trim_end_matches('\r')))
-        .collect();
-    lines.join("\n")
 }
 
 /// The text, cut after so many characters; a cut says so.

@@ -115,6 +115,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
     let quoted = |name: &crate::store::SpoolName| {
         matches!(name, crate::store::SpoolName::Out(_)).then(|| super::super::documents::show::FileView {
             path: "/spool".into(),
+            shown: "/spool".into(),
             bytes: 9_000,
             preview: HOSTILE.to_owned(),
             cut: true,
@@ -252,7 +253,7 @@ fn cuts_count_characters_and_numbers_are_short() {
         ("4".into(), "2.75".into(), "0".into())
     );
     assert_eq!(
-        harmless("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"),
+        sanitize_lines("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"),
         "a\n    b\ncd\n\\u{202e}e"
     );
 }

@@ -17,6 +17,8 @@ use std::fmt::Write as _;
 
 use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateEvent, NoticeEvent, State};
+use crate::mission::TaskPlan;
+use crate::mission::model::Review;
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
 
@@ -241,10 +243,12 @@ fn gate_line(name: &str, event: &GateEvent) -> Line {
     Line::new(Verb::Gate, role, name, detail)
 }
 
-/// How a flag looks: below the bar is not green, though it is done.
-pub(in crate::report) fn flag_role(flag: QualityFlag) -> Role {
+/// How a flag of a task looks: below the bar is not green, though it is done; what the mission has judged by nobody is no
+/// warning.
+fn flag_role(task: &TaskPlan, flag: QualityFlag) -> Role {
     match flag {
         QualityFlag::Clean => Role::Good,
+        QualityFlag::Unreviewed if task.review == Review::None => Role::Strong,
         QualityFlag::Relaxed
         | QualityFlag::Unreviewed
         | QualityFlag::Unverified

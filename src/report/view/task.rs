@@ -7,6 +7,7 @@ use crate::domain::{
 };
 use crate::engine::{ReplyRef, StageReport, Way};
 use crate::judging::parser::without_score_lines;
+use crate::judging::protected::PROTECTED;
 use crate::mission::Plan;
 
 /// A task as readers see it, beside its [`crate::engine::TaskState`].
@@ -256,19 +257,31 @@ impl TaskView {
 
     /// A dependency failed and the task goes on without it (semantics, section 11).
     pub(super) fn goes_on_without(&mut self, dependency: &str, way: Way) {
+        let text = format!("went on without '{dependency}' ({})", way.as_str());
+        self.keep(Finding::new(Severity::Info, text));
+    }
+
+    /// The agent was not allowed to do something. What it tried with protected files is worth a finding, whatever follows.
+    pub(super) fn was_denied(&mut self, denied: &str) {
+        if denied.ends_with(PROTECTED) {
+            self.keep(Finding::new(Severity::Low, format!("tried to {denied}")));
+        }
+    }
+
+    /// A finding of no judge, which stays.
+    fn keep(&mut self, finding: Finding) {
         let known = FindingView {
             stage: Stage::Outcome,
             name: None,
             reviewer: None,
             person: None,
-            finding: Finding::new(
-                Severity::Info,
-                format!("went on without '{dependency}' ({})", way.as_str()),
-            ),
+            finding,
         };
         let judged = self.judged.get_or_insert_default();
-        judged.kept.push(known.clone());
-        judged.found.push(known);
+        if !judged.kept.contains(&known) {
+            judged.kept.push(known.clone());
+            judged.found.push(known);
+        }
     }
 
     pub(super) fn take_verdict(&mut self, report: &StageReport) {

@@ -23,6 +23,58 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "Places around a turn, a tool call or the run at which middleware can act (`middleware`).",
     ),
     (
+        "checkpoint_resume",
+        "Middleware: a turn that a crash left behind is taken over or begun anew; without it its attempt has failed.",
+    ),
+    (
+        "delegation_chain_hash",
+        "Middleware: the digest of each task's text is on record, and delegated work that differs from its digest is told.",
+    ),
+    (
+        "authority_deference",
+        "Middleware: words of authority in a prompt are counted, and the agent is told to weigh them.",
+    ),
+    (
+        "sanitize_message",
+        "Middleware: control characters are kept from prompts and from what tools give back.",
+    ),
+    (
+        "security_interceptor",
+        "Middleware: a model's tools refuse to write protected paths and to run destructive commands.",
+    ),
+    (
+        "policy_gate",
+        "Middleware: a model gets no tool that is denied to it.",
+    ),
+    (
+        "approval_gate",
+        "Middleware: a person is asked about each call of a tool with the policy `ask`.",
+    ),
+    (
+        "assumption_violation",
+        "Middleware: an agent that says that what it was told does not hold is not judged before a person was asked.",
+    ),
+    (
+        "classification",
+        "Middleware: failures are told apart by their class; without it each is `unknown`.",
+    ),
+    (
+        "cost_recording",
+        "Middleware: what a turn used is on record; without it nobody knows, and a cost ceiling ends the run.",
+    ),
+    (
+        "semantic_drift",
+        "Middleware: work that has few words in common with what was asked is warned about. Only where a chain names it.",
+    ),
+    (
+        "clarification_gate",
+        "Middleware: criteria that say nothing are told before any work starts.",
+    ),
+    (
+        "plan_warnings",
+        "Middleware: once the plan is made: bars that nobody can meet, tasks that write the same file, work that nobody will judge.",
+    ),
+    (
         "seat|seats",
         "One place of a panel. Where there are fewer reviewers than seats, one reviewer takes several, each with a fresh context.",
     ),
@@ -61,7 +113,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "state",
-        "Where a run stands: running, crashed, interrupted, ended, cancelled, unreadable.",
+        "Where a run stands: running, crashed, suspended, ended, cancelled, unreadable.",
     ),
     ("tasks", "How many tasks are done, of how many."),
     (

@@ -29,7 +29,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "The result of a run, with its exit code. As a stage and cause: the agent itself failed: it crashed, timed out, or its provider refused it.",
     ),
     (
-        "preflight",
+        "preflight|preflightreject",
         "The stage before any judge is asked: are there files, tool calls, an output? As a cause: there is no sign of work.",
     ),
     (
@@ -78,7 +78,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "No score could be read from a judge's reply, twice. `quorum show TASK` has the reply; the page of agents says what a judge must print.",
     ),
     (
-        "gate-error",
+        "gate-error|gateerror",
         "A judge could not be asked or failed. `quorum resume` asks again.",
     ),
     (

@@ -166,7 +166,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "Failure mode: the agent did nothing that can be seen: no output, or target files are missing.",
     ),
     (
-        "artifact",
+        "artifact|artifactautofail",
         "Cause of a verdict: declared target files are missing or empty. The work went back before any review.",
     ),
     (

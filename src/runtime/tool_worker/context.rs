@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::agents::model::{ModelReply, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{ToolHost, ToolRecord};
 use crate::agents::tools::messages::{self, AgentMessage};
-use crate::agents::tools::{Toolbox, brief, run};
+use crate::agents::tools::{ToolError, Toolbox, brief, run};
 use crate::domain::{Digest, FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Fact, FailedTool, ToolCalls};
 use crate::executor::command::{CommandEnd, CommandJob, How};
@@ -18,7 +18,7 @@ use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::TaskCommands;
-use crate::mission::model::{ToolKind, ToolPolicy, Tools};
+use crate::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
 use crate::review::fence::Excerpt;
 use crate::runtime::agent_messages::handed_down;
 use crate::runtime::effects::Message;
@@ -87,11 +87,11 @@ impl ToolHost for ToolContext {
         specs
     }
 
-    /// `sanitize_message`: what tools gave back has no control characters and no secrets.
+    /// What tools gave back has no secrets, and by `sanitize_message` no control characters.
     fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
         for (_, result) in calls {
             let mut text = self.task.secrets.redact(&result.text);
-            middleware::sanitize(&mut text);
+            middleware::sanitize(&self.task.plan, self.turn.task, &mut text);
             result.text = text;
         }
     }
@@ -207,6 +207,15 @@ impl ToolContext {
         done.lost.push((made, failed));
     }
 
+    fn command_of(&self, call: &ToolCall) -> Result<run::ToolCommand, ToolError> {
+        let chain = self.task.plan.middleware(self.turn.task);
+        let wanted = run::command_of(call)?;
+        match chain.has(AgentMiddleware::SecurityInterceptor) {
+            true => wanted.unless_destructive(),
+            false => Ok(wanted),
+        }
+    }
+
     /// Why a call is not made that a person has to allow first. A yes is for one call.
     fn must_ask(&self, call: &ToolCall) -> Option<ToolResult> {
         let kind = match call.name.as_str() {
@@ -219,7 +228,7 @@ impl ToolContext {
         }
         // Nobody is asked about what cannot be done.
         let checked = match kind {
-            ToolKind::Run => run::command_of(call).map(drop),
+            ToolKind::Run => self.command_of(call).map(drop),
             _ => self.toolbox.check(call),
         };
         if let Err(why) = checked {
@@ -277,7 +286,7 @@ impl ToolContext {
 
     /// Runs a command by the supervisor, like every child: a group of its own, a clean environment, a time-out.
     async fn run(&self, call: &ToolCall) -> ToolResult {
-        let wanted = match run::command_of(call) {
+        let wanted = match self.command_of(call) {
             Ok(wanted) => wanted,
             Err(why) => return ToolResult::refused(why),
         };

@@ -137,6 +137,19 @@ impl ReferenceModel {
                 Some(QualityFlag::BelowThreshold | QualityFlag::Unverified | QualityFlag::Degraded)
             )
         });
+        let settings = &state.plan.rules.settings;
+        let unknown = gate.after.iter().zip(&after).any(|(id, seen)| {
+            let was_asked = state.task(state.effective_task(*id)).attempt.rounds > 0;
+            let accepted_unseen = match seen.flag {
+                Some(QualityFlag::BelowThreshold) => true,
+                Some(QualityFlag::Unverified | QualityFlag::Degraded) => gate.min_score.is_some(),
+                Some(QualityFlag::Unreviewed) => {
+                    gate.min_score.is_some() && settings.fail_open_on_unparsed_eval && was_asked
+                }
+                _ => false,
+            };
+            seen.points.is_none() && accepted_unseen
+        });
         let scores: Vec<f64> = after
             .iter()
             .filter_map(|seen| Some(seen.points?.to_f64()))
@@ -145,9 +158,9 @@ impl ReferenceModel {
         let reached = |min: Points| {
             !scores.is_empty() && state.plan.rules.settings.evaluate && mean >= min.to_f64() - 1e-9
         };
-        let passed = !(gate.require_all_passed && failed)
-            && (gate.accept_below_threshold || !below)
-            && gate.min_score.is_none_or(reached);
+        let is_low = below && !gate.accept_below_threshold;
+        let passed =
+            !(gate.require_all_passed && failed || is_low || unknown) && gate.min_score.is_none_or(reached);
         assert_eq!(result.passed, passed, "{id:?} {result:?} {after:?}");
         self.gates[id.index()].0 = Some(result.clone());
     }

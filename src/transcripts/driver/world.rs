@@ -238,7 +238,10 @@ pub fn with_flags(flags: &str) -> RunOptions {
             "--jobs" => options.jobs = Some(value().parse().expect("a number")),
             "--only" => options.only.push(value().to_owned()),
             "--wait-approvals" => {
-                let wait = value().parse::<u64>().map(Millis::from_secs);
+                let wait = value()
+                    .trim_end_matches('s')
+                    .parse::<u64>()
+                    .map(Millis::from_secs);
                 options.wait_approvals = Some(wait.expect("seconds"));
             }
             "--fail-fast" => options.fail_fast = true,

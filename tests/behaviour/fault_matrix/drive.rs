@@ -160,7 +160,7 @@ fn look(scene: &Scene, finished: &Finished) -> Seen {
     let mut leaks = holding(scene.workspace.root());
     if scene.cell.fault == Fault::Secret {
         let all = [&finished.stdout, &finished.stderr, &events, &dead];
-        let shown = [printed(&["show", "work"]), printed(&["status"])];
+        let shown = [printed(&["show", "work", "--full"]), printed(&["status"])];
         if all.into_iter().chain(&shown).any(|text| text.contains(KEY)) {
             leaks.push("a screen".to_owned());
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::events::named;
-use crate::support::{DEADLINE, Finished, Mission, Workspace, attempts, poll, standing, task};
+use crate::support::{DEADLINE, Finished, Mission, Says, Workspace, attempts, poll, standing, task};
 
 /// Git in the user's repository: what it prints.
 #[track_caller]
@@ -143,7 +143,7 @@ fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
     let workspace = repository(mission, &[]);
     let head = git(&workspace, &["rev-parse", "HEAD"]);
     let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(3);
-    assert!(finished.stderr.contains("next: git merge refs/quorum/r1/main"), "{}", finished.stderr);
+    assert!(finished.stdout.contains(" git merge refs/quorum/r1/main\n"), "{}", finished.stdout);
     assert_eq!(git(&workspace, &["rev-parse", "HEAD"]), head);
     assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
     assert_eq!(subjects(&workspace, "refs/quorum/r1/main"), ["good"]);
@@ -196,11 +196,9 @@ fn the_branch_moves_only_where_it_may() {
         repository(one.setting("worktree", json!({"merge": merge})).tasks(["a"]), &[])
     };
     let never = merging("never", "echo x > x");
-    let said = never.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0).stderr;
-    assert!(
-        said.contains("accepted and not merged: 1 commit\nnext: git merge refs/quorum/r1/main\n"),
-        "{said}"
-    );
+    let run = never.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
+    run.stderr.says(&["accepted and not merged: 1 commit\n"]);
+    run.stdout.says(&["next: git merge refs/quorum/r1/main\n"]);
     assert_eq!(subjects(&never, "main"), Vec::<String>::new());
     git(&never, &["merge", "-q", "--ff-only", "refs/quorum/r1/main"]);
     assert_eq!(never.read("x"), "x\n");

@@ -122,7 +122,7 @@ fn files_of_the_user_that_git_does_not_follow_are_never_overwritten() {
         let finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
         assert_eq!(workspace.read(name), "of the user");
         assert_eq!(git(&workspace, &["status", "--porcelain", "--untracked-files=no"]), "");
-        finished.says(&["git does not follow it", "next: git merge"]);
+        finished.says(&["git does not follow it"]).shows(&["git merge refs/quorum/"]);
     };
     named("echo x > notes", "notes");
     named("echo .polpo > .gitignore; echo x > seen", "seen");

@@ -221,21 +221,49 @@ fn json_is_read_with_its_reasons_and_findings() {
         .collect();
     assert_eq!(
         findings,
-        [("high", "no tests"), ("medium", "typo"), ("medium", "long")]
+        [
+            ("high", "no tests"),
+            ("high", "typo"),
+            ("medium", "long"),
+            ("low", "severity: low")
+        ]
     );
     assert_eq!(read.findings[0].suggested_fix.as_deref(), Some("add some"));
 }
 
 #[test]
-fn json_amid_prose_ends_where_its_own_brackets_end() {
+fn json_on_lines_of_its_own_ends_where_its_own_brackets_end() {
     for reply in [
-        r#"My verdict: {"score": 72, "reasoning": "the \"}\" of [x and {{ are fine"} as said."#,
+        "My verdict:\n{\"score\": 72, \"reasoning\": \"the \\\"}\\\" of [x and {{ are fine\"}\nAs said.",
+        "My verdict:\n\n  **{\"score\": 72,\n\"reasoning\": \"x\"}**  \n\nThat is all.",
         // What is no JSON does not take the verdict behind it along.
-        r#"The block fn f() { x is open: {"score": 72}"#,
-        r#"{{"score": 72}}"#,
-        r#"{"a" \} and {"score": 72}"#,
+        "The block fn f() { x is open:\n{\"score\": 72}",
+        "{\n{\"score\": 72}\n}",
+        "{\"a\" \\} and\n{\"score\": 72}",
     ] {
         assert_eq!(points(reply).unwrap_or_default(), "72", "{reply}");
+    }
+}
+
+#[test]
+fn json_within_a_sentence_is_spoken_of() {
+    for reply in [
+        "I would say {\"score\": 72} if it had tests.",
+        "I would say {\"score\": 72}",
+        "{\"score\": 72} would be too much.",
+        "My verdict: {\"score\": 72, \"reasoning\": \"ok\"}",
+        "{\"score\": 72} and {\"score\": 72}",
+        "I would say\n{\"score\": 72}\nif it had tests.",
+        "I would say {\n\"score\": 72\n}\nbut it has none.",
+        "> {\"score\": 72}\n\nor {\"score\": 72}?",
+    ] {
+        assert_eq!(parse_evaluation(reply).unwrap_err(), Unparsed::Aside, "{reply}");
+        assert_eq!(
+            parse_evaluation(&format!("{reply}\nSCORE: 40")).unwrap_err(),
+            Unparsed::Conflicting,
+            "{reply}"
+        );
+        assert_eq!(points(&format!("{reply}\nSCORE: 72")).as_deref(), Some("72"));
     }
 }
 
@@ -249,7 +277,7 @@ fn json_scores_keep_the_same_rules() {
             "Here it is:\n```\n{\"score\": 72, \"reasoning\": \"x\"}\n```",
             "72",
         ),
-        (r#"My verdict: {"score": 72, "reasoning": "ok {x}"}"#, "72"),
+        ("My verdict:\n{\"score\": 72, \"reasoning\": \"ok {x}\"}", "72"),
         (r#"{"score": 72, "maxScore": 100}"#, "72"),
         ("{\"score\": 72}\nSCORE: 72", "72"),
         ("{\"score\": 72}\nSCORE: 73", ""),

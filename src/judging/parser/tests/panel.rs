@@ -37,8 +37,8 @@ fn every_accepted_shape_is_read() {
         r#"{"code-quality": 4, "TESTS": "2.5", "charm": 9, "overall": "fine"}"#.to_owned(),
         format!("```json\n{map}\n```"),
         format!("Here you are:\n\n```\n{map}\n```\nDone."),
-        format!("I read fn main() {{ run(); }} and [1, 2] and {{\"a\": 1}}. Verdict: {map} That is all."),
-        format!("{map}\n\nAgain: {map}"),
+        format!("I read fn main() {{ run(); }} and [1, 2] and {{\"a\": 1}}. Verdict:\n{map}\nThat is all."),
+        format!("{map}\n\nAgain:\n{map}"),
         format!("<think>{{\"code_quality\": 1, \"tests\": 1}}</think>{map}"),
     ] {
         assert_eq!(
@@ -94,7 +94,10 @@ fn nothing_is_clamped_completed_or_guessed() {
         (r#"{"a": 4, "b": {"reasoning": "r"}}"#, not_a_number()),
         (r#"{"a": 4, "b": 4, "b": 5}"#, twice()),
         (r#"{"a": 4, "b": 4, "B": 4}"#, twice()),
-        (r#"{"a": 4, "b": {"score": 4, "score": 2}}"#, twice()),
+        (
+            r#"{"a": 4, "b": {"score": 4, "score": 2}}"#,
+            Unparsed::Duplicate("score".to_owned()),
+        ),
         (r#"{"a": 4, "b": {"score": 4, "rating": 2}}"#, twice()),
         (r#"{"scores": {"a": 4, "b": 4}, "b": 4}"#, twice()),
         (
@@ -102,10 +105,15 @@ fn nothing_is_clamped_completed_or_guessed() {
             twice(),
         ),
         (
-            r#"First {"a": 4, "b": 4}, then {"a": 4, "b": 5}."#,
+            "First\n{\"a\": 4, \"b\": 4}\nThen\n{\"a\": 4, \"b\": 5}",
             Unparsed::Conflicting,
         ),
-        (r#"First {"a": 4, "b": 4}, then {"a": 4}."#, missing(&["b"])),
+        (
+            "{\"a\": 4, \"b\": 4}\nNot {\"a\": 4, \"b\": 5}.",
+            Unparsed::Conflicting,
+        ),
+        ("First {\"a\": 4, \"b\": 4}, then nothing.", Unparsed::Aside),
+        ("First\n{\"a\": 4, \"b\": 4}\nThen\n{\"a\": 4}", missing(&["b"])),
     ] {
         assert_eq!(scores(reply, &["a", "b"]).unwrap_err(), want, "{reply}");
     }

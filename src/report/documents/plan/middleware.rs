@@ -6,8 +6,11 @@ use serde::Serialize;
 use crate::domain::TaskId;
 use crate::mission::Plan;
 use crate::mission::model::{
-    Agent, AgentChain, AgentMiddleware, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
+    Agent, AgentChain, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
 };
+
+/// What runs once the plan is made, named or not: the warnings that `validate` and `run` print.
+const PLAN_WARNINGS: &str = "plan_warnings";
 
 /// The chains of a mission.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -91,30 +94,17 @@ pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
 
 fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
     let rows = around.hooks().map(|hook| {
-        let usual = AgentChain::default();
-        let is_held = |entry: &AgentMiddleware| entry.is_always_on() && !chain.has(*entry);
-        let held = usual.iter().filter(is_held);
-        let held = held.filter(|entry| entry.hook(around) == Some(hook));
-        let entries = chain.at(hook, around).into_iter().chain(held);
-        HookRow::new(
-            hook.as_str(),
-            entries.map(|entry| (entry.as_str(), entry.is_always_on())),
-        )
+        let entries = chain.at(hook, around).into_iter();
+        HookRow::new(hook.as_str(), entries.map(|entry| (entry.as_str(), false)))
     });
     rows.filter(|row| !row.entries.is_empty()).collect()
 }
 
 fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
     let rows = CoordinationHook::ALL.into_iter().map(|hook| {
-        let usual = CoordinationChain::default();
-        let is_held = |entry: &CoordinationMiddleware| entry.is_always_on() && !chain.has(*entry);
-        let held = usual.iter().filter(is_held);
-        let held = held.filter(|entry| entry.hook() == hook);
-        let entries = chain.at(hook).into_iter().chain(held);
-        HookRow::new(
-            hook.as_str(),
-            entries.map(|entry| (entry.as_str(), entry.is_always_on())),
-        )
+        let entries = chain.at(hook).into_iter().map(|entry| (entry.as_str(), false));
+        let always = (hook == CoordinationHook::AfterDecompose).then_some((PLAN_WARNINGS, true));
+        HookRow::new(hook.as_str(), entries.chain(always))
     });
     rows.filter(|row| !row.entries.is_empty()).collect()
 }

@@ -2,18 +2,24 @@
 
 use std::fmt::Write as _;
 
-use super::{CallRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
-use crate::domain::{Finding, Millis, Points, Severity};
-use crate::report::documents::TaskRow;
+use super::{CallRow, CheckRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
+use crate::domain::{Finding, Millis, Points, Severity, Stage};
+use crate::report::documents::{AttemptRow, TaskRow};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{number, sanitize, sanitize_line};
 
 /// Lines of a file that are shown; the path beside them leads to the rest.
 const PREVIEW_LINES: usize = 12;
 
-/// The page, with a line feed at its end.
+/// Lines of the description that the short page shows.
+const SHORT_LINES: usize = 3;
+
+/// What stands below a short page.
+const MORE: &str = "\n--full adds prompts, replies, tools, and what earlier attempts were sent back with\n";
+
+/// The page, with a line feed at its end: `full`, or what was decided about the task, why, and what its agent said last.
 #[must_use]
-pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
+pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String {
     let mut text = String::new();
     let task = &document.task;
     let head = format!("task: {}", sanitize(task.title));
@@ -36,7 +42,8 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         )
     );
     if let Some(description) = document.description {
-        block(&mut text, "  ", description, usize::MAX);
+        let most = if full { usize::MAX } else { SHORT_LINES };
+        block(&mut text, "  ", description, most);
     }
     names(&mut text, "depends on", &task.depends_on);
     names(&mut text, "held by", &task.blocked_by);
@@ -45,7 +52,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
     names(&mut text, "checks", &checks);
     isolated(&mut text, task);
-    if let Some(criteria) = document.criteria {
+    if let Some(criteria) = document.criteria.filter(|_| full) {
         let _ = writeln!(text, "criteria: {}", sanitize(criteria));
     }
     if let Some(waiting) = &task.waiting {
@@ -68,9 +75,16 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
     }
     of_the_run(&mut text, document, screen);
+    let last = document.attempts.last().map(|attempt| attempt.attempt.n);
     for attempt in &document.attempts {
-        attempt_lines(&mut text, attempt, screen);
+        attempt_head(&mut text, &attempt.attempt, screen);
+        if full {
+            attempt_lines(&mut text, attempt);
+        } else if last == Some(attempt.attempt.n) {
+            short_lines(&mut text, attempt);
+        }
     }
+    text.push_str(if full { "" } else { MORE });
     screen.wrap(&text)
 }
 
@@ -117,8 +131,7 @@ fn score_words(points: Option<f64>, bar: Option<f64>) -> String {
     }
 }
 
-fn attempt_lines(text: &mut String, full: &FullAttempt<'_>, screen: &Screen) {
-    let attempt = &full.attempt;
+fn attempt_head(text: &mut String, attempt: &AttemptRow, screen: &Screen) {
     let mut head = format!("attempt {}, {}", attempt.n, attempt.kind.as_str());
     if let Some(verdict) = attempt.verdict {
         let cause = attempt.cause.map(|cause| format!(" ({})", cause.as_str()));
@@ -127,14 +140,46 @@ fn attempt_lines(text: &mut String, full: &FullAttempt<'_>, screen: &Screen) {
         let _ = write!(head, ": {verdict}{cause}{points}");
     }
     let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, head));
-    full.turns.iter().for_each(|turn| turn_lines(text, turn));
-    for check in &full.checks {
+}
+
+/// What decides about an attempt, and what its agent said last.
+fn short_lines(text: &mut String, full: &FullAttempt<'_>) {
+    check_lines(text, full.checks.iter().filter(|check| !check.passed));
+    // What failed checks printed stands above.
+    let stages = full.stages.iter();
+    let stages = stages.filter(|stage| stage.stage != Stage::Checks.as_str() || full.checks.is_empty());
+    stages.for_each(|stage| stage_lines(text, stage));
+    if let Some(turn) = full.turns.last() {
+        turn_line(text, turn);
+        file_lines(text, "output", turn.output.as_ref());
+        file_lines(
+            text,
+            "stderr",
+            turn.stderr.as_ref().filter(|_| turn.failure.is_some()),
+        );
+    }
+}
+
+fn check_lines<'c>(text: &mut String, checks: impl Iterator<Item = &'c CheckRow<'c>>) {
+    for check in checks {
         let verdict = if check.passed { "passed" } else { "failed" };
         let _ = writeln!(text, "  check {}: {verdict}", sanitize(&check.check));
         if !check.passed {
             block(text, "    ", check.message, PREVIEW_LINES);
         }
     }
+}
+
+fn attempt_lines(text: &mut String, full: &FullAttempt<'_>) {
+    for turn in &full.turns {
+        turn_line(text, turn);
+        file_lines(text, "prompt", turn.prompt.as_ref());
+        file_lines(text, "output", turn.output.as_ref());
+        file_lines(text, "stderr", turn.stderr.as_ref());
+        file_lines(text, "result", turn.result.as_ref());
+        tool_lines(text, turn.tools.as_ref());
+    }
+    check_lines(text, full.checks.iter());
     full.reviews.iter().for_each(|call| call_lines(text, call));
     for handoff in &full.handoffs {
         let record = handoff.record.as_ref();
@@ -146,14 +191,14 @@ fn attempt_lines(text: &mut String, full: &FullAttempt<'_>, screen: &Screen) {
             handoff.digest
         );
         if let Some(file) = record {
-            let _ = writeln!(text, "    record: {}", file.path.display());
+            let _ = writeln!(text, "    record: {}", file.shown.display());
         }
     }
     full.asks.iter().for_each(|call| call_lines(text, call));
     full.stages.iter().for_each(|stage| stage_lines(text, stage));
 }
 
-fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
+fn turn_line(text: &mut String, turn: &TurnRow<'_>) {
     let mut line = format!("  turn {}: {}", turn.n, turn.state);
     match (turn.exit_code, turn.signal) {
         (Some(code), _) => {
@@ -174,11 +219,6 @@ fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
     for refused in turn.refused {
         let _ = writeln!(text, "    refused: {}", sanitize(refused));
     }
-    file_lines(text, "prompt", turn.prompt.as_ref());
-    file_lines(text, "output", turn.output.as_ref());
-    file_lines(text, "stderr", turn.stderr.as_ref());
-    file_lines(text, "result", turn.result.as_ref());
-    tool_lines(text, turn.tools.as_ref());
 }
 
 fn call_lines(text: &mut String, call: &CallRow<'_>) {
@@ -211,7 +251,7 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
     }
     finding_lines(text, call.findings.iter());
     if let Some(reply) = &call.reply {
-        let _ = writeln!(text, "    reply: {}", reply.path.display());
+        let _ = writeln!(text, "    reply: {}", reply.shown.display());
     }
     tool_lines(text, call.tools.as_ref());
 }
@@ -300,7 +340,7 @@ fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
     let _ = writeln!(
         text,
         "    {label}: {} ({} bytes)",
-        file.path.display(),
+        file.shown.display(),
         file.bytes
     );
     let shown = block(text, "      | ", &file.preview, PREVIEW_LINES);

@@ -31,6 +31,9 @@ use crate::report::view::RunView;
 pub struct FileView {
     /// Where it is.
     pub path: PathBuf,
+    /// The same, as short as it can be written where people are told of it.
+    #[serde(skip)]
+    pub shown: PathBuf,
     /// Its length.
     pub bytes: u64,
     /// How it begins.

@@ -11,6 +11,18 @@ use crate::report::progress::verb::Verb;
 
 use super::{Line, Lines, title};
 
+/// Why a session ends, and what comes of that.
+fn stopping(cause: StopCause) -> String {
+    let again = match cause {
+        StopCause::Interrupted => "; a second Ctrl-C ends at once",
+        StopCause::Terminated | StopCause::TimeLimit => "",
+    };
+    format!(
+        "{}: what runs is ended, nothing new starts{again}",
+        stop_cause(cause)
+    )
+}
+
 impl Lines {
     pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<Line> {
         let mission = &*state.plan.name;
@@ -52,23 +64,14 @@ impl Lines {
                     format!("no longer needed: {titles}"),
                 )
             }
-            RunEvent::Stopping { cause } => {
-                let again = match cause {
-                    StopCause::Interrupted => "; a second Ctrl-C ends at once",
-                    StopCause::Terminated | StopCause::TimeLimit => "",
-                };
-                let detail = format!(
-                    "{}: what runs is ended, nothing new starts{again}",
-                    stop_cause(*cause)
-                );
-                Line::new(Verb::Stop, Role::Warn, mission, detail)
-            }
+            RunEvent::Stopping { cause } => Line::new(Verb::Stop, Role::Warn, mission, stopping(*cause)),
             RunEvent::Paused { by } => {
                 let detail = format!("paused by {by}: what has started may finish, nothing new starts");
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             RunEvent::Waiting { until } => {
-                let waiting = count(state.sums.counts.awaiting as usize, "answer");
+                let checkpoints = state.checkpoints_that_wait().count();
+                let waiting = count(state.sums.counts.awaiting as usize + checkpoints, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 Line::new(Verb::Wait, Role::Warn, mission, detail)
             }

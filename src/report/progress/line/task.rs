@@ -81,7 +81,8 @@ impl Lines {
     fn of_question(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<Line> {
         let name = title(state, task);
         Some(match event {
-            TaskEvent::Question { question, .. } => {
+            // The line about its wait for a person says the same, with the id.
+            TaskEvent::Question { question, .. } if state.task(task).hold().is_none() => {
                 Line::new(Verb::Wait, Role::Warn, name, format!("question: {question}"))
             }
             TaskEvent::Answered { answer, by, .. } => {

@@ -101,7 +101,8 @@ impl Lines {
                     // A time that is nothing says nothing.
                     parts.extend((took.0 >= 100).then(|| elapsed(took)));
                 }
-                Some(Line::new(Verb::Done, flag_role(*flag), title, parts.join("  ")))
+                let role = flag_role(state.plan.task(id), *flag);
+                Some(Line::new(Verb::Done, role, title, parts.join("  ")))
             }
             (Status::Failed, _, Some(FailureMode::Cascade)) => {
                 let reason = reason.as_deref().unwrap_or_default();
