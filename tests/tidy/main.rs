@@ -21,8 +21,8 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("tokens: all", 806_000),
-    ("tokens: core", 468_000),
-    ("tokens: edges", 354_000),
+    ("tokens: core", 459_600),
+    ("tokens: edges", 345_500),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
