@@ -119,6 +119,7 @@ fn false_green_51_a_finding_of_an_unknown_severity_or_with_odd_evidence_blocks()
         json!({"severity": "critical", "evidence": {"file": "login.py"}}),
         json!({"severity": "critical", "evidence": [{"file": "login.py", "line": 3}]}),
         json!({"severity": "critical", "evidence": 3}),
+        json!({"severity": "critical", "evidence": true}),
         json!({"severity": "critical", "file": "login.py"}),
     ] {
         for (name, autonomy) in [("description", "semi"), ("message", "locked")] {

@@ -203,7 +203,8 @@ impl Json {
                     .collect::<Vec<_>>()
                     .join("; ")
             }
-            Self::Null | Self::Bool(_) => String::new(),
+            Self::Bool(true) => "true".to_owned(),
+            Self::Null | Self::Bool(false) => String::new(),
         }
     }
 }

@@ -294,8 +294,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        // The shortest text that means this float is what the reviewer wrote.
-        Ok(Decimal::from_str(&value.to_string()).map_or(Json::Null, Json::Number))
+        // The shortest text that means this float, with its point, is what the reviewer wrote.
+        Ok(Decimal::from_str(&format!("{value:?}")).map_or(Json::Null, Json::Number))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Json, E> {

@@ -372,9 +372,7 @@ pub(super) fn take_number(text: &str) -> Option<(Decimal, &str)> {
     if glued || continued {
         return None;
     }
-    Decimal::from_str(number)
-        .ok()
-        .map(|number| (number.normalize(), rest))
+    Decimal::from_str(number).ok().map(|number| (number, rest))
 }
 
 /// The number, if the text is nothing else.

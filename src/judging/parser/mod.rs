@@ -266,7 +266,9 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
     let parts = text::split(&reply);
     let values = form::values_of(&reply, &parts, work)?;
     let read = marker::read(&parts, &values, &Scale::POINTS, work)?;
-    if read.value > Decimal::ZERO && read.value < Decimal::ONE {
+    // Nobody writes one point of a hundred as 1.0.
+    let is_share = read.value < Decimal::ONE || read.value == Decimal::ONE && read.value.scale() > 0;
+    if read.value > Decimal::ZERO && is_share {
         return Err(Unparsed::Share(read.value));
     }
     let off_scale = || Unparsed::OffScale {

@@ -233,7 +233,7 @@ fn a_score_and_a_verdict_beside_it_are_both_declared() {
 
 #[test]
 fn a_share_is_no_score_in_points() {
-    for share in ["0.85", "0.5", "0.01", "0.999"] {
+    for share in ["0.85", "0.5", "0.01", "0.999", "1.0"] {
         for reply in [
             format!("SCORE: {share}"),
             format!("{{\"score\": {share}}}"),
@@ -246,7 +246,7 @@ fn a_share_is_no_score_in_points() {
             );
         }
     }
-    for plain in ["0", "0.0", "1", "1.0", "1.5"] {
+    for plain in ["0", "0.0", "1", "1.5"] {
         let want = dec(plain).normalize().to_string();
         reads(&format!("SCORE: {plain}"), &want);
     }
