@@ -6,14 +6,14 @@
 use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, TurnId};
 use crate::engine::{JobEnd, OutputRefs};
-use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
+use crate::judging::heuristic::{self, CommandFacts, Content, Facts, FileFacts, Text};
 use crate::mission::Verification;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
 
-use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
+use super::command::{CommandEnd, CommandJob, built_in_timeout};
 use super::error::WorkError;
-use super::spool::{preview, read_output};
+use super::spool::read_output;
 use super::task_command::TaskCommands;
 
 /// One round of grading.
@@ -57,23 +57,20 @@ impl Grading {
 
     fn grades(&self, ends: &[CommandEnd]) -> Result<Vec<CriterionGrade>, WorkError> {
         let criteria = &self.verification().ok_or("the task has no criteria")?.criteria;
+        let mut files = look_at(&self.commands.workspace(), &heuristic::named_files(criteria))?;
+        if heuristic::names_the_output(criteria) {
+            files.push(self.output()?);
+        }
         let named = heuristic::named_commands(criteria);
-        let facts = Facts {
-            files: look_at(&self.commands.workspace(), &heuristic::named_files(criteria))?,
-            commands: named
-                .iter()
-                .zip(ends)
-                .map(|(command, end)| command_facts(command, end))
-                .collect::<Result<_, _>>()?,
-            output: heuristic::speaks_of_output(criteria)
-                .then(|| self.output())
-                .transpose()?,
-        };
-        Ok(heuristic::grade(criteria, &facts))
+        let commands = named.iter().zip(ends);
+        let commands = commands
+            .map(|(command, end)| command_facts(command, end))
+            .collect::<Result<_, _>>()?;
+        Ok(heuristic::grade(criteria, &Facts { files, commands }))
     }
 
-    /// What the work says. Of a long one only the beginning.
-    fn output(&self) -> Result<Text, WorkError> {
+    /// What the work says, as the file without a path. Of a long one only the beginning.
+    fn output(&self) -> Result<FileFacts, WorkError> {
         let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
         let mut all = Text {
             text: String::new(),
@@ -85,32 +82,29 @@ impl Grading {
             all.text.push_str(&read.head);
             all.whole &= read.missing == 0;
         }
-        Ok(all)
+        Ok(FileFacts {
+            path: String::new(),
+            content: Some(Content {
+                bytes: all.text.len() as u64,
+                text: Some(all),
+            }),
+        })
     }
 }
 
+/// What the end of a command says. One that never ran, or whose output is lost, says nothing.
 fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, WorkError> {
-    let exit = match end.how() {
-        How::NotStarted(why) => return Err(format!("`{command}` could not be started: {why}").into()),
-        How::Exited(code) => Some(code),
-        How::TimedOut | How::Killed(_) => None,
-    };
-    if let Some(lost) = end.lost() {
+    let outcome = end.outcome();
+    if let Some(why) = outcome.not_started {
+        return Err(format!("`{command}` could not be started: {why}").into());
+    }
+    if let Some(lost) = outcome.output_lost {
         return Err(format!("the output of `{command}` is lost: {lost}").into());
     }
-    let len = end.exit.stdout_len.max(end.exit.stderr_len);
-    let printed = end.outputs().stdout.as_ref();
-    let text = match printed.and_then(|output| preview(output, MOST_SEARCHED)) {
-        Some((text, found)) if found == len => text,
-        None if len == 0 => String::new(),
-        _ => return Err(format!("the output of `{command}` is not what it printed").into()),
-    };
-    // What a killed command would have printed later is not known.
-    let whole = exit.is_some() && len <= MOST_SEARCHED;
     Ok(CommandFacts {
         command: command.to_owned(),
-        exit,
-        output: Text { text, whole },
+        exit: outcome.code.filter(|_| !outcome.timed_out),
+        output: outcome.output,
     })
 }
 
@@ -130,24 +124,18 @@ mod tests {
             code: Some(0),
             ..Exit::default()
         };
-        assert!(facts(good.clone()).unwrap().output.whole);
+        assert_eq!(facts(good.clone()).unwrap().exit, Some(0));
         let lost = Exit {
             output_lost: Some("the folder is gone".to_owned()),
             ..good.clone()
         };
         let lost = facts(lost).unwrap_err().to_string();
         assert!(lost.contains("the folder is gone"));
-        let gone = Exit {
-            stdout_len: 3,
-            ..good.clone()
-        };
-        assert!(facts(gone).is_err());
         let killed = Exit {
             timed_out: true,
             ..good
         };
-        let killed = facts(killed).unwrap();
-        assert_eq!((killed.exit, killed.output.whole), (None, false));
+        assert_eq!(facts(killed).unwrap().exit, None);
         assert!(command_facts("x", &CommandEnd::not_started("no sh")).is_err());
     }
 }

@@ -84,7 +84,7 @@ fn is_not_there(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// Whatever the file system says.
-pub fn read_text(source: impl Read, most: u64) -> io::Result<Option<Text>> {
+fn read_text(source: impl Read, most: u64) -> io::Result<Option<Text>> {
     let mut bytes = Vec::new();
     source.take(most + 1).read_to_end(&mut bytes)?;
     let whole = bytes.len() as u64 <= most;

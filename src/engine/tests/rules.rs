@@ -655,7 +655,7 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
             points(80),
         ),
         (&criteria("it is fine"), 0, points(40)),
-        (&criteria("the file a.txt exists"), 1, points(40)),
+        (&criteria("'`a.txt` exists'"), 1, points(40)),
     ] {
         assert_eq!(of(task), (scanned, bar), "{task}");
     }

@@ -23,7 +23,7 @@ fn command(command: &str, exit: Option<i32>, output: &str) -> CommandFacts {
     CommandFacts {
         command: command.to_owned(),
         exit,
-        output: text(output),
+        output: output.to_owned(),
     }
 }
 
@@ -38,6 +38,7 @@ fn facts() -> Facts {
             file("src/b.rs", Some("fn b() {}")),
             file("empty.txt", Some("")),
             file("gone.md", None),
+            file("", Some("The answer is 42.")),
             FileFacts {
                 path: "image.png".to_owned(),
                 content: Some(Content { bytes: 9, text: None }),
@@ -51,30 +52,23 @@ fn facts() -> Facts {
             },
         ],
         commands: vec![
-            command("cargo test", Some(101), "1 failed"),
             command("cargo test", Some(0), "12 passed"),
             command("make lint", Some(2), "warning: x"),
             command("sleep 9", None, ""),
             command("nope", Some(127), "sh: nope: not found"),
         ],
-        output: Some(text("The answer is 42.")),
     }
 }
 
-fn graded(criterion: &str) -> (Holds, String) {
+fn graded(criterion: &str) -> (&'static str, String) {
     let [graded] = grade(&[criterion.to_owned()], &facts()).try_into().unwrap();
-    let holds = match graded.result() {
-        "passed" => Holds::Yes,
-        "failed" => Holds::No,
-        _ => Holds::Unknown,
-    };
-    (holds, graded.evidence)
+    (graded.result(), graded.evidence)
 }
 
-fn all(want: Holds, criteria: &[&str]) {
+fn all(want: &str, criteria: &[&str]) {
     for criterion in criteria {
-        let (holds, why) = graded(criterion);
-        assert_eq!(holds, want, "{criterion}: {why}");
+        let (result, why) = graded(criterion);
+        assert_eq!(result, want, "{criterion}: {why}");
         assert!(!why.is_empty(), "{criterion}");
     }
 }
@@ -82,39 +76,28 @@ fn all(want: Holds, criteria: &[&str]) {
 #[test]
 fn what_holds_passes() {
     all(
-        Holds::Yes,
+        "passed",
         &[
             "`a.md` exists",
-            "The file a.md exists.",
-            "\"a.md\" must exist and must not be empty",
-            "src/b.rs is present",
+            "  `a.md` exists. ",
             "`gone.md` does not exist",
-            "gone.md is missing",
-            "`gone.md` must not exist",
-            "a.md isn’t empty",
-            "empty.txt is empty",
             "`a.md` contains `hello`",
-            "a.md should include \"hello Mutex\", `TODO` and “Title”",
-            "a.md mentions `mutex`",
-            "a.md does not contain `mutex`",
-            "a.md doesn't contain `nothing`",
-            "`a.md` and src/b.rs exist",
-            "`a.md`, `src/b.rs` and `empty.txt` exist",
-            "a.md contains `hello` and src/b.rs exists",
-            "a.md exists and contains `TODO`; src/b.rs contains `fn b`",
-            "a.md has at least 3 lines",
-            "a.md has at least 5 words",
-            "large.log has at least 8000000 bytes",
-            "large.log has at least 9000000 bytes",
-            "large.log contains `first`",
+            "`a.md` does not contain `mutex`",
+            "`a.md` exists and contains `hello` and does not contain `bye`",
+            "`a.md` contains `hello` and `src/b.rs` exists",
+            "`a.md` contains `hello Mutex` and has at least 3 lines and has at most 3 lines",
+            "`a.md` has at least 5 words",
+            "`empty.txt` has at most 0 bytes",
+            "`image.png` has at least 9 bytes",
+            "`large.log` has at least 9000000 bytes",
+            "`large.log` contains `first`",
+            "`large.log` has at least 1 lines",
             "`cargo test` passes",
-            "`cargo test` must succeed and prints `12 passed`",
             "`nope` exits 127",
-            "`make lint` fails",
-            "`make lint` exits with code 2",
-            "the command `make lint` must not exit 0",
+            "`make lint` exits 2",
+            "`cargo test` passes and `make lint` exits 2 and `a.md` exists",
             "the output contains `42`",
-            "The output must not contain `TODO`",
+            "The output contains `42` and does not contain `TODO`.",
         ],
     );
 }
@@ -122,85 +105,89 @@ fn what_holds_passes() {
 #[test]
 fn what_does_not_hold_fails() {
     all(
-        Holds::No,
+        "failed",
         &[
             "`gone.md` exists",
-            "a.md is missing",
             "`a.md` does not exist",
-            "a.md is empty",
-            "empty.txt is not empty",
-            "a.md contains `bye`",
-            "a.md contains `hello` and `bye`",
-            "a.md does not contain `TODO`",
-            "a.md and gone.md exist",
-            "a.md has at least 4 lines",
+            "`a.md` contains `bye`",
+            "`a.md` does not contain `TODO`",
+            "`a.md` exists and `gone.md` exists",
+            "`a.md` has at least 4 lines",
+            "`a.md` has at most 2 lines",
+            "`large.log` has at most 0 words",
             "`make lint` passes",
             "`sleep 9` passes",
             "`nope` passes",
-            "`cargo test` fails",
-            "`cargo test` prints `failed`",
+            "`cargo test` exits 1",
             "the output contains `43`",
             // What is not there lacks nothing.
-            "gone.md does not contain `TODO`",
-            "gone.md is not empty",
-            // The part that is understood is false, so the whole is.
-            "gone.md exists and is well written",
-            "a.md contains `bye` and is well written",
+            "`gone.md` does not contain `TODO`",
+            "`gone.md` has at most 9 bytes",
+            // Whatever else is not known.
+            "`large.log` contains `last` and `gone.md` exists",
         ],
     );
 }
 
 #[test]
-fn what_is_not_understood_or_not_known_is_not_checked() {
+fn what_has_none_of_the_forms_or_is_not_known_is_not_checked() {
     all(
-        Holds::Unknown,
+        "unchecked",
         &[
             "",
             "...",
+            "``",
             "The code is good",
-            "All endpoints return correct status codes.",
             "The tests pass",
             "`a.md`",
+            "exists",
+            "and",
+            // One part that is not read makes the whole unread, whatever the others say.
             "`a.md` exists and is well written",
-            "a.md explains `hello`",
+            "`gone.md` exists and is well written",
+            "`gone.md` exists, unless `a.md` exists",
+            "`gone.md` exists if `a.md` exists",
+            "only `gone.md` exists",
+            "`gone.md` and `a.md` exist",
+            "`a.md` contains `bye` and `hello`",
+            "`a.md` contains `bye` or `hello`",
+            "`a.md` exists or `gone.md` exists",
+            "`a.md` exists and",
             "`a.md` contains",
             "`a.md` contains hello",
             "`a.md` contains ``",
             "`a.md exists",
             "`` exists",
-            "`a.md` exists or `gone.md` exists",
-            "gone.md exists if a.md is empty",
-            "only gone.md exists",
-            // A condition is about the whole criterion, the part before it included.
-            "gone.md exists, unless a.md exists",
-            // An empty name is not the output of the work, and the output is no file.
-            "`` contains `42`",
-            "the output and a.md contain `bye`",
-            "a.md has at most 1 lines",
-            "a.md contains `bye` unless it is short",
-            "a.md does not not exist",
-            "other.md exists",
+            "a.md exists",
+            "\"gone.md\" exists",
+            "gone.md is missing",
+            "`a.md` must exist",
+            "`a.md` is empty",
+            "`a.md` does not not exist",
+            "`a.md` has at least three lines",
+            "`a.md` has at least -1 lines",
+            "`a.md` has at least 1 pages",
+            "`a.md` exits 0 or 1",
+            "`make lint` fails",
+            "`make lint` does not pass",
+            "`cargo test` prints `12 passed`",
+            // Only the text of the output is known.
+            "the output",
+            "the output exists",
+            "the output does not exist",
+            "the output passes",
+            "the output has at least 1 lines",
+            "output contains `42`",
+            // Not among the facts.
+            "`other.md` exists",
             "`rm -rf /` passes",
             "`cargo  test` passes",
-            // What could not be run shows nothing but that.
-            "`nope` fails",
-            "`nope` does not pass",
-            "`nope` does not print `error`",
-            "`nope` prints `not found`",
-            "`sleep 9` does not pass",
-            "`sleep 9` fails",
-            "image.png contains `x`",
-            "large.log contains `last`",
-            "large.log does not contain `last`",
-            "large.log has at least 2 lines",
-            "the output exists",
-            "a.md was created",
-            "a.md exits 0 or 1",
-            "Node.js is used",
-            "Works with e.g. a.md",
-            // Is `gone.md` a word of a.md, or a file that must exist?
-            "a.md contains `hello` and `gone.md` and `empty.txt` exist",
-            "a.md contains `bye` and `gone.md` and `empty.txt` shine",
+            "`image.png` contains `x`",
+            "`image.png` has at least 1 lines",
+            "`large.log` contains `last`",
+            "`large.log` does not contain `last`",
+            "`large.log` has at least 2 lines",
+            "`large.log` has at most 2 lines",
         ],
     );
 }
@@ -208,48 +195,39 @@ fn what_is_not_understood_or_not_known_is_not_checked() {
 #[test]
 fn a_failed_command_shows_the_end_of_what_it_printed() {
     assert_eq!(graded("`make lint` passes").1, "`make lint` exited 2\nwarning: x");
-    assert_eq!(graded("`make lint` fails").1, "`make lint` exited 2");
-}
-
-#[test]
-fn only_the_end_of_a_long_output_is_shown() {
-    let long = format!("{}{}", "a".repeat(500), "é".repeat(1_000));
-    let facts = Facts {
-        commands: vec![command("make", Some(1), &long)],
-        ..Facts::default()
-    };
-    let graded = grade(&["`make` passes".to_owned()], &facts);
-    assert_eq!(
-        graded[0].evidence,
-        format!("`make` exited 1\n{}", "é".repeat(1_000))
-    );
+    assert_eq!(graded("`make lint` exits 2").1, "`make lint` exited 2");
 }
 
 #[test]
 fn the_evidence_says_what_was_seen() {
     for (criterion, evidence) in [
-        ("a.md exists", "a.md exists"),
-        ("gone.md exists", "gone.md does not exist"),
-        ("a.md contains `TODO`", "a.md contains `TODO`"),
-        ("a.md contains `bye`", "a.md does not contain `bye`"),
-        ("empty.txt is empty", "empty.txt has 0 bytes"),
-        ("a.md has at least 3 lines", "a.md has 3 lines"),
-        ("a.md has at least 5 words", "a.md has 5 words"),
-        ("`nope` fails", "`nope` exited 127: it could not be run"),
-        ("`sleep 9` fails", "`sleep 9` was killed"),
+        (
+            "`a.md` exists and contains `TODO`",
+            "a.md exists; a.md contains `TODO`",
+        ),
+        ("`gone.md` exists", "gone.md does not exist"),
+        ("`a.md` contains `bye`", "a.md does not contain `bye`"),
+        ("`empty.txt` has at most 0 bytes", "empty.txt has 0 bytes"),
+        ("`a.md` has at least 3 lines", "a.md has 3 lines"),
+        ("`a.md` has at least 5 words", "a.md has 5 words"),
+        ("`sleep 9` passes", "`sleep 9` was killed"),
+        ("the output contains `42`", "the output contains `42`"),
+        ("`other.md` exists", "nothing is known about other.md"),
+        ("It is good", "it has none of the forms that facts can decide"),
     ] {
         assert_eq!(graded(criterion).1, evidence, "{criterion}");
     }
 }
 
 #[test]
-fn the_commands_to_run_are_those_that_are_spoken_of() {
+fn the_commands_to_run_are_those_that_are_named() {
     let criteria = [
-        "`cargo test` passes and prints `ok`",
+        "`cargo test` passes",
         "`a.md` exists and contains `make`",
-        "`cargo test` must not fail",
-        "`grep 'a  b' c` prints `x`; `grep 'a b' c` exits 1",
+        "`cargo test` exits 0",
+        "`grep 'a  b' c` passes and `grep 'a b' c` exits 1",
         "Run `rm -rf /` if you like",
+        "`rm -rf /` passes or not",
         "the output contains `make`",
     ]
     .map(str::to_owned);
@@ -257,21 +235,17 @@ fn the_commands_to_run_are_those_that_are_spoken_of() {
         named_commands(&criteria),
         ["cargo test", "grep 'a  b' c", "grep 'a b' c"]
     );
-    assert!(speaks_of_output(&criteria) && !speaks_of_output(&criteria[..5]));
+    assert!(names_the_output(&criteria) && !names_the_output(&criteria[..6]));
 }
 
 #[test]
-fn the_files_to_look_at_are_those_that_are_spoken_of() {
+fn the_files_to_look_at_are_those_that_are_named() {
     let criteria = [
         "`a.md` exists and contains `x.md`",
-        "src/b.rs and a.md are present",
+        "`src/b.rs` exists and `a.md` has at least 3 lines",
         "`cargo test` passes",
-        "The design is good, see docs/design.md",
+        "The design is good, see `docs/design.md`",
         "the output contains `c.md`",
-        // Bare words that are no paths.
-        "a:b.md exists",
-        "a//b.md exists",
-        "v1.2 exists",
     ]
     .map(str::to_owned);
     assert_eq!(named_files(&criteria), ["a.md", "src/b.rs"]);
@@ -280,23 +254,20 @@ fn the_files_to_look_at_are_those_that_are_spoken_of() {
 fn any_criterion() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("`a.md`"),
-        Just("src/b.rs"),
-        Just("gone.md"),
+        Just("`src/b.rs`"),
+        Just("`gone.md`"),
         Just("`cargo test`"),
         Just("the output"),
         Just("`hello`"),
         Just("exists"),
         Just("contains"),
         Just("does not"),
-        Just("is"),
-        Just("empty"),
         Just("passes"),
         Just("and"),
-        Just(","),
         Just("or"),
         Just("good"),
         Just("has at least 3 lines"),
-        Just("\""),
+        Just("`"),
     ];
     prop_oneof![
         any::<String>(),
@@ -319,10 +290,8 @@ proptest! {
     }
 
     #[test]
-    fn more_words_never_make_a_criterion_pass_that_did_not(criterion in any_criterion()) {
-        // What follows is beyond the grammar, so the whole can only be false or open.
-        let longer = format!("{criterion} and shines brightly");
-        let graded = grade(&[longer], &facts());
-        prop_assert_ne!(graded[0].result(), "passed");
+    fn words_beyond_the_forms_leave_a_criterion_open(criterion in any_criterion()) {
+        let graded = grade(&[format!("{criterion} and shines brightly")], &facts());
+        prop_assert_eq!(graded[0].result(), "unchecked");
     }
 }
