@@ -123,6 +123,14 @@ pub fn seal(path: &Path) -> io::Result<Option<FileRef>> {
 /// Why it cannot be written.
 pub fn write_sealed(path: &Path, bytes: &[u8]) -> Result<FileRef, WorkError> {
     write(path, bytes)?;
+    sealed(path)
+}
+
+/// Seals a file of the spool that was written. Blocks.
+///
+/// # Errors
+/// Why it is not there any more, or not on the disk.
+pub fn sealed(path: &Path) -> Result<FileRef, WorkError> {
     let file = seal(path).map_err(WorkError::lost(path.display().to_string()))?;
     file.ok_or_else(|| format!("{} is gone", path.display()).into())
 }

@@ -110,7 +110,13 @@ pub fn early_reader(command: &str) -> Option<String> {
         match program.rsplit('/').next()? {
             "head" => Some(program.to_owned()),
             "grep" | "egrep" | "fgrep" | "zgrep" | "rg" => {
-                let flag = words.find(|word| stops_early(word))?;
+                let mut is_next_value = false;
+                let mut flags = words.take_while(|word| *word != "--");
+                let flag = flags.find(|word| {
+                    let is_value = std::mem::replace(&mut is_next_value, false);
+                    is_next_value = !is_value && takes_next_word(word);
+                    !is_value && stops_early(word)
+                })?;
                 Some(format!("{program} {flag}"))
             }
             _ => None,
@@ -118,9 +124,18 @@ pub fn early_reader(command: &str) -> Option<String> {
     })
 }
 
+/// Short flags of grep that have a value: the rest of their word, or else the next one.
+const WITH_A_VALUE: &[char] = &['e', 'f', 'A', 'B', 'C', 'd', 'D'];
+
+/// Whether the word behind a flag of grep is its value: `-e`, `-ie`, `--regexp`, but not `-ex`.
+fn takes_next_word(flag: &str) -> bool {
+    let short = flag.strip_prefix('-').filter(|short| !short.starts_with('-'));
+    short.is_some_and(|short| short.find(WITH_A_VALUE).is_some_and(|at| at + 1 == short.len()))
+        || ["--regexp", "--file"].contains(&flag)
+}
+
 /// Whether a flag of grep makes it stop at a line that matches: `-q`, `-qi`, `-m1`, `--quiet`.
 fn stops_early(flag: &str) -> bool {
-    let takes_the_rest = |c: char| "efABCdD".contains(c);
     match flag.strip_prefix('-') {
         Some(long) if long.starts_with('-') => {
             let names = ["-quiet", "-silent", "-max-count"];
@@ -128,7 +143,7 @@ fn stops_early(flag: &str) -> bool {
         }
         Some(short) => short
             .chars()
-            .take_while(|c| !takes_the_rest(*c))
+            .take_while(|c| !WITH_A_VALUE.contains(c))
             .any(|c| ['q', 'm'].contains(&c)),
         None => false,
     }
@@ -214,6 +229,9 @@ mod tests {
         for (command, reader) in [
             ("a | grep -q x", "grep -q"),
             ("a|grep -iq x", "grep -iq"),
+            ("a | grep -e -e -q", "grep -q"),
+            ("a | grep -ex -q", "grep -q"),
+            ("a | grep - -q", "grep -q"),
             ("a | grep x -m 1", "grep -m"),
             ("a | LC_ALL=C /bin/grep --quiet x", "/bin/grep --quiet"),
             ("a | sort | head -1", "head"),
@@ -231,6 +249,11 @@ mod tests {
             "a | grep x > /dev/null",
             "a | grep x && grep -q y file",
             "a | grep -eq",
+            "a | grep -e -q",
+            "a | grep -ie -q file",
+            "a | grep --regexp -q",
+            "a | grep -f -q -e -m1",
+            "a | grep -- -q",
             "a | grep 'x -q y'",
             "a || grep -q x file",
             "a | wc -l; head file",

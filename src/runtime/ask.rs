@@ -262,9 +262,10 @@ impl Call {
         let written = self.write_request().and_then(|asked| {
             let judgement = self.path(AskFile::Judgement);
             let judgement = write_judgement(&judgement, &asked.judgement)?;
-            Ok((reply::write(&reply, &asked.prompt.joined())?, judgement))
+            let written = reply::write(&reply, &asked.prompt.joined())?;
+            Ok((written, judgement, self.handed_over()?))
         });
-        let (file, judgement) = match written {
+        let (file, judgement, handed_over) = match written {
             Ok(written) => written,
             Err(why) => return vec![self.failed(why)],
         };
@@ -276,7 +277,7 @@ impl Call {
             judgement,
         };
         let replied = self.came_to(Ok((verdict::of_echo(self.purpose), reply)));
-        self.handed_over().into_iter().chain([replied]).collect()
+        handed_over.into_iter().chain([replied]).collect()
     }
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
@@ -352,7 +353,7 @@ impl Call {
                 true => call.offer(&without_tools, is_on_record, &asked.judgement)?,
                 false => None,
             };
-            Ok((call.handed_over(), (asked, session)))
+            Ok((call.handed_over()?, (asked, session)))
         });
         prepared.await?
     }

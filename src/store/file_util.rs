@@ -277,6 +277,10 @@ mod tests {
                 fails_at + 1,
                 "nothing is made below what may be lost"
             );
+            // What may be lost is not taken for made the next time.
+            let (made, synced) = on_a_disk(None, || create_dir_durable(&other));
+            made.unwrap();
+            assert_eq!(synced.len(), 3 - fails_at);
         }
         let (synced_parent, synced) = on_a_disk(None, || sync_parent(&deep));
         synced_parent.unwrap();

@@ -332,7 +332,11 @@ impl Folder {
     /// Whatever the file system says, also where something else has the name.
     pub fn make(&self, name: &OsStr) -> io::Result<()> {
         match rustix::fs::mkdirat(&self.opened, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => self.sync(),
+            // Without that it goes again: whoever finds it next takes it for one that is on the disk.
+            Ok(()) => self.sync().or_else(|error| {
+                self.remove_empty(name)?;
+                Err(error)
+            }),
             Err(Errno::EXIST) => match self.kind(name)? {
                 Some(FileType::Directory) => Ok(()),
                 kind => {

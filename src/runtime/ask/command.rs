@@ -25,8 +25,9 @@ impl Call {
         agent: &CommandAgent,
         sender: Sender,
     ) -> Result<CommandRequest, Box<Fact>> {
-        let (job, judgement) = self.job(agent).map_err(|why| Box::new(self.failed(why)))?;
-        if let Some(handed_over) = self.handed_over() {
+        let prepared = self.job(agent).and_then(|job| Ok((job, self.handed_over()?)));
+        let ((job, judgement), handed_over) = prepared.map_err(|why| Box::new(self.failed(why)))?;
+        if let Some(handed_over) = handed_over {
             // After the loop has ended it is of no use.
             let _ = sender.send(Message::Fact(handed_over));
         }

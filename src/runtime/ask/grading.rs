@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::domain::{Purpose, Timestamp};
 use crate::engine::Fact;
 use crate::executor::error::WorkError;
-use crate::executor::spool::{seal, write};
+use crate::executor::spool::{sealed, write};
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::rubric::{self, Acceptance};
@@ -90,11 +90,15 @@ impl Call {
         write(&self.path(AskFile::Handoff), &handoff.to_bytes())
     }
 
-    /// The record of what was handed over, made durable. Blocks.
-    pub(super) fn handed_over(&self) -> Option<Fact> {
-        let is_grade = matches!(self.purpose, Purpose::Grade { .. });
-        let path = self.path(AskFile::Handoff);
-        let file = is_grade.then(|| seal(&path).ok().flatten()).flatten()?;
-        Some(Fact::HandedOver { id: self.id, file })
+    /// The record of what was handed over, made durable; `None` where nobody is asked to grade. Blocks.
+    ///
+    /// # Errors
+    /// When there is no such record on the disk: then nobody may be asked.
+    pub(super) fn handed_over(&self) -> Result<Option<Fact>, WorkError> {
+        if !matches!(self.purpose, Purpose::Grade { .. }) {
+            return Ok(None);
+        }
+        let file = sealed(&self.path(AskFile::Handoff))?;
+        Ok(Some(Fact::HandedOver { id: self.id, file }))
     }
 }
