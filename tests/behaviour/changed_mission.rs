@@ -197,6 +197,8 @@ fn work_that_would_lie_elsewhere_is_done_again() {
     for (from, to) in [
         ("name: elsewhere", "name: elsewhere\nisolation: copy"),
         ("title: A", "title: A, isolation: temp"),
+        ("name: elsewhere", "name: elsewhere\nisolation: worktree"),
+        ("title: A", "title: A, isolation: worktree"),
         ("title: A", "title: A, workspace: sub"),
         ("name: elsewhere", "name: elsewhere\nworkspace: sub"),
     ] {
@@ -224,6 +226,69 @@ tasks:
         let said = workspace.quorum(&["resume", "r1", "--accept-changed-mission"]).exits(8);
         said.says(&["changed: A", "attempt 2"]);
         assert_eq!(workspace.lines("log"), ["A", "A"], "{to}");
+    }
+}
+
+/// One task in the workspace itself, and a person before the next; in a repository.
+fn begun_in_the_workspace(setup: &str) -> Workspace {
+    let workspace = Workspace::with(
+        "
+name: elsewhere
+agents: {a: {run: 'test $QUORUM_TASK = B || { cat base; echo $QUORUM_ATTEMPT; } > A.txt; echo done'}}
+settings: {evaluate: false, worktree: {merge: ff}}
+tasks: [{title: A, targetFiles: [A.txt]}, {title: B, dependsOn: [A], requiresApproval: true}]
+",
+    );
+    workspace.write("base", "base\n");
+    workspace.bash(setup).exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
+    workspace
+}
+
+const COMMIT: &str = "git -c user.name=a -c user.email=a@example.org commit -qm";
+
+#[test]
+fn a_run_that_began_in_the_workspace_goes_on_and_ends_in_worktrees() {
+    let setup = format!(
+        "git init -q . && printf '.polpo\nhome\nA.txt\n' > .gitignore && git add -A && {COMMIT} base"
+    );
+    let workspace = begun_in_the_workspace(&setup);
+    change(&workspace, "name: elsewhere", "name: elsewhere\nisolation: worktree");
+    workspace
+        .bash(&format!(
+            "rm A.txt .gitignore && printf '.polpo\nhome\n' > .gitignore && git add -A && {COMMIT} changed"
+        ))
+        .exits(0);
+    // The next session goes on with the worktrees that this one begins.
+    let document = workspace.resume_json(8, &["r1", "--accept-changed-mission"]);
+    assert_eq!(standing(&document, "A").0, "done", "{document:#}");
+    let id = document["approvals"][0]["id"].as_str().expect("B waits").to_owned();
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &["r1"]);
+    assert_eq!(standing(&document, "B").0, "done", "{document:#}");
+    workspace.bash("test \"$(git show HEAD:A.txt)\" = 'base\n2' || { git show HEAD:A.txt; test \"$(git show HEAD:A.txt | tail -1)\" != ''; }").exits(0);
+    assert!(workspace.bash("git status --porcelain --untracked-files=no").exits(0).stdout.is_empty());
+}
+
+#[test]
+fn a_workspace_that_no_worktree_can_begin_with_is_named_and_the_run_can_go_on() {
+    // No repository at all, and one with changes that are not committed.
+    let repository =
+        format!("git init -q . && printf '.polpo\nhome\n' > .gitignore && git add -A && {COMMIT} base");
+    for (setup, spoils, mends, why) in [
+        ("true", "true", repository.as_str(), "needs a git repository"),
+        (&repository, "echo more >> base", "git checkout -q base", "not committed"),
+    ] {
+        let workspace = begun_in_the_workspace(setup);
+        change(&workspace, "name: elsewhere", "name: elsewhere\nisolation: worktree");
+        workspace
+            .bash(&format!("if test -d .git; then git add -A && {COMMIT} changed; fi; {spoils}"))
+            .exits(0);
+        let refused = workspace.quorum(&["resume", "r1", "--accept-changed-mission"]).exits(9);
+        refused.says(&[why]);
+        workspace.bash(mends).exits(0);
+        let document = workspace.resume_json(8, &["r1", "--accept-changed-mission"]);
+        assert_eq!(standing(&document, "A").0, "done", "{why}: {document:#}");
     }
 }
 

@@ -95,7 +95,12 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
     if !has_worktrees {
         return Ok(());
     }
-    if state.sessions == 0 && worktrees.resolve(MAIN).is_err() {
+    // A mission that was changed since the run began may be the first one with worktrees.
+    let nothing_is_committed = state
+        .plan
+        .every_task_id()
+        .all(|id| state.committed(id).commit.is_none());
+    if nothing_is_committed && worktrees.resolve(MAIN).is_err() {
         return worktrees.begin(&state.plan);
     }
     // A run that was carried to another place finds its repository there.
