@@ -81,8 +81,6 @@ pub struct ReviewerReply {
     pub reply: String,
     /// The one before, if it could not be read.
     pub earlier: Option<String>,
-    /// Whether the last reply ran into its token limit, so that it says nothing.
-    pub cut_short: bool,
     /// The model that the provider says it used.
     pub model: Option<String>,
 }
@@ -154,7 +152,8 @@ impl Judges {
     }
 
     /// Asks reviewers about pieces, `at_once` at a time. `tell` hears of each as it comes: which of the questions, and what
-    /// was said, or why nothing. It stops everything by returning an error.
+    /// was said, or why nothing. It stops everything by returning an error. What a person should know of each reviewer
+    /// comes back: which parts of requests its model refuses.
     ///
     /// # Errors
     /// What `tell` says, or that the supervisor of commands is gone.
@@ -164,7 +163,7 @@ impl Judges {
         at_once: usize,
         supervisor: supervisor::Client,
         mut tell: impl FnMut(usize, Result<ReviewerReply, WorkError>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<Vec<String>>, E> {
         let work = async |commands: Commands| {
             let slots = Arc::new(Semaphore::new(at_once.max(1)));
             let mut asked = JoinSet::new();
@@ -187,11 +186,21 @@ impl Judges {
             }
             Ok(())
         };
-        with_commands(supervisor, work).await.map_err(E::from)?
+        let asked: Result<(), E> = with_commands(supervisor, work).await?;
+        asked?;
+        let warnings = self.reviewers.iter().map(|reviewer| reviewer.warnings());
+        Ok(warnings.collect())
     }
 }
 
 impl Reviewer {
+    fn warnings(&self) -> Vec<String> {
+        match &self.reach {
+            Backend::Model(endpoint) => endpoint.untold(),
+            Backend::Command(_) | Backend::Echo => Vec::new(),
+        }
+    }
+
     /// Asks about one piece; once more, strictly, if the reply cannot be read.
     async fn judge(
         &self,
@@ -204,7 +213,6 @@ impl Reviewer {
         collect_quotes(&mut quoted, &piece.work);
         let first = self.reply(piece, None, commands, place).await?;
         let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
-            Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),
             Ok(_) => return Ok(said(first, None)),
             Err(why) => why.to_string(),
         };
@@ -259,7 +267,6 @@ fn said(replied: Replied, earlier: Option<String>) -> ReviewerReply {
     ReviewerReply {
         reply: replied.text,
         earlier,
-        cut_short: replied.cut_short,
         model: replied.model,
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use crate::agents::model::{self, ModelRequest};
 use crate::agents::preset::CommandAgent;
+use crate::domain::FailureClass;
 use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_head, write_told};
 use crate::mission::{AgentPlan, Rules};
-use crate::review::verdict::LARGEST_REPLY;
+use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY};
 use crate::test_clock::scaled;
 
 use super::agent_backends::Backend;
@@ -43,10 +44,18 @@ pub(super) struct Question<'a> {
 /// What it said.
 pub(super) struct Replied {
     pub text: String,
-    /// Whether there is more than is read of any reply, or it ran into its token limit: it says nothing then.
-    pub cut_short: bool,
     /// The model that the provider says it used.
     pub model: Option<String>,
+}
+
+impl Replied {
+    /// What comes behind the part that was read might take it back, so a reply without its end is none.
+    fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, Failed> {
+        match is_cut || text.len() as u64 > LARGEST_REPLY {
+            true => Err(Failed::of(FailureClass::Unknown, CUT_SHORT)),
+            false => Ok(Self { text, model }),
+        }
+    }
 }
 
 impl Question<'_> {
@@ -76,17 +85,10 @@ impl Question<'_> {
                     .map_err(|error| Failed::unasked(error.to_string()))?;
                 let reply = model::complete_by_schema(&line, endpoint, &mut self.request.clone()).await;
                 let reply = reply.map_err(Failed::of_model)?;
-                Ok(Replied {
-                    cut_short: reply.is_cut_short(),
-                    text: reply.text,
-                    model: reply.model,
-                })
+                let is_cut = reply.is_cut_short();
+                Replied::of_whole(reply.text, reply.model, is_cut)
             }
-            Backend::Echo => Ok(Replied {
-                text: self.prompt.clone(),
-                cut_short: false,
-                model: None,
-            }),
+            Backend::Echo => Replied::of_whole(self.prompt.clone(), None, false),
         }
     }
 
@@ -124,21 +126,13 @@ impl Question<'_> {
         let end = commands.run(Owner::Nobody, job).await;
         if let Some(by) = &agent.by {
             let said = reply::of_program(self.who, &end, &by.preset)?;
-            return Ok(Replied {
-                cut_short: said.text.len() as u64 > LARGEST_REPLY,
-                text: said.text,
-                model: said.model,
-            });
+            return Replied::of_whole(said.text, said.model, end.exit.output_cut);
         }
         if let Some(failed) = no_reply(self.who, &end) {
             return Err(failed);
         }
         let text = read_head(&reply, LARGEST_REPLY + 1)
             .map_err(|error| Failed::ours(format!("the reply of {} cannot be read: {error}", self.who)))?;
-        Ok(Replied {
-            cut_short: text.len() as u64 > LARGEST_REPLY,
-            text,
-            model: None,
-        })
+        Replied::of_whole(text, None, end.exit.output_cut)
     }
 }

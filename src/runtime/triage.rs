@@ -49,8 +49,6 @@ pub async fn ask_about_request(
     };
     let asked = with_commands(supervisor, async |commands| question.ask(&commands).await);
     match asked.await? {
-        // What comes behind the part that was read might take it back, whatever its beginning looks like.
-        Ok(replied) if replied.cut_short => Ok(String::new()),
         // An agent that echoes has no word of its own, and its reply is no yes.
         Ok(replied) => Ok(replied.text),
         Err(failed) => Err(failed.message.into()),

@@ -103,3 +103,57 @@ fn a_judge_behind_the_protocol_may_only_look() {
     assert_eq!(standing(&document, "work"), ("done", "clean"), "{document:#}");
     assert!(workspace.read("received").contains(r#""modeId":"plan""#));
 }
+
+/// What a server can say of how a turn ended, and whether that is its own end.
+const ENDS: [(&str, bool); 9] = [
+    (r#""end_turn""#, true),
+    (r#""max_tokens""#, false),
+    (r#""max_turn_requests""#, false),
+    (r#""refusal""#, false),
+    (r#""cancelled""#, false),
+    (r#""END_TURN""#, false),
+    (r#""finished""#, false),
+    ("null", false),
+    ("7", false),
+];
+
+/// The server, whose prompted turns end like this.
+fn ending(script: &str, end: &str) -> String {
+    let ending = script.replace(r#""stopReason":"'"$1"'","#, &format!(r#""stopReason":{end},"#));
+    assert_ne!(ending, script);
+    ending
+}
+
+#[test]
+fn false_green_52_an_acp_turn_counts_by_its_own_end_only() {
+    for (end, is_good) in ENDS {
+        let workspace = Mission::new()
+            .setting("maxRetries", 0)
+            .agent_with("coder", server("works", json!({})))
+            .task("work", |t| t.check("grep -q right out").attempts(1).unreviewed())
+            .workspace();
+        workspace.write("server.sh", ending(&SERVER.replace("echo wrong", "echo right"), end));
+        let document = workspace.run_json(if is_good { 0 } else { 3 }, &[]);
+        let state = if is_good { "done" } else { "failed" };
+        assert_eq!(standing(&document, "work").0, state, "{end}: {document:#}");
+        assert_eq!(workspace.read("out"), "right\n", "{end}");
+    }
+}
+
+#[test]
+fn false_green_52_a_verdict_of_an_acp_turn_without_its_own_end_is_none() {
+    let said = r#"work() { say '"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"SCORE: 90"}}}'; ended end_turn; }
+while read"#;
+    let script = SERVER.replacen("while read", said, 1);
+    for (end, is_good) in ENDS {
+        let workspace = Mission::new()
+            .setting("maxAssessmentRetries", 0)
+            .worker("echo right > out")
+            .agent_with("judge", server("judges", json!({"role": "reviewer"})))
+            .task("work", |t| t)
+            .workspace();
+        workspace.write("server.sh", ending(&script, end));
+        let document = workspace.run_json(if is_good { 0 } else { 6 }, &[]);
+        assert_eq!(task(&document, "work")["points"].is_null(), !is_good, "{end}: {document:#}");
+    }
+}

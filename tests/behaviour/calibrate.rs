@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use crate::support::model::{Model, refuses, says};
 use crate::support::{Finished, Says, Workspace};
 
 const LABELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/labels/three-judges.jsonl");
@@ -307,4 +308,66 @@ fn replies_of_a_judge_that_was_changed_are_not_mixed_with_new_ones() {
     workspace.mission(&workspace.read("mission.yaml").replace("judge.sh', a]", "judge.sh', c]"));
     live(&workspace, "a").exits(2).says(&["4 row(s)", "'a'", "asked otherwise", "another file"]);
     assert_eq!((workspace.calls("c"), workspace.read("replies.jsonl")), (0, kept));
+}
+
+/// A reply of a model, and how it ended.
+fn said(text: &str, end: &str) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(
+        json!({"model": "m-1", "choices": [{"message": {"content": text}, "finish_reason": end}]}),
+    )
+}
+
+fn asked_over_http(model: &Model, keys: &str) -> Workspace {
+    labelled(&format!("  a: {{adapter: openai, model: m, baseUrl: '{}'{keys}}}", model.base()))
+        .at_scale("0.001")
+}
+
+#[test]
+fn what_a_model_refuses_of_a_request_is_left_out_and_said_as_in_a_run() {
+    let model = Model::new(|body| {
+        let has = |key: &str| body.get(key).is_some();
+        if has("max_tokens") {
+            return refuses(
+                400,
+                "`max_tokens` is not supported with this model; use `max_completion_tokens`",
+            );
+        }
+        if has("temperature") {
+            return refuses(400, "Unsupported value: 'temperature' does not support 0.2 with this model.");
+        }
+        says(reply(4, 3))
+    });
+    let ended = live(&asked_over_http(&model, ", maxTokens: 900, temperature: 0.2"), "a").exits(0);
+    let ended = ended
+        .says(&["warning: 'm' is asked without `temperature`", "warning: 'm' is asked without `max_tokens`"]);
+    let document = ended.json();
+    let warnings = document["asked"][0]["warnings"].as_array().expect("warnings").len();
+    assert_eq!((warnings, &document["asked"][0]["replied"]), (2, &json!(4)), "{document:#}");
+    assert_eq!(model.asked().len(), 6, "each part is refused once");
+
+    let model = Model::new(|_| says(reply(4, 3)));
+    let plain = live(&asked_over_http(&model, ", temperature: 0.2"), "a").exits(0);
+    assert!(!plain.stderr.contains("warning"), "{}", plain.stderr);
+}
+
+#[test]
+fn a_reply_that_is_cut_short_is_missing_and_why_is_said() {
+    let whole = reply(4, 3);
+    // Cut at a limit of its tokens, in the middle or behind all that was asked for; and an end that is no good one.
+    for (text, end) in
+        [(&whole[..40], "length"), (&whole, "length"), (&whole, "content_filter"), (&whole, "???")]
+    {
+        let text = text.to_owned();
+        let model = Model::new(move |_| said(&text, end));
+        let ended = live(&asked_over_http(&model, ""), "a").exits(6);
+        let ended = ended.says(&["4 row(s) have no reply of 'a'"]);
+        let asked = ended.json()["asked"][0].clone();
+        assert_eq!((&asked["replied"], &asked["missing"]), (&json!(0), &json!(4)), "{end}: {asked}");
+    }
+    // A command that prints more than is read of any reply.
+    let workspace =
+        labelled("  a: {run: [/bin/sh, -c, 'cat reply; yes | head -c 9000000']}").at_scale("0.001");
+    workspace.write("reply", reply(4, 3));
+    let ended = live(&workspace, "a").exits(6);
+    ended.says(&["4 row(s) have no reply of 'a'", "cut short"]);
 }

@@ -51,6 +51,9 @@ pub struct AskedRow {
     /// Why the last of them is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// What a run would warn of: the parts of requests that its model refuses, and that it was asked without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// The rows with what was said about them.
@@ -67,8 +70,10 @@ impl Answered {
         self.asked.iter().any(|row| row.missing > 0)
     }
 
-    /// What is missing, for people.
+    /// What is missing and what to know of who was asked, for people.
     pub fn notes(&self) -> String {
+        let warnings = self.asked.iter().flat_map(|row| &row.warnings);
+        let warnings = warnings.map(|warning| format!("warning: {warning}\n"));
         let missing = self.asked.iter().filter(|row| row.missing > 0);
         let notes = missing.map(|row| {
             format!(
@@ -78,7 +83,7 @@ impl Answered {
                 row.why.as_deref().unwrap_or("asking broke off")
             )
         });
-        notes.collect()
+        warnings.chain(notes).collect()
     }
 }
 
@@ -171,8 +176,10 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     })
     .map_err(Failure::internal)?;
     progress.finish_and_clear();
-    told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
-    for row in &mut asked {
+    let warnings =
+        told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
+    for (row, warnings) in asked.iter_mut().zip(warnings) {
+        row.warnings = warnings;
         // Whatever became of a question: what is neither kept nor replied is missing.
         row.missing = rows.len().saturating_sub(row.kept + row.replied);
     }
@@ -273,9 +280,6 @@ impl Heard<'_> {
         asked.replied += 1;
         let row = self.rows.get_mut(place.row)?;
         let mut reply = json!({"judge": asked.judge, "reply": said.reply, "asked": place.asked_as});
-        if said.cut_short {
-            reply["cut_short"] = json!(true);
-        }
         for (key, text) in [("earlier", said.earlier), ("model", said.model)] {
             if let Some(text) = text {
                 reply[key] = json!(text);
