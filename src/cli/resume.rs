@@ -209,8 +209,12 @@ fn begin_again(
     // What would refuse the session refuses what is to be told before it, too.
     let mut after = state.clone();
     for input in &inputs {
-        for event in engine::decide(&after, input, Timestamp::now()) {
-            engine::apply(&mut after, &event);
+        loop {
+            let events = engine::decide(&after, input, Timestamp::now());
+            events.iter().for_each(|event| engine::apply(&mut after, event));
+            if events.is_empty() || !input.takes_several_records() {
+                break;
+            }
         }
     }
     refuse_lost_folder(&after)?;

@@ -227,6 +227,17 @@ impl Fact {
         })
     }
 
+    /// Whether it is decided again until nothing follows from it any more: what it leads to, of many tasks, is more than one
+    /// record holds.
+    #[must_use]
+    pub fn takes_several_records(&self) -> bool {
+        match self {
+            Self::RetryFailed | Self::Redo(_) => true,
+            Self::Operator(said) => matches!(said.command, Command::CancelRun),
+            _ => false,
+        }
+    }
+
     /// The part of judging that has come back with a word. One that failed has none.
     #[must_use]
     pub fn judged_work(&self) -> Option<WorkId> {

@@ -81,8 +81,7 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
         }
         while writer.decide(input.clone())? {
             moved = true;
-            // More may have failed than one record holds.
-            if !matches!(input, Fact::RetryFailed) {
+            if !input.takes_several_records() {
                 break;
             }
         }

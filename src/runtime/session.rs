@@ -510,6 +510,9 @@ impl Session {
                 }
                 continue;
             }
+            if fact.takes_several_records() {
+                queue.push_front(fact.clone());
+            }
             let Written {
                 seq,
                 events,

@@ -3,7 +3,7 @@
 
 use crate::domain::{FailureMode, GateId, HoldOwner, TaskId, Timestamp, WaitingReason};
 use crate::engine::command::{Command, CommandResult};
-use crate::engine::event::{Event, GateEvent, RunEvent};
+use crate::engine::event::{Event, GateEvent, MOST_AT_ONCE, RunEvent};
 use crate::engine::fact::OperatorInput;
 use crate::engine::state::{BarrierStage, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
@@ -26,7 +26,10 @@ pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> V
         CommandResult::Applied => apply(state, &input.command, &input.by, now),
         _ => Vec::new(),
     };
-    events.extend(input.id.clone().map(|id| {
+    // A run of many tasks is cancelled in several records; the last one says that the command is taken.
+    let is_whole =
+        !matches!(input.command, Command::CancelRun) || open_tasks(state).nth(MOST_AT_ONCE).is_none();
+    events.extend(input.id.clone().filter(|_| is_whole).map(|id| {
         Event::Run(RunEvent::CommandTaken {
             id,
             result,
@@ -43,16 +46,18 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         Command::Answer { task, text, .. } => holds::said(state, (*task).into(), Word::Text(text), by, now),
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {
-            let open = state
-                .plan
-                .selected_ids()
-                .filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal());
+            let open = open_tasks(state).take(MOST_AT_ONCE);
             open.flat_map(|id| cancel(state, id, by)).collect()
         }
         Command::AddTask { request, task } => intake::add(state, request, task),
         Command::Pause => vec![Event::Run(RunEvent::Paused { by: by.to_owned() })],
         Command::OverrideGate { gate, reason } => override_gate(state, *gate, reason, by),
     }
+}
+
+fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> + '_ {
+    let ids = state.plan.selected_ids();
+    ids.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal())
 }
 
 /// Whatever the task was doing ends with the transition: the turn in flight counts no more.

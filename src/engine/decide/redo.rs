@@ -33,7 +33,8 @@ pub(super) fn retry_failed(state: &State) -> Vec<Event> {
     events
 }
 
-/// A done task becomes pending, with everything that was built on it; one that regressed likewise.
+/// A done task becomes pending, with everything that was built on it; one that regressed likewise. Where that is more than one
+/// record holds, the task itself goes with the last of it, so that what is left is still to be redone.
 pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     if state
         .tasks
@@ -43,10 +44,17 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
         return Vec::new();
     }
     let why = format!("built on '{}', which is redone", state.plan.task(root).title);
-    let mut events = from_the_start(state, root, "redone");
     let built: BTreeSet<TaskId> = built_on(&state.plan, &[root]).into_keys().collect();
-    for id in &built {
-        events.extend(withdraw(state, *id, &why));
+    let mut withdrawals = built.iter().map(|id| withdraw(state, *id, &why));
+    let mut events = from_the_start(state, root, "redone");
+    let own = events.len();
+    while events.len() < own + MOST_AT_ONCE
+        && let Some(more) = withdrawals.next()
+    {
+        events.extend(more);
+    }
+    if withdrawals.any(|left| !left.is_empty()) {
+        return events.split_off(own);
     }
     let again: BTreeSet<TaskId> = built.iter().copied().chain([root]).collect();
     events.extend(withdrawn(&state.plan, &again, &built));
@@ -108,7 +116,8 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     if task.status() != Status::Pending {
         return from_the_start(state, id, why);
     }
-    if task.attempt.number == 0 {
+    let is_withdrawn = task.attempt.kind == AttemptKind::Execute && task.attempt.turn == 0;
+    if task.attempt.number == 0 || is_withdrawn {
         return Vec::new();
     }
     // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,

@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::engine::mark::Mark;
 use crate::engine::{
     ApprovalDecision, AskEvent, BarrierStage, Command, CommandResult, Effect, Event, Fact, HoldEvent,
-    OperatorInput, RunEvent, RunPhase, State, TaskEvent, evaluate_command, outcome,
+    MOST_AT_ONCE, OperatorInput, RunEvent, RunPhase, State, TaskEvent, TaskState, evaluate_command, outcome,
 };
 
 use super::properties::{is_up_to_date, random_run, really_ok};
@@ -517,6 +517,86 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
         evaluate_command(&simulation.state, &over()),
         CommandResult::TooEarly
     );
+}
+
+/// A mission of one task, and as many others that need it.
+fn fan(others: usize) -> String {
+    let others =
+        (0..others).map(|n| format!("  - {{title: t{n}, assignTo: w, dependsOn: [root], review: none}}\n"));
+    let root = "tasks:\n  - {title: root, assignTo: w, review: none}\n".to_owned();
+    mission(&std::iter::once(root).chain(others).collect::<String>())
+}
+
+/// No record of a journal may be longer, in bytes.
+const LONGEST_RECORD: u64 = 16 << 20;
+
+/// Says something for as long as anything follows from it: what follows each time, none of it longer than a record may be.
+fn said_to_the_end<'s>(simulation: &'s mut Simulation, fact: &Fact) -> &'s [Vec<Event>] {
+    assert!(fact.takes_several_records());
+    let before = simulation.journal.len();
+    while simulation.say(fact) {}
+    let decided = &simulation.journal[before..];
+    for events in decided {
+        let length = serde_json::to_vec(events).unwrap().len() as u64;
+        assert!(length < LONGEST_RECORD / 2, "{length} bytes");
+    }
+    decided
+}
+
+#[test]
+fn a_run_of_many_tasks_is_cancelled_in_several_records_and_the_command_is_taken_with_the_last() {
+    for (tasks, records, is_queued) in [
+        (MOST_AT_ONCE, 1, true),
+        (MOST_AT_ONCE + 1, 2, false),
+        (2 * MOST_AT_ONCE + 1, 3, true),
+    ] {
+        let id = is_queued.then(|| "x".to_owned());
+        let mut simulation = Simulation::new(&fan(tasks - 1), options());
+        let command = Fact::Operator(Box::new(OperatorInput {
+            id: id.clone(),
+            command: Command::CancelRun,
+            by: "ada".to_owned(),
+        }));
+        let decided = said_to_the_end(&mut simulation, &command);
+        let taken = |events: &Vec<Event>| {
+            let is_taken = |event: &Event| {
+                matches!(
+                    event,
+                    Event::Run(RunEvent::CommandTaken {
+                        result: CommandResult::Applied,
+                        ..
+                    })
+                )
+            };
+            events.iter().any(is_taken)
+        };
+        let taken: Vec<bool> = decided.iter().map(taken).collect();
+        let mut expected = vec![false; records];
+        expected[records - 1] = id.is_some();
+        assert_eq!(taken, expected, "{tasks}");
+        let cancelled = |task: &TaskState| task.mode() == Some(FailureMode::Cancelled);
+        assert!(simulation.state.tasks.iter().all(cancelled), "{tasks}");
+    }
+}
+
+#[test]
+fn many_tasks_are_redone_in_several_records_and_the_first_of_them_goes_with_the_last() {
+    let built = MOST_AT_ONCE * 3 / 5;
+    let mut simulation = Simulation::new(&fan(built), options());
+    simulation.run(good);
+    let decided = said_to_the_end(&mut simulation, &Fact::Redo(TaskId(0)));
+    assert_eq!(decided.len(), 2);
+    let root = |events: &Vec<Event>| {
+        let mut tasks = events.iter();
+        tasks.any(|event| matches!(event, Event::Task(TaskId(0), TaskEvent::AttemptPlanned { .. })))
+    };
+    assert_eq!(decided.iter().map(root).collect::<Vec<_>>(), [false, true]);
+    let again = |task: &TaskState| task.status() == Status::Pending && task.attempt.number == 2;
+    assert!(simulation.state.tasks.iter().all(again));
+    is_up_to_date(&simulation.state);
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
 
 /// Something that a person might say, sensible or not.
