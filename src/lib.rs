@@ -44,7 +44,7 @@ mod transcripts;
 
 // What the binary and tests from outside go by. Whatever else is `pub` below is not seen from there, so that the compiler
 // finds what nobody uses.
-pub use cli::{main, reference_page};
+pub use cli::main;
 pub use domain::{FailureClass, OutcomeClass, Purpose, Stage};
 pub use engine::{Effect, Job};
 pub use mission::model::http_adapters;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use clap::Command;
 
 use super::args::switch;
-use super::{EXITS, GROUPS, command_line};
+use super::reference::EXITS;
+use super::{GROUPS, command_line};
 
 /// The flags that hold for a session, with their variables.
 const VARIABLES: [(&str, &str); 9] = [

@@ -106,6 +106,7 @@ mod options;
 mod panics;
 mod plan;
 mod project;
+#[cfg(test)]
 mod reference;
 mod report;
 mod report_kind;
@@ -133,7 +134,6 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcomma
 
 use crate::report::documents::Halves;
 use failure::Failure;
-use reference::USUAL;
 use screen::{Screen, not_printed};
 
 const AFTER_HELP: &str = "\
@@ -340,71 +340,6 @@ const GROUPS: [(&str, &[help::Row]); 7] = [
     ),
 ];
 
-/// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-const EXITS: [(&str, &str); 46] = [
-    (
-        "quorum run",
-        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
-    ),
-    (
-        "quorum resume",
-        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
-    ),
-    ("quorum plan", "0, 2"),
-    ("quorum validate", "0 all are valid, 2 one is not"),
-    ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
-    ("quorum pause", "0, 2, 8 queued, 9 refused"),
-    ("quorum status", "0; with `--exit-code` the code of the run"),
-    ("quorum show", "0, 2 unknown"),
-    ("quorum diff", "0, 2 unknown or not in a worktree"),
-    ("quorum logs", "0, 2 unknown"),
-    ("quorum events", "0, 2 unknown"),
-    (
-        "quorum approve",
-        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
-    ),
-    ("quorum reject", "as `approve`"),
-    ("quorum answer", "as `approve`; 4 answered otherwise"),
-    (
-        "quorum gate",
-        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
-    ),
-    (
-        "quorum request approve",
-        "0, 2 unknown, 4 cancelled before, 8 queued",
-    ),
-    ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
-    ("quorum calibrate", "0, 6 a judge could not be asked"),
-    ("quorum dlq retry", "0 done, 4 failed again"),
-    ("quorum doctor", "0, 9"),
-    ("quorum clean", "0, 9 a session is at work"),
-    ("quorum report", "0, 1 a report could not be written, 2 unknown"),
-    ("quorum inbox", USUAL),
-    ("quorum request submit", USUAL),
-    ("quorum request list", USUAL),
-    ("quorum request show", USUAL),
-    ("quorum request reject", USUAL),
-    ("quorum request cancel", USUAL),
-    ("quorum metrics", USUAL),
-    ("quorum runs", USUAL),
-    ("quorum dlq list", USUAL),
-    ("quorum dlq show", USUAL),
-    ("quorum dlq resolve", USUAL),
-    ("quorum dlq abandon", USUAL),
-    ("quorum init", USUAL),
-    ("quorum config show", USUAL),
-    ("quorum schema", USUAL),
-    ("quorum explain", USUAL),
-    ("quorum man", USUAL),
-    ("quorum completions", USUAL),
-    ("quorum help", USUAL),
-    ("quorum agent ask", USUAL),
-    ("quorum agent delegate", USUAL),
-    ("quorum agent progress", USUAL),
-    ("quorum agent result", USUAL),
-    ("quorum doctor state", "0 whole, 1 damaged"),
-];
-
 /// Does what was asked for. Returns the exit code.
 fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     match action {
@@ -452,12 +387,6 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
     command::with_help(agent_commands::names().fold(Arguments::command(), hide), &GROUPS)
-}
-
-/// The page `docs/reference/cli.md`.
-#[must_use]
-pub fn reference_page() -> String {
-    reference::reference_page(command_line(), &GROUPS, &EXITS)
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).

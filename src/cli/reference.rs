@@ -1,25 +1,100 @@
-//! The page of the command line, `docs/reference/cli.md`: what `--help` says, command by command.
+//! The page of the command line, `docs/reference/cli.md`: what `--help` says, command by command, with the exit codes. One that
+//! is stale is written anew and fails its test once, so that somebody looks at the difference.
 
 use std::fmt::Write as _;
+use std::fs;
 
 use clap::{Arg, ArgAction, Command};
 
 use super::command::formats;
-use super::help::Groups;
 use super::variables::VARIABLES;
+use super::{GROUPS, command_line};
 
 /// What stands before the tables; the mission and the commands in it are run by a test.
 const BEGINNING: &str = include_str!("reference.md");
 
 /// The exit codes of a command that has only 0 beside 2.
-pub const USUAL: &str = "0";
+const USUAL: &str = "0";
 
-/// Commands with their exit codes.
-pub type Exits = [(&'static str, &'static str)];
+/// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
+pub(super) const EXITS: [(&str, &str); 46] = [
+    (
+        "quorum run",
+        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
+    ),
+    (
+        "quorum resume",
+        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
+    ),
+    ("quorum plan", "0, 2"),
+    ("quorum validate", "0 all are valid, 2 one is not"),
+    ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
+    ("quorum pause", "0, 2, 8 queued, 9 refused"),
+    ("quorum status", "0; with `--exit-code` the code of the run"),
+    ("quorum show", "0, 2 unknown"),
+    ("quorum diff", "0, 2 unknown or not in a worktree"),
+    ("quorum logs", "0, 2 unknown"),
+    ("quorum events", "0, 2 unknown"),
+    (
+        "quorum approve",
+        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
+    ),
+    ("quorum reject", "as `approve`"),
+    ("quorum answer", "as `approve`; 4 answered otherwise"),
+    (
+        "quorum gate",
+        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
+    ),
+    (
+        "quorum request approve",
+        "0, 2 unknown, 4 cancelled before, 8 queued",
+    ),
+    ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
+    ("quorum calibrate", "0, 6 a judge could not be asked"),
+    ("quorum dlq retry", "0 done, 4 failed again"),
+    ("quorum doctor", "0, 9"),
+    ("quorum clean", "0, 9 a session is at work"),
+    ("quorum report", "0, 1 a report could not be written, 2 unknown"),
+    ("quorum inbox", USUAL),
+    ("quorum request submit", USUAL),
+    ("quorum request list", USUAL),
+    ("quorum request show", USUAL),
+    ("quorum request reject", USUAL),
+    ("quorum request cancel", USUAL),
+    ("quorum metrics", USUAL),
+    ("quorum runs", USUAL),
+    ("quorum dlq list", USUAL),
+    ("quorum dlq show", USUAL),
+    ("quorum dlq resolve", USUAL),
+    ("quorum dlq abandon", USUAL),
+    ("quorum init", USUAL),
+    ("quorum config show", USUAL),
+    ("quorum schema", USUAL),
+    ("quorum explain", USUAL),
+    ("quorum man", USUAL),
+    ("quorum completions", USUAL),
+    ("quorum help", USUAL),
+    ("quorum agent ask", USUAL),
+    ("quorum agent delegate", USUAL),
+    ("quorum agent progress", USUAL),
+    ("quorum agent result", USUAL),
+    ("quorum doctor state", "0 whole, 1 damaged"),
+];
+
+#[test]
+fn the_page_of_the_command_line_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/cli.md");
+    let page = page();
+    if fs::read_to_string(path).is_ok_and(|stands| stands == page) {
+        return;
+    }
+    fs::write(path, page).expect("the page can be written");
+    panic!("{path} was stale and is written anew: look at the difference, and test again");
+}
 
 /// The page in Markdown.
-#[must_use]
-pub fn reference_page(mut root: Command, groups: &Groups, exits: &Exits) -> String {
+fn page() -> String {
+    let mut root = command_line();
     root.build();
     let mut text = BEGINNING.to_owned();
     let global = root.get_arguments().filter(|argument| argument.is_global_set());
@@ -32,11 +107,11 @@ pub fn reference_page(mut root: Command, groups: &Groups, exits: &Exits) -> Stri
         // Writing to a text never fails.
         let _ = writeln!(text, "| `{name}` | {meaning} |");
     }
-    for (group, rows) in groups {
+    for (group, rows) in GROUPS {
         let _ = write!(text, "\n## {group}\n");
         for name in rows.iter().flat_map(|(names, _)| *names) {
             if let Some(command) = root.find_subcommand(name) {
-                section(&mut text, command, &format!("quorum {name}"), &root, exits);
+                section(&mut text, command, &format!("quorum {name}"), &root);
             }
         }
     }
@@ -44,7 +119,7 @@ pub fn reference_page(mut root: Command, groups: &Groups, exits: &Exits) -> Stri
 }
 
 /// A command and its subcommands.
-fn section(text: &mut String, command: &Command, name: &str, root: &Command, exits: &Exits) {
+fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").replace("\n       ", "\n");
@@ -71,7 +146,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command, exi
         let flags: Vec<String> = flags.map(|flag| format!("`--{flag}`")).collect();
         let _ = write!(text, "\nAs of `quorum run`: {}.\n", flags.join(", "));
     }
-    if let Some((_, codes)) = exits
+    if let Some((_, codes)) = EXITS
         .iter()
         .find(|(known, codes)| *known == name && *codes != USUAL)
     {
@@ -94,7 +169,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command, exi
         let _ = write!(text, "\nFor example:\n\n```text\n{}\n```\n", lines.join("\n"));
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        section(text, sub, &format!("{name} {}", sub.get_name()), root, exits);
+        section(text, sub, &format!("{name} {}", sub.get_name()), root);
     }
 }
 
