@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::ops::Range;
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
 
 use crate::domain::{Status, TaskId};
 use crate::engine::{Event, RunEvent, State, TaskEvent};
 
-use super::edits::{Same, common};
 use super::text::sanitize;
 
 /// Lines that a person still reads; a mission may be changed from the first line to the last.
@@ -15,6 +16,9 @@ const LINES: usize = 400;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
+
+/// How long the shortest difference is looked for. What is left then counts as changed.
+const LONGEST_SEARCH: Duration = Duration::from_secs(2);
 
 /// Names in one list.
 const NAMES: usize = 10;
@@ -40,55 +44,22 @@ pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
 
 /// The lines of a unified difference with their signs; `@` stands for the header of a hunk.
 fn hunks(old: &[&str], new: &[&str]) -> Vec<(char, String)> {
-    let changes = changes(&common(old, new), old.len(), new.len());
+    let difference = TextDiff::configure()
+        .timeout(LONGEST_SEARCH)
+        .diff_slices(old, new);
     let mut lines = Vec::new();
-    for hunk in changes.chunk_by(|one, next| next.0.start - one.0.end <= 2 * CONTEXT) {
-        let (Some((first_old, first_new)), Some((last_old, last_new))) = (hunk.first(), hunk.last()) else {
-            continue;
-        };
-        let before = CONTEXT.min(first_old.start);
-        let after = CONTEXT.min(old.len() - last_old.end);
-        let of_old = first_old.start - before..last_old.end + after;
-        let of_new = first_new.start - before..last_new.end + after;
-        lines.push(('@', format!("@@ -{} +{} @@", place(&of_old), place(&of_new))));
-        let mut at = of_old.start;
-        for (removed, added) in hunk {
-            let parts = [
-                (' ', &old[at..removed.start]),
-                ('-', &old[removed.clone()]),
-                ('+', &new[added.clone()]),
-            ];
-            for (sign, part) in parts {
-                lines.extend(part.iter().map(|line| (sign, (*line).to_owned())));
-            }
-            at = removed.end;
-        }
-        lines.extend(old[at..of_old.end].iter().map(|line| (' ', (*line).to_owned())));
+    for hunk in difference.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        lines.push(('@', hunk.header().to_string()));
+        lines.extend(hunk.iter_changes().map(|change| {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            (sign, change.value().to_owned())
+        }));
     }
     lines
-}
-
-/// What lies between the common lines: the removed lines of the old text, and the new ones in their place.
-fn changes(common: &[Same], old: usize, new: usize) -> Vec<(Range<usize>, Range<usize>)> {
-    let end = Same { old, new, len: 0 };
-    let mut at = (0, 0);
-    let mut changes = Vec::new();
-    for same in common.iter().chain([&end]) {
-        if at != (same.old, same.new) {
-            changes.push((at.0..same.old, at.1..same.new));
-        }
-        at = (same.old + same.len, same.new + same.len);
-    }
-    changes
-}
-
-/// Lines in a hunk's header: counted from one, a single one without its number, none after the line before them.
-fn place(lines: &Range<usize>) -> String {
-    match lines.len() {
-        0 => format!("{},0", lines.start),
-        1 => format!("{}", lines.start + 1),
-        many => format!("{},{many}", lines.start + 1),
-    }
 }
 
 /// The blanks before a line of YAML say what it belongs to.
@@ -153,6 +124,8 @@ fn again(event: &Event) -> Option<TaskId> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -222,6 +195,38 @@ mod tests {
             text,
             "--- frozen\n+++ now\n@@ -1,2 +1,2 @@\n a:\n-  b: 1\n+  b: 2\n"
         );
+    }
+
+    #[test]
+    fn as_many_lines_as_possible_are_kept() {
+        for (old, new, kept) in [
+            ("", "abc", 0),
+            ("abc", "", 0),
+            ("abc", "xyz", 0),
+            ("abcabba", "cbabac", 4),
+            ("aaa", "a", 1),
+            ("xaxbxcx", "abc", 3),
+            ("abcdef", "defabc", 3),
+        ] {
+            let lines = |text: &str| text.chars().map(|c| format!("{c}\n")).collect::<String>();
+            let difference = unified(&lines(old), &lines(new), ("old", "new"));
+            let equal = difference.lines().filter(|line| line.starts_with(' '));
+            assert_eq!(equal.count(), kept, "{old} and {new}: {difference}");
+        }
+    }
+
+    #[test]
+    fn the_worst_texts_are_compared_soon() {
+        let lines = |line: fn(u64) -> String| (0..300_000).map(line).collect::<String>();
+        let names = lines(|n| format!("{}\n", n % 7));
+        let begin = Instant::now();
+        for other in [
+            lines(|n| format!("{}\n", n * n % 11)),
+            lines(|n| format!("other {n}\n")),
+        ] {
+            assert!(unified(&names, &other, ("old", "new")).contains("more lines"));
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -12,7 +12,6 @@
 //! | `difference` | how a mission was changed: its text line by line, and what that means for the run |
 //! | `documents` | the documents of a run, one struct each: JSON is its serialisation, all else is drawn from it |
 //! | `doctor` | `quorum.doctor/v1`: whether this machine can run a mission |
-//! | `edits` | which lines two texts have in common |
 //! | `events` | `quorum events`: the journal under its public names (21) |
 //! | `failure` | why a command could not do what it was asked, for people |
 //! | `findings` | what was found, for every report alike: causes of failures, what accepted work carries (20) |
@@ -44,7 +43,6 @@ pub mod dead_letters;
 pub mod difference;
 pub mod doctor;
 pub mod documents;
-mod edits;
 pub mod events;
 pub mod failure;
 mod findings;
