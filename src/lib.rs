@@ -11,6 +11,19 @@
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
 
+/// Within the `impl` of an enum: a method that gives each variant its word.
+macro_rules! words_of {
+    ($(#[$doc:meta])* $method:ident { $($variant:ident => $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $method(self) -> &'static str {
+            match self {
+                $(Self::$variant => $word,)+
+            }
+        }
+    };
+}
+
 pub(crate) mod agents;
 pub(crate) mod cli;
 pub(crate) mod domain;

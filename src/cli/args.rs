@@ -146,14 +146,14 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name as it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Human => "human",
-            Self::Json => "json",
-            Self::Jsonl => "jsonl",
-            Self::Dot => "dot",
-            Self::Mermaid => "mermaid",
+    words_of! {
+        /// The name as it is typed.
+        name {
+            Human => "human",
+            Json => "json",
+            Jsonl => "jsonl",
+            Dot => "dot",
+            Mermaid => "mermaid",
         }
     }
 }

@@ -31,13 +31,13 @@ pub enum Shell {
 }
 
 impl Shell {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Zsh => "zsh",
-            Self::Fish => "fish",
-            Self::Elvish => "elvish",
-            Self::Powershell => "powershell",
+    words_of! {
+        as_str {
+            Bash => "bash",
+            Zsh => "zsh",
+            Fish => "fish",
+            Elvish => "elvish",
+            Powershell => "powershell",
         }
     }
 }

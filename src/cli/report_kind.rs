@@ -59,13 +59,13 @@ pub enum ReportKind {
 }
 
 impl ReportKind {
-    /// As it is typed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Junit => "junit",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Json => "json",
+    words_of! {
+        /// As it is typed.
+        as_str {
+            Junit => "junit",
+            Markdown => "markdown",
+            Html => "html",
+            Json => "json",
         }
     }
 

@@ -15,13 +15,12 @@ pub enum Assumption {
 }
 
 impl Assumption {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PreconditionChanged => "precondition_changed",
-            Self::CriteriaConflict => "criteria_conflict",
-            Self::DependencyFailed => "dependency_failed",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            PreconditionChanged => "precondition_changed",
+            CriteriaConflict => "criteria_conflict",
+            DependencyFailed => "dependency_failed",
         }
     }
 }

@@ -70,14 +70,13 @@ pub enum LetterStatus {
 }
 
 impl LetterStatus {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Retrying => "retrying",
-            Self::Resolved => "resolved",
-            Self::Abandoned => "abandoned",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Pending => "pending",
+            Retrying => "retrying",
+            Resolved => "resolved",
+            Abandoned => "abandoned",
         }
     }
 

@@ -20,13 +20,12 @@ impl Edge {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Pass, Self::Fail, Self::Refer];
 
-    /// The key that declares it, which is its name everywhere.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "onPass",
-            Self::Fail => "onFail",
-            Self::Refer => "onRefer",
+    words_of! {
+        /// The key that declares it, which is its name everywhere.
+        as_str {
+            Pass => "onPass",
+            Fail => "onFail",
+            Refer => "onRefer",
         }
     }
 }

@@ -104,22 +104,21 @@ impl FailureClass {
         }
     }
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::RateLimited => "rate_limited",
-            Self::ProviderTransient => "provider_transient",
-            Self::UsageWindow => "usage_window",
-            Self::ContextTooLong => "context_too_long",
-            Self::ProviderSpendLimit => "provider_spend_limit",
-            Self::ProviderAuth => "provider_auth",
-            Self::PolicyBlocked => "policy_blocked",
-            Self::InvalidToolArgs => "invalid_tool_args",
-            Self::MissingTargetPath => "missing_target_path",
-            Self::PermissionRequired => "permission_required",
-            Self::Unknown => "unknown",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Timeout => "timeout",
+            RateLimited => "rate_limited",
+            ProviderTransient => "provider_transient",
+            UsageWindow => "usage_window",
+            ContextTooLong => "context_too_long",
+            ProviderSpendLimit => "provider_spend_limit",
+            ProviderAuth => "provider_auth",
+            PolicyBlocked => "policy_blocked",
+            InvalidToolArgs => "invalid_tool_args",
+            MissingTargetPath => "missing_target_path",
+            PermissionRequired => "permission_required",
+            Unknown => "unknown",
         }
     }
 }
@@ -153,21 +152,20 @@ pub enum FailureMode {
 }
 
 impl FailureMode {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Timeout => "timeout",
-            Self::RateLimit => "rate-limit",
-            Self::Quality => "quality",
-            Self::Hollow => "hollow",
-            Self::Cascade => "cascade",
-            Self::Rejected => "rejected",
-            Self::Cancelled => "cancelled",
-            Self::Protected => "protected",
-            Self::Deadline => "deadline",
-            Self::Regressed => "regressed",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Error => "error",
+            Timeout => "timeout",
+            RateLimit => "rate-limit",
+            Quality => "quality",
+            Hollow => "hollow",
+            Cascade => "cascade",
+            Rejected => "rejected",
+            Cancelled => "cancelled",
+            Protected => "protected",
+            Deadline => "deadline",
+            Regressed => "regressed",
         }
     }
 }

@@ -59,17 +59,16 @@ impl Status {
         }
     }
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::AwaitingApproval => "awaiting_approval",
-            Self::Assigned => "assigned",
-            Self::InProgress => "in_progress",
-            Self::Review => "review",
-            Self::Done => "done",
-            Self::Failed => "failed",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Pending => "pending",
+            AwaitingApproval => "awaiting_approval",
+            Assigned => "assigned",
+            InProgress => "in_progress",
+            Review => "review",
+            Done => "done",
+            Failed => "failed",
         }
     }
 }
@@ -89,14 +88,13 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Execution => "execution",
-            Self::Review => "review",
-            Self::Fix => "fix",
-            Self::Clarification => "clarification",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Execution => "execution",
+            Review => "review",
+            Fix => "fix",
+            Clarification => "clarification",
         }
     }
 }
@@ -115,13 +113,12 @@ pub enum AttemptKind {
 }
 
 impl AttemptKind {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Execute => "execute",
-            Self::Fix => "fix",
-            Self::Retry => "retry",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Execute => "execute",
+            Fix => "fix",
+            Retry => "retry",
         }
     }
 
@@ -154,16 +151,15 @@ pub enum QualityFlag {
 }
 
 impl QualityFlag {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Relaxed => "relaxed",
-            Self::Unreviewed => "unreviewed",
-            Self::Unverified => "unverified",
-            Self::Degraded => "degraded",
-            Self::BelowThreshold => "below-threshold",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Clean => "clean",
+            Relaxed => "relaxed",
+            Unreviewed => "unreviewed",
+            Unverified => "unverified",
+            Degraded => "degraded",
+            BelowThreshold => "below-threshold",
         }
     }
 
@@ -197,18 +193,17 @@ pub enum WaitingReason {
 }
 
 impl WaitingReason {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approval => "approval",
-            Self::SideEffects => "side-effects",
-            Self::Refer => "refer",
-            Self::Question => "question",
-            Self::Auth => "auth",
-            Self::Operator => "operator",
-            Self::Checkpoint => "checkpoint",
-            Self::Delay => "delay",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Approval => "approval",
+            SideEffects => "side-effects",
+            Refer => "refer",
+            Question => "question",
+            Auth => "auth",
+            Operator => "operator",
+            Checkpoint => "checkpoint",
+            Delay => "delay",
         }
     }
 }

@@ -33,16 +33,15 @@ impl RequestStatus {
         Self::Cancelled,
     ];
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Submitted => "submitted",
-            Self::Triaging => "triaging",
-            Self::Scoping => "scoping",
-            Self::Approved => "approved",
-            Self::TaskCreated => "task_created",
-            Self::Cancelled => "cancelled",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Submitted => "submitted",
+            Triaging => "triaging",
+            Scoping => "scoping",
+            Approved => "approved",
+            TaskCreated => "task_created",
+            Cancelled => "cancelled",
         }
     }
 

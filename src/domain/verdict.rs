@@ -23,15 +23,14 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Refer => "refer",
-            Self::Skip => "skip",
-            Self::Fault => "fault",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Pass => "pass",
+            Fail => "fail",
+            Refer => "refer",
+            Skip => "skip",
+            Fault => "fault",
         }
     }
 }
@@ -93,61 +92,59 @@ impl Cause {
         matches!(self, Self::GateError | Self::NoReviewer | Self::Unstable)
     }
 
-    /// What was wrong, in words for people.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Outcome => "the agent itself failed",
-            Self::Artifact => "declared files are missing or empty",
-            Self::Preflight => "there is no sign of work",
-            Self::Checks => "a check failed",
-            Self::Score => "the score is below the bar",
-            Self::Unparsed => "no score could be read from the review",
-            Self::GateError => "the judge could not be reached or failed",
-            Self::Confidence => "the judge was not sure enough",
-            Self::RequiredCriterion => "a required criterion is not met",
-            Self::NoReviewer => "nobody eligible could judge",
-            Self::Person => "a person must decide",
-            Self::Rejected => "a person sent the work back",
-            Self::Protected => "a protected file was changed",
-            Self::Exhausted => "the attempts are used up",
-            Self::Unmet => "what must hold before the work counts as finished was not shown to hold",
-            Self::Breaker => "too much work of this model was rejected in a row",
-            Self::Stage => "a stage of the mission rejected the work",
-            Self::RedTeam => "the red team found something that blocks",
-            Self::Vision => "screenshots show something that blocks",
-            Self::Unstable => "the files changed while they were judged",
-            Self::Changed => "a file is not what it was when the work was accepted",
-            Self::Merge => "it could not be merged as it was",
+    words_of! {
+        /// What was wrong, in words for people.
+        words {
+            Outcome => "the agent itself failed",
+            Artifact => "declared files are missing or empty",
+            Preflight => "there is no sign of work",
+            Checks => "a check failed",
+            Score => "the score is below the bar",
+            Unparsed => "no score could be read from the review",
+            GateError => "the judge could not be reached or failed",
+            Confidence => "the judge was not sure enough",
+            RequiredCriterion => "a required criterion is not met",
+            NoReviewer => "nobody eligible could judge",
+            Person => "a person must decide",
+            Rejected => "a person sent the work back",
+            Protected => "a protected file was changed",
+            Exhausted => "the attempts are used up",
+            Unmet => "what must hold before the work counts as finished was not shown to hold",
+            Breaker => "too much work of this model was rejected in a row",
+            Stage => "a stage of the mission rejected the work",
+            RedTeam => "the red team found something that blocks",
+            Vision => "screenshots show something that blocks",
+            Unstable => "the files changed while they were judged",
+            Changed => "a file is not what it was when the work was accepted",
+            Merge => "it could not be merged as it was",
         }
     }
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Outcome => "outcome",
-            Self::Artifact => "artifact",
-            Self::Preflight => "preflight",
-            Self::Checks => "checks",
-            Self::Score => "score",
-            Self::Unparsed => "unparsed",
-            Self::GateError => "gate-error",
-            Self::Confidence => "confidence",
-            Self::RequiredCriterion => "required-criterion",
-            Self::NoReviewer => "no-reviewer",
-            Self::Person => "person",
-            Self::Rejected => "rejected",
-            Self::Protected => "protected",
-            Self::Exhausted => "exhausted",
-            Self::Unmet => "unmet",
-            Self::Breaker => "breaker",
-            Self::Stage => "stage",
-            Self::RedTeam => "red-team",
-            Self::Vision => "vision",
-            Self::Unstable => "unstable",
-            Self::Changed => "changed",
-            Self::Merge => "merge",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Outcome => "outcome",
+            Artifact => "artifact",
+            Preflight => "preflight",
+            Checks => "checks",
+            Score => "score",
+            Unparsed => "unparsed",
+            GateError => "gate-error",
+            Confidence => "confidence",
+            RequiredCriterion => "required-criterion",
+            NoReviewer => "no-reviewer",
+            Person => "person",
+            Rejected => "rejected",
+            Protected => "protected",
+            Exhausted => "exhausted",
+            Unmet => "unmet",
+            Breaker => "breaker",
+            Stage => "stage",
+            RedTeam => "red-team",
+            Vision => "vision",
+            Unstable => "unstable",
+            Changed => "changed",
+            Merge => "merge",
         }
     }
 }
@@ -193,15 +190,14 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Info => "info",
+            Low => "low",
+            Medium => "medium",
+            High => "high",
+            Critical => "critical",
         }
     }
 }

@@ -29,15 +29,14 @@ pub enum GateStanding {
 }
 
 impl GateStanding {
-    /// The gate's `state` in JSON output.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotTaken => "notTaken",
-            Self::Waiting => "waiting",
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Overridden => "overridden",
+    words_of! {
+        /// The gate's `state` in JSON output.
+        as_str {
+            NotTaken => "notTaken",
+            Waiting => "waiting",
+            Passed => "passed",
+            Failed => "failed",
+            Overridden => "overridden",
         }
     }
 }

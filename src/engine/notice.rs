@@ -52,20 +52,19 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// What the notification is about, as its document says it.
-    #[must_use]
-    pub fn event(self) -> &'static str {
-        match self {
-            Self::GatePassed => "quality:gate:passed",
-            Self::GateFailed => "quality:gate:failed",
-            Self::ApprovalRequested => "approval:requested",
-            Self::TaskFailed => "task:transition",
-            Self::ForceAccepted => "task.forceAccept",
-            Self::CheckpointReached => "checkpoint:reached",
-            Self::DelayStarted => "delay:started",
-            Self::DeadlineNear => "sla:warning",
-            Self::DeadlinePassed => "sla:violated",
-            Self::RunFinished => "run:finished",
+    words_of! {
+        /// What the notification is about, as its document says it.
+        event {
+            GatePassed => "quality:gate:passed",
+            GateFailed => "quality:gate:failed",
+            ApprovalRequested => "approval:requested",
+            TaskFailed => "task:transition",
+            ForceAccepted => "task.forceAccept",
+            CheckpointReached => "checkpoint:reached",
+            DelayStarted => "delay:started",
+            DeadlineNear => "sla:warning",
+            DeadlinePassed => "sla:violated",
+            RunFinished => "run:finished",
         }
     }
 }

@@ -225,13 +225,13 @@ pub enum Way {
 }
 
 impl Way {
-    /// The name as written in events.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Artifacts => "artifacts",
-            Self::Partial => "partial",
-            Self::Absorb => "absorb",
-            Self::Retry => "retry",
+    words_of! {
+        /// The name as written in events.
+        as_str {
+            Artifacts => "artifacts",
+            Partial => "partial",
+            Absorb => "absorb",
+            Retry => "retry",
         }
     }
 }

@@ -29,12 +29,11 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Error => "error",
+            Warning => "warning",
         }
     }
 }

@@ -33,14 +33,14 @@ pub enum Why {
 }
 
 impl Why {
-    /// For people: why this reviewer.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Named => "named as reviewer",
-            Self::Delegator => "delegated the task",
-            Self::Role => "role reviewer or qa",
-            Self::Manager => "manager of the worker",
-            Self::Able => "able to judge",
+    words_of! {
+        /// For people: why this reviewer.
+        as_str {
+            Named => "named as reviewer",
+            Delegator => "delegated the task",
+            Role => "role reviewer or qa",
+            Manager => "manager of the worker",
+            Able => "able to judge",
         }
     }
 }

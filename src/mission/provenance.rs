@@ -21,13 +21,12 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Delegated => "delegated",
-            Self::Fixup => "fixup",
-            Self::Request => "request",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Delegated => "delegated",
+            Fixup => "fixup",
+            Request => "request",
         }
     }
 }

@@ -33,11 +33,11 @@ impl FileKind {
         }
     }
 
-    fn id(self) -> &'static str {
-        match self {
-            Self::Mission => "urn:quorum:mission:v1",
-            Self::Config => "urn:quorum:config:v1",
-            Self::Preset => "urn:quorum:preset:v1",
+    words_of! {
+        id {
+            Mission => "urn:quorum:mission:v1",
+            Config => "urn:quorum:config:v1",
+            Preset => "urn:quorum:preset:v1",
         }
     }
 }

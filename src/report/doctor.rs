@@ -20,12 +20,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-            Self::Skipped => "skipped",
+    words_of! {
+        as_str {
+            Ok => "ok",
+            Warn => "warn",
+            Fail => "fail",
+            Skipped => "skipped",
         }
     }
 

@@ -42,21 +42,21 @@ pub(super) enum Rank {
 }
 
 impl Rank {
-    /// A few words for people.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Cascaded => "skipped: a dependency failed",
-            Self::Indeterminate => "no trustworthy verdict",
-            Self::BelowBar => "below the bar",
-            Self::Waiting => "waiting",
-            Self::Open => "not finished",
-            Self::Unreviewed => "done, unreviewed",
-            Self::Reworked => "done after rework",
-            Self::Done => "done",
-            Self::Superseded => "superseded",
-            Self::NotTaken => "not taken",
-            Self::NotSelected => "not selected",
+    words_of! {
+        /// A few words for people.
+        words {
+            Failed => "failed",
+            Cascaded => "skipped: a dependency failed",
+            Indeterminate => "no trustworthy verdict",
+            BelowBar => "below the bar",
+            Waiting => "waiting",
+            Open => "not finished",
+            Unreviewed => "done, unreviewed",
+            Reworked => "done after rework",
+            Done => "done",
+            Superseded => "superseded",
+            NotTaken => "not taken",
+            NotSelected => "not selected",
         }
     }
 }

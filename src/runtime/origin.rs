@@ -35,13 +35,12 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Forged => "forged",
-            Self::Unknown => "unknown",
-            Self::Verified => "verified",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Forged => "forged",
+            Unknown => "unknown",
+            Verified => "verified",
         }
     }
 

@@ -497,18 +497,18 @@ pub enum AskFile {
 }
 
 impl AskFile {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Review => "review",
-            Self::Handoff => "handoff",
-            Self::Reply => "reply",
-            Self::Stream => "stream",
-            Self::Schema => "schema",
-            Self::Judgement => "judgement",
-            Self::Err => "err",
-            Self::Result => "result",
-            Self::Tools => "tools",
+    words_of! {
+        as_str {
+            Request => "request",
+            Review => "review",
+            Handoff => "handoff",
+            Reply => "reply",
+            Stream => "stream",
+            Schema => "schema",
+            Judgement => "judgement",
+            Err => "err",
+            Result => "result",
+            Tools => "tools",
         }
     }
 }

@@ -127,11 +127,11 @@ impl Kind {
         }
     }
 
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Folder => "a folder",
-            Self::File => "a regular file",
-            Self::Socket => "a socket",
+    words_of! {
+        as_str {
+            Folder => "a folder",
+            File => "a regular file",
+            Socket => "a socket",
         }
     }
 }

@@ -29,14 +29,14 @@ pub(in crate::agents) enum Part {
 }
 
 impl Part {
-    /// What it is, for people.
-    pub(in crate::agents) fn name(self) -> &'static str {
-        match self {
-            Self::LimitName => "`max_tokens` (it is told as `max_completion_tokens`)",
-            Self::Limit => "`maxTokens`",
-            Self::Temperature => "`temperature`",
-            Self::System => "a system message (it stands before the prompt)",
-            Self::Schema => "a schema",
+    words_of! {
+        /// What it is, for people.
+        name {
+            LimitName => "`max_tokens` (it is told as `max_completion_tokens`)",
+            Limit => "`maxTokens`",
+            Temperature => "`temperature`",
+            System => "a system message (it stands before the prompt)",
+            Schema => "a schema",
         }
     }
 

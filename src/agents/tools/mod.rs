@@ -68,14 +68,13 @@ pub enum Tool {
 pub const FOR_REVIEWERS: [Tool; 3] = [Tool::List, Tool::Read, Tool::Search];
 
 impl Tool {
-    /// Its name, as the model is told it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Read => "read",
-            Self::Search => "search",
-            Self::Write => "write",
+    words_of! {
+        /// Its name, as the model is told it.
+        name {
+            List => "list",
+            Read => "read",
+            Search => "search",
+            Write => "write",
         }
     }
 

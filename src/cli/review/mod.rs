@@ -103,10 +103,10 @@ pub enum GraderChoice {
 }
 
 impl GraderChoice {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Llm => "llm",
-            Self::Heuristic => "heuristic",
+    words_of! {
+        as_str {
+            Llm => "llm",
+            Heuristic => "heuristic",
         }
     }
 }

@@ -388,26 +388,25 @@ pub fn http_adapters() -> impl Iterator<Item = &'static str> {
 }
 
 impl Adapter {
-    /// The word as it is written in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::Echo => "echo",
-            Self::Human => "human",
-            Self::Openai => "openai",
-            Self::Anthropic => "anthropic",
-            Self::GeminiApi => "gemini-api",
-            Self::Ollama => "ollama",
-            Self::Acp => "acp",
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Qwen => "qwen",
-            Self::Pi => "pi",
-            Self::Aider => "aider",
-            Self::Own => "a preset",
+    words_of! {
+        /// The word as it is written in the file.
+        as_str {
+            Command => "command",
+            Echo => "echo",
+            Human => "human",
+            Openai => "openai",
+            Anthropic => "anthropic",
+            GeminiApi => "gemini-api",
+            Ollama => "ollama",
+            Acp => "acp",
+            Claude => "claude",
+            Codex => "codex",
+            Gemini => "gemini",
+            Opencode => "opencode",
+            Qwen => "qwen",
+            Pi => "pi",
+            Aider => "aider",
+            Own => "a preset",
         }
     }
 }

@@ -38,16 +38,15 @@ impl AgentHook {
         Self::AfterAgent,
     ];
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeAgent => "beforeAgent",
-            Self::BeforeModel => "beforeModel",
-            Self::WrapModelCall => "wrapModelCall",
-            Self::WrapToolCall => "wrapToolCall",
-            Self::AfterModel => "afterModel",
-            Self::AfterAgent => "afterAgent",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            BeforeAgent => "beforeAgent",
+            BeforeModel => "beforeModel",
+            WrapModelCall => "wrapModelCall",
+            WrapToolCall => "wrapToolCall",
+            AfterModel => "afterModel",
+            AfterAgent => "afterAgent",
         }
     }
 
@@ -273,15 +272,14 @@ impl CoordinationHook {
         Self::BeforeUpdateParent,
     ];
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeDecompose => "beforeDecompose",
-            Self::AfterDecompose => "afterDecompose",
-            Self::BeforeDispatch => "beforeDispatch",
-            Self::AfterRollup => "afterRollup",
-            Self::BeforeUpdateParent => "beforeUpdateParent",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            BeforeDecompose => "beforeDecompose",
+            AfterDecompose => "afterDecompose",
+            BeforeDispatch => "beforeDispatch",
+            AfterRollup => "afterRollup",
+            BeforeUpdateParent => "beforeUpdateParent",
         }
     }
 }

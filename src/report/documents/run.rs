@@ -52,15 +52,14 @@ impl RunState {
         }
     }
 
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Crashed => "crashed",
-            Self::Suspended => "suspended",
-            Self::Ended => "ended",
-            Self::Cancelled => "cancelled",
+    words_of! {
+        /// The name as written in JSON.
+        as_str {
+            Running => "running",
+            Crashed => "crashed",
+            Suspended => "suspended",
+            Ended => "ended",
+            Cancelled => "cancelled",
         }
     }
 }

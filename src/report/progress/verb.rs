@@ -54,30 +54,30 @@ impl Verb {
         Self::Cancel,
     ];
 
-    /// The word as it is printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "START",
-            Self::Check => "CHECK",
-            Self::Review => "REVIEW",
-            Self::Rework => "REWORK",
-            Self::Retry => "RETRY",
-            Self::Fallback => "FALLBACK",
-            Self::Fixup => "FIXUP",
-            Self::Wait => "WAIT",
-            Self::Done => "DONE",
-            Self::Fail => "FAIL",
-            Self::Skip => "SKIP",
-            Self::Gate => "GATE",
-            Self::Deadline => "DEADLINE",
-            Self::Stop => "STOP",
-            Self::Resume => "RESUME",
-            Self::Run => "RUN",
-            Self::Reopen => "REOPEN",
-            Self::Stage => "STAGE",
-            Self::Answer => "ANSWER",
-            Self::Lost => "LOST",
-            Self::Cancel => "CANCEL",
+    words_of! {
+        /// The word as it is printed.
+        as_str {
+            Start => "START",
+            Check => "CHECK",
+            Review => "REVIEW",
+            Rework => "REWORK",
+            Retry => "RETRY",
+            Fallback => "FALLBACK",
+            Fixup => "FIXUP",
+            Wait => "WAIT",
+            Done => "DONE",
+            Fail => "FAIL",
+            Skip => "SKIP",
+            Gate => "GATE",
+            Deadline => "DEADLINE",
+            Stop => "STOP",
+            Resume => "RESUME",
+            Run => "RUN",
+            Reopen => "REOPEN",
+            Stage => "STAGE",
+            Answer => "ANSWER",
+            Lost => "LOST",
+            Cancel => "CANCEL",
         }
     }
 }
