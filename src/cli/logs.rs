@@ -325,7 +325,7 @@ impl Events {
         let heard = &self.reading.heard;
         let mut told = String::new();
         if heard.calls > self.calls {
-            let name = heard.tools.last().map_or("a tool", String::as_str);
+            let name = heard.tools.last().map_or("a tool", |call| &*call.tool);
             told = format!("\n[{name}]\n");
         }
         self.calls = heard.calls;

@@ -5,13 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::payload::{FileFact, StageReport};
 use super::state::Judging;
 
-/// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`
-/// where no such file is known: then two attempts cannot be said to be the same.
+/// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question, or that they are
+/// not there. `None` where there is no such file, or one is unknown: then two attempts cannot be said to be the same.
 pub fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
     let files = judging.map_or(&[][..], |judging| &judging.files);
     // What is there and nobody hashed may have changed: that is unknown, not "no progress".
     let unknown = |file: &FileFact| file.digest.is_none() && (file.size.is_some() || file.obstacle.is_some());
-    if !files.iter().any(|file| file.digest.is_some()) || files.iter().any(unknown) {
+    if files.is_empty() || files.iter().any(unknown) {
         return None;
     }
     // The standard hasher has fixed keys: the same inputs give the same signature in every replay.

@@ -1,52 +1,65 @@
 //! What plain facts say about an attempt before any judge is asked (semantics, section 6, preflight).
 
+use std::path::Path;
+
 use crate::domain::{Finding, Points, Severity, TaskId};
-use crate::mission::model::{Check, TaskType};
+use crate::mission::model::TaskType;
 use crate::mission::{Plan, TaskPlan};
 
-/// Which files are looked at before and after a turn, beside the protected ones, to see what it did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Watched<'p> {
-    /// None: no rule asks.
-    Nothing,
-    /// These paths and globs.
-    Files(Vec<&'p str>),
-    /// All of the workspace.
-    Workspace,
-}
+use super::write_intent::asked_files;
 
-/// Which files a task's rules ask about.
-pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
-    let task = plan.task(id);
-    let targets = task.target_files.iter().map(|path| &**path);
-    if task.finish().is_some_and(|gate| gate.require_file_changes) {
-        let checks = task.checks();
-        let declared = checks.iter().flat_map(|check| match check {
-            Check::FileExists { paths, .. } => paths.as_slice(),
-            _ => &[],
-        });
-        let named: Vec<&str> = targets.chain(declared.map(String::as_str)).collect();
-        return match named.is_empty() {
-            true => Watched::Workspace,
-            false => Watched::Files(named),
-        };
-    }
-    let asked = || task.description.as_deref().is_some_and(asks_for_file);
-    let has_ledger = plan.agent(task.agent).spec.has_ledger();
-    if !task.target_files.is_empty() && (has_ledger || asked()) {
-        Watched::Files(targets.collect())
-    } else {
-        Watched::Nothing
-    }
-}
+/// Everything in a workspace.
+const EVERYTHING: &str = "**";
 
-/// Whether the files of a task are looked at before and after each of its turns. A model behind HTTP has no hands: what
+/// The paths and globs that are looked at before and after each turn of a task, beside the protected ones, to see what it
+/// wrote: none where no rule asks, and everything where the rules name no file. A model behind HTTP has no hands: what
 /// happens to files meanwhile was not done by it.
+pub fn watched(plan: &Plan, id: TaskId) -> Vec<String> {
+    let task = plan.task(id);
+    let spec = &plan.agent(task.agent).spec;
+    if !spec.has_hands() {
+        return Vec::new();
+    }
+    let is_required = requires_changes(task);
+    let asked = task.description.as_deref().filter(|_| !is_required);
+    let asked = asked.and_then(asked_files);
+    let has_targets = !task.target_files.is_empty();
+    if !(is_required || asked.is_some() || must_write(task) || (has_targets && spec.has_ledger())) {
+        return Vec::new();
+    }
+    let names = asked.unwrap_or_default();
+    let folder = plan.workspace_of(id);
+    let here = names.iter().filter_map(|name| below(&folder, name));
+    let all: Vec<String> = task.named_files().map(str::to_owned).chain(here).collect();
+    // What is to be written elsewhere cannot be seen here.
+    match all.is_empty() && names.is_empty() {
+        true => vec![EVERYTHING.to_owned()],
+        false => all,
+    }
+}
+
+/// A pattern for a file of this name in any folder of the workspace; `None` where it would lie elsewhere.
+fn below(workspace: &Path, name: &str) -> Option<String> {
+    let inner = Path::new(name).strip_prefix(workspace).ok();
+    let name = inner.and_then(Path::to_str).unwrap_or(name);
+    let is_elsewhere = name.starts_with(['/', '~']) || name.contains(['$', ':']) || name.contains("..");
+    (!is_elsewhere).then(|| format!("**/{}", name.trim_start_matches("./")))
+}
+
+fn requires_changes(task: &TaskPlan) -> bool {
+    task.finish().is_some_and(|gate| gate.require_file_changes)
+}
+
+/// Whether only that files were written is asked of all the workspace, whatever they hold.
+pub fn is_written_enough(plan: &Plan, id: TaskId) -> bool {
+    !requires_changes(plan.task(id)) && watched(plan, id) == [EVERYTHING]
+}
+
+/// Whether the files of a task are looked at before and after each of its turns.
 pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
     let task = plan.task(id);
-    let has_rules =
-        !plan.rules.protect.is_empty() || !task.protect.is_empty() || watched(plan, id) != Watched::Nothing;
-    has_rules && plan.agent(task.agent).spec.has_hands()
+    let protects = !plan.rules.protect.is_empty() || !task.protect.is_empty();
+    (protects && plan.agent(task.agent).spec.has_hands()) || !watched(plan, id).is_empty()
 }
 
 /// Whether a task is about files: it declares some, or its agent changed some or may have. What an agent without hands
@@ -54,64 +67,9 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
 /// of its attempt, `changed` whether a watched file changed, where that is known.
 pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
     let task = plan.task(id);
-    let checks = task.checks();
-    let declares = !task.target_files.is_empty()
-        || checks
-            .iter()
-            .any(|check| matches!(check, Check::FileExists { .. }));
-    let saw_all = is_watched(plan, id) && watched(plan, id) == Watched::Workspace;
-    let changed_nothing = calls == Some(0) || (saw_all && changed == Some(false));
-    declares || (plan.agent(task.agent).spec.has_hands() && !changed_nothing)
-}
-
-/// Verbs that make something.
-const MAKES: [&str; 5] = ["write", "create", "generate", "produce", "save"];
-/// What is made of it is a file.
-const FILES: [&str; 4] = ["file", "report", "document", "output"];
-/// Words that say it by themselves.
-const SAYS_SO: [&str; 4] = ["write_file", "write to", "save to", "output to"];
-
-/// Verbs that put something into a file that is named.
-const PUTS: [&str; 7] = ["update", "edit", "modify", "append", "add", "put", "fill"];
-/// Ends of names that are no files.
-const NO_FILES: [&str; 12] = [
-    "com", "org", "net", "io", "dev", "ai", "eu", "node.js", "next.js", "vue.js", "three.js", "d3.js",
-];
-
-/// Whether a description asks for a file to be written: a verb that makes something and, later, something that is a
-/// file, both as whole words in any case; such a verb, or one that puts something in, and later the name of a file; or words
-/// that say it by themselves.
-pub fn asks_for_file(description: &str) -> bool {
-    let text = description.to_lowercase();
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
-    let made = words.any(|word| MAKES.contains(&word)) && words.any(|word| FILES.contains(&word));
-    // One space between words, so that a line break makes no difference.
-    let joined = || text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut names = text
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let named = names.any(|word| MAKES.contains(&word) || PUTS.contains(&word)) && names.any(is_file_name);
-    made || named || {
-        let joined = joined();
-        SAYS_SO.iter().any(|phrase| joined.contains(phrase))
-    }
-}
-
-/// `out.txt`, `src/a.py`: a name with a short ending that begins with a letter.
-fn is_file_name(word: &str) -> bool {
-    let Some((stem, ending)) = word.rsplit_once('.') else {
-        return false;
-    };
-    let is_ending = (1..=6).contains(&ending.len())
-        && ending.starts_with(|c: char| c.is_ascii_alphabetic())
-        && ending.chars().all(|c| c.is_ascii_alphanumeric());
-    // `e.g`, `i.e`
-    let is_short = stem.len() == 1 && ending.len() == 1;
-    let is_other = NO_FILES.iter().any(|other| ending == *other || word == *other);
-    is_ending
-        && !is_short
-        && !is_other
-        && stem.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    let changed_nothing =
+        || calls == Some(0) || (changed == Some(false) && watched(plan, id) == [EVERYTHING]);
+    task.names_files() || (plan.agent(task.agent).spec.has_hands() && !changed_nothing())
 }
 
 /// What the runtime saw of one declared target file.
@@ -169,6 +127,11 @@ pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
     })
 }
 
+/// Whether the kind of work is to write files, unless the task says that its answer may be all of it.
+pub fn must_write(task: &TaskPlan) -> bool {
+    matches!(task.kind, TaskType::Implement | TaskType::Refactor) && task.requires_tool_calls != Some(false)
+}
+
 /// Whether work without any tool call counts as not done: as the task says, else by the kind of work.
 pub fn requires_tool_calls(task: &TaskPlan) -> bool {
     let acts = matches!(
@@ -190,10 +153,10 @@ pub fn zero_tool_calls() -> PreflightReject {
 }
 
 /// The description asks for a file to be written, and none was: nobody wrote to these.
-pub fn nothing_written(targets: &[Box<str>]) -> PreflightReject {
-    let files = match targets {
+pub fn nothing_written(files: &[&str]) -> PreflightReject {
+    let files = match files {
         [] => "no file was written".to_owned(),
-        targets => format!("none of these was written: {}", targets.join(", ")),
+        files => format!("none of these was written: {}", files.join(", ")),
     };
     PreflightReject {
         points: Points::whole(20),
@@ -204,7 +167,7 @@ pub fn nothing_written(targets: &[Box<str>]) -> PreflightReject {
     }
 }
 
-/// The agent called no tool, wrote no file, and its answer stands for no work.
+/// The agent wrote no file, and its answer stands for no work.
 pub fn hollow_work(why: &str) -> PreflightReject {
     PreflightReject {
         points: Points::whole(20),
@@ -232,37 +195,6 @@ mod tests {
             texts,
             ["target file a.md does not exist", "target file b.md is empty"]
         );
-    }
-
-    #[test]
-    fn a_description_asks_for_a_file_or_does_not() {
-        for text in [
-            "Write findings to a report",
-            "Save to notes.md",
-            "CREATE the\nnext\nDocument.",
-            "call write_file",
-            "output\n  to x",
-            "generate an output",
-            "Write out.txt",
-            "Create src/a.py, please",
-            "Save the result to notes.txt.",
-            "Update README.md",
-            "Put the result into `result.json`",
-        ] {
-            assert!(asks_for_file(text), "{text}");
-        }
-        for text in [
-            "",
-            "create the reporting",
-            "report that we generate",
-            "rewrite nothing, the file is good",
-            "look at the file",
-            "Read notes.md and say what it is about",
-            "Write about the servers of example.com, e.g. their names",
-            "Create a plan for Node.js 22.1",
-        ] {
-            assert!(!asks_for_file(text), "{text}");
-        }
     }
 
     #[test]
@@ -295,18 +227,38 @@ mod tests {
         let declared =
             format!(", targetFiles: [f], expectations: [{{type: file_exists, paths: [g]}}], {changes}");
         for (agent, task, expected) in [
-            (COMMAND, "", Watched::Nothing),
-            (HANDS, "", Watched::Nothing),
-            (COMMAND, targets, Watched::Nothing),
-            (HANDS, targets, Watched::Files(vec!["f"])),
-            (COMMAND, asked, Watched::Files(vec!["f"])),
-            (COMMAND, ", description: write a report", Watched::Nothing),
-            (COMMAND, &format!(", {changes}"), Watched::Workspace),
-            (COMMAND, &declared, Watched::Files(vec!["f", "g"])),
+            (COMMAND, "", &[][..]),
+            (HANDS, "", &[]),
+            (COMMAND, targets, &[]),
+            (HANDS, targets, &["f"]),
+            (COMMAND, asked, &["f"]),
+            (COMMAND, ", description: write a report", &["**"]),
+            (COMMAND, ", description: write ./a/b.md", &["**/a/b.md"]),
+            (
+                COMMAND,
+                ", targetFiles: [f], description: write b.md",
+                &["f", "**/b.md"],
+            ),
+            // It is written elsewhere.
+            (COMMAND, ", description: write ~/b.md", &[]),
+            (COMMAND, ", description: write ../b.md", &[]),
+            (COMMAND, ", description: 'write it to host:/b.md'", &[]),
+            (COMMAND, ", description: write it to /elsewhere/b.md", &[]),
+            (COMMAND, ", type: implement", &["**"]),
+            (COMMAND, ", type: implement, requiresToolCalls: false", &[]),
+            (COMMAND, ", type: test", &[]),
+            (MODEL, asked, &[]),
+            (COMMAND, &format!(", {changes}"), &["**"]),
+            (COMMAND, &format!(", description: write b.md, {changes}"), &["**"]),
+            (COMMAND, &declared, &["f", "g"]),
         ] {
             let plan = plan("", agent, task);
             assert_eq!(watched(&plan, TaskId(0)), expected, "{agent}{task}");
         }
+        let plan_of = |task: &str| plan("", COMMAND, task);
+        assert!(is_written_enough(&plan_of(", type: implement"), TaskId(0)));
+        assert!(!is_written_enough(&plan_of(&format!(", {changes}")), TaskId(0)));
+        assert!(!is_written_enough(&plan_of(asked), TaskId(0)));
         let protect = "settings: {protect: [x]}\n";
         for (settings, agent, task, expected) in [
             ("", COMMAND, "", false),
@@ -348,9 +300,8 @@ mod tests {
             said(nothing_written(&[])),
             (twenty, format!("{start} no file was written"))
         );
-        let two = ["a".into(), "b".into()];
         assert_eq!(
-            said(nothing_written(&two)),
+            said(nothing_written(&["a", "b"])),
             (twenty, format!("{start} none of these was written: a, b"))
         );
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Work in name only: what an agent says that has done nothing (semantics, section 6, preflight).
 //!
-//! Only asked where evidence shows that no tool was called and no file was written; where work is evidenced, no word of
-//! the agent makes it hollow.
+//! Only asked where evidence shows that no file was written, and that no tool was called or the work is to write files; where
+//! work is evidenced, no word of the agent makes it hollow.
 
 /// Below this many characters an answer without any work says nothing.
 const SHORT: usize = 120;
@@ -49,11 +49,15 @@ const ADMITTED: [&str; 11] = [
     "budget exhausted",
 ];
 
-/// Why an answer stands for no work; `None` if it may be the work itself.
-pub fn hollow(answer: &str) -> Option<&'static str> {
+/// Why an answer stands for no work; `None` if it may be the work itself. Of an agent that can only answer (`only_speaks`) a
+/// short answer may be the work, and a long one speaks of more than what is to come.
+pub fn hollow(answer: &str, only_speaks: bool) -> Option<&'static str> {
     let length = answer.trim().chars().count();
-    if length < SHORT {
+    if length == 0 || (length < SHORT && !only_speaks) {
         return Some("it did nothing, and says next to nothing");
+    }
+    if length >= SHORT && only_speaks {
+        return None;
     }
     let words = words(answer);
     if has_any(&words, &ADMITTED) {
@@ -93,27 +97,35 @@ mod tests {
 
     #[test]
     fn a_short_answer_is_hollow() {
-        assert!(hollow("").is_some());
-        assert!(hollow(&"x".repeat(119)).is_some());
-        assert!(hollow(&format!("  {}\n", "ä".repeat(119))).is_some());
-        assert_eq!(hollow(&"x".repeat(120)), None);
+        assert!(hollow("", false).is_some());
+        assert!(hollow(&"x".repeat(119), false).is_some());
+        assert!(hollow(&format!("  {}\n", "ä".repeat(119)), false).is_some());
+        assert_eq!(hollow(&"x".repeat(120), false), None);
     }
 
     #[test]
     fn an_announcement_is_hollow_unless_something_was_done() {
-        assert!(hollow(&long("I will create the file")).is_some());
-        assert!(hollow(&long("I\u{2019}ll create the file")).is_some());
-        assert_eq!(hollow(&long("I will create the file. Done.")), None);
-        assert_eq!(hollow(&long("We will create the file")), None);
-        assert_eq!(hollow(&long("remaining work: none")), None);
+        assert!(hollow(&long("I will create the file"), false).is_some());
+        assert!(hollow(&long("I\u{2019}ll create the file"), false).is_some());
+        assert_eq!(hollow(&long("I will create the file. Done."), false), None);
+        assert_eq!(hollow(&long("We will create the file"), false), None);
+        assert_eq!(hollow(&long("remaining work: none"), false), None);
         // Whole words: "abandoned" is not "done".
-        assert!(hollow(&long("I will see why it was abandoned")).is_some());
+        assert!(hollow(&long("I will see why it was abandoned"), false).is_some());
+    }
+
+    #[test]
+    fn of_who_can_only_speak_a_short_answer_may_be_the_work_and_a_long_one_is() {
+        assert!(hollow(" ", true).is_some());
+        assert!(hollow("I will now implement it.", true).is_some());
+        assert_eq!(hollow("fn f() {}", true), None);
+        assert_eq!(hollow(&long("Let me know if I can help"), true), None);
     }
 
     #[test]
     fn an_admission_is_hollow() {
-        assert!(hollow(&long("I couldn't do it")).is_some());
-        assert!(hollow(&long("Unfortunately, I have no access. Done.")).is_some());
-        assert_eq!(hollow(&long("The parser could not be simpler")), None);
+        assert!(hollow(&long("I couldn't do it"), false).is_some());
+        assert!(hollow(&long("Unfortunately, I have no access. Done."), false).is_some());
+        assert_eq!(hollow(&long("The parser could not be simpler"), false), None);
     }
 }

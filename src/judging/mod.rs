@@ -24,6 +24,7 @@
 //! | `stages` | what further stages say, and what findings lead to (6.7, 15) |
 //! | `triage` | reading what an agent says about a request for work (16) |
 //! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
+//! | `write_intent` | whether a description asks for a file to be written, and for which (6, preflight) |
 
 pub mod assumption;
 pub mod authority;
@@ -43,3 +44,4 @@ pub mod rubric;
 pub mod stages;
 pub mod triage;
 pub mod verification;
+pub mod write_intent;

@@ -60,15 +60,8 @@ pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
 /// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
     let task = plan.task(id);
-    let checks = task.checks();
-    let declared = checks.iter().flat_map(|check| match check {
-        Check::FileExists { paths, .. } => paths.as_slice(),
-        _ => &[],
-    });
-    let targets = task.target_files.iter().map(|path| &**path);
-    let named = targets.chain(declared.map(String::as_str));
     let folder = plan.workspace_of(id);
-    named.map(|path| plain(&folder.join(path))).collect()
+    task.named_files().map(|path| plain(&folder.join(path))).collect()
 }
 
 /// The commands that judge a task, each with the folder within the task's that it runs in, where it has one.

@@ -7,7 +7,13 @@ impl TaskPlan {
     /// Whether the task names files: targets, or such as a check wants to be there.
     #[must_use]
     pub fn names_files(&self) -> bool {
-        !self.target_files.is_empty() || self.wanted_files().next().is_some()
+        self.named_files().next().is_some()
+    }
+
+    /// The files that the task names, as they are written: targets, then what checks want to be there, which may be globs.
+    pub fn named_files(&self) -> impl Iterator<Item = &str> {
+        let wanted = self.wanted_files().map(String::as_str);
+        self.target_files.iter().map(AsRef::as_ref).chain(wanted)
     }
 
     /// Whether a path, relative to its workspace, is one that the task names.

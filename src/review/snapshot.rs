@@ -23,7 +23,7 @@ const MOST_FILES: usize = 20_000;
 const MOST_ENTRIES: usize = 500_000;
 /// How many bytes are read in one look. Of what goes beyond, size and times of change stand for the content: the time
 /// at which the system saw the last change cannot be set by a program.
-const MOST_READ: u64 = 2 << 30;
+pub const MOST_READ: u64 = 2 << 30;
 /// How deep folders are followed.
 const DEEPEST: usize = 64;
 
@@ -90,13 +90,14 @@ pub struct Difference {
     pub written: u32,
 }
 
-/// Looks at everything that the patterns name, but nothing in the folder `never`. Blocks.
+/// Looks at everything that the patterns name, but nothing in the folder `never`, and reads so many bytes of it. Blocks.
 ///
 /// # Errors
 /// One sentence for each thing that cannot be told.
-pub fn look(scopes: &[Scope], never: &Path) -> Result<FileMarks, Vec<String>> {
+pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks, Vec<String>> {
     let nothing = Known::default();
     let mut look = Look::new(never, &nothing);
+    look.most_read = most_read;
     for scope in scopes {
         look.scope(scope);
     }
@@ -349,6 +350,7 @@ struct Look<'k> {
     unknown: Vec<String>,
     entries: usize,
     read: u64,
+    most_read: u64,
 }
 
 /// The patterns of a scope, made ready.
@@ -415,6 +417,7 @@ impl<'k> Look<'k> {
             unknown: Vec::new(),
             entries: 0,
             read: 0,
+            most_read: MOST_READ,
         }
     }
 
@@ -539,6 +542,15 @@ impl<'k> Look<'k> {
         if let Some(known) = self.known.still(path, found) {
             return Ok(known.clone());
         }
+        let mark = |found: &Metadata, digest| Mark::File {
+            size: found.len(),
+            digest,
+            stamp: Stamp::of(found),
+            executable: Some(is_executable(found)),
+        };
+        if self.most_read == 0 {
+            return Ok(mark(found, None));
+        }
         // What is a link now was put there in between, and a FIFO must not hang us.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -546,16 +558,9 @@ impl<'k> Look<'k> {
         if !found.is_file() {
             return Ok(Mark::Other);
         }
-        let (size, stamp) = (found.len(), Stamp::of(&found));
-        let executable = Some(is_executable(&found));
-        let left = MOST_READ.saturating_sub(self.read);
-        if size > left {
-            return Ok(Mark::File {
-                size,
-                digest: None,
-                stamp,
-                executable,
-            });
+        let left = self.most_read.saturating_sub(self.read);
+        if found.len() > left {
+            return Ok(mark(&found, None));
         }
         let mut hasher = Hasher::default();
         let mut buffer = vec![0; 64 * 1024];
@@ -568,12 +573,7 @@ impl<'k> Look<'k> {
             self.read += read as u64;
             hasher.update(&buffer[..read]);
         }
-        Ok(Mark::File {
-            size,
-            digest: Some(hasher.finish()),
-            stamp,
-            executable,
-        })
+        Ok(mark(&found, Some(hasher.finish())))
     }
 
     fn cannot_read(&mut self, path: &Path, error: &io::Error) {

@@ -27,13 +27,32 @@ fn look_at(root: &Path, patterns: &[&str]) -> Result<FileMarks, Vec<String>> {
         root: root.to_owned(),
         patterns: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),
     };
-    look(&[scope], &root.join(".polpo"))
+    look(&[scope], &root.join(".polpo"), MOST_READ)
 }
 
 fn named(root: &Path, patterns: &[&str]) -> Vec<String> {
     let root = fs::canonicalize(root).unwrap();
     let marks = look_at(&root, patterns).unwrap();
     marks.keys().map(|path| shown(path, &root).into_owned()).collect()
+}
+
+#[test]
+fn what_is_not_read_shows_by_its_times() {
+    let folder = workspace();
+    let look = || {
+        let scope = Scope {
+            root: folder.path().to_owned(),
+            patterns: vec!["**".to_owned()],
+        };
+        look(&[scope], &folder.path().join(".polpo"), 0).unwrap()
+    };
+    let before = look();
+    assert_eq!(difference(&before, &look()), Difference::default());
+    let unread = |mark: &Mark| matches!(mark, Mark::File { digest: None, .. });
+    assert!(before.len() == 6 && before.values().all(unread), "{before:?}");
+    fs::remove_file(folder.path().join("notes.md")).unwrap();
+    fs::write(folder.path().join("notes.md"), "n").unwrap();
+    assert_eq!(difference(&before, &look()).written, 1);
 }
 
 #[test]

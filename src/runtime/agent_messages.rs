@@ -34,14 +34,11 @@ const QUESTION_CHARS: usize = 8_000;
 /// Characters of a word of progress that are kept.
 const PROGRESS_CHARS: usize = 200;
 /// Words of progress of one turn that are recorded. Later ones are not told.
-const MOST_PROGRESS: u32 = 200;
+const MOST_PROGRESS: usize = 200;
 
-/// What was last heard of a turn.
+/// What was heard of a turn, each word once in a row.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    said: String,
-    count: u32,
-}
+pub(super) struct Heard(pub Vec<String>);
 
 impl Heard {
     /// What a turn says now of how far it is, if that is not what it said before. Blocks.
@@ -50,11 +47,10 @@ impl Heard {
         let text = secrets.redact(&text);
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text: String = text.chars().take(PROGRESS_CHARS).collect();
-        if text.is_empty() || self.said == text || self.count >= MOST_PROGRESS {
+        if text.is_empty() || self.0.last() == Some(&text) || self.0.len() >= MOST_PROGRESS {
             return None;
         }
-        self.count += 1;
-        self.said.clone_from(&text);
+        self.0.push(text.clone());
         Some(text)
     }
 }

@@ -145,7 +145,7 @@ impl Watched {
         let heard = &self.reading.heard;
         let text = heard.text.lines().rev().find(|line| !line.trim().is_empty());
         let word = match (heard.tools.last(), text) {
-            (Some(tool), None) => format!("uses {tool}"),
+            (Some(call), None) => format!("uses {}", call.tool),
             (_, Some(text)) => text.to_owned(),
             (None, None) => return None,
         };

@@ -316,7 +316,8 @@ fn turn_of(task: TaskId, state: &TaskState) -> TurnId {
     }
 }
 
-/// How work went that is all in its answer. Blocks.
+/// How work went that names no files, where anything is known of that: it is all in the answer, or what the agent did is on
+/// record. Blocks.
 ///
 /// # Errors
 /// When the record of what it did is not what it was.
@@ -325,7 +326,8 @@ fn course(
     plan: &Plan,
     (task, task_state): &Judged,
 ) -> Result<Option<(Course, Vec<String>)>, WorkError> {
-    if is_about_files(plan, *task, task_state) {
+    let is_on_record = task_state.output.tools.is_some();
+    if plan.task(*task).names_files() || (!is_on_record && is_about_files(plan, *task, task_state)) {
         return Ok(None);
     }
     let turn = turn_of(*task, task_state);
@@ -388,12 +390,14 @@ fn steps(record: &str, is_cut: bool, said: &mut Vec<String>) -> String {
             .take(LONGEST_ARGUMENTS)
             .collect();
         let tool = step["tool"].as_str().unwrap_or_default();
-        let outcome = match (step["why"].as_str(), step["exit"].as_i64()) {
-            (Some(why), _) => format!("refused: {why}"),
-            (None, Some(code)) => format!("exit {code}, {} bytes", step["bytes"]),
-            (None, None) => format!("{} bytes", step["bytes"]),
-        };
-        format!("{tool} {arguments}: {outcome}\n")
+        let told = [
+            step["why"].as_str().map(|why| format!("refused: {why}")),
+            step["exit"].as_i64().map(|code| format!("exit {code}")),
+            step["bytes"].as_u64().map(|bytes| format!("{bytes} bytes")),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        let end = if told.is_empty() { "" } else { ": " };
+        format!("{tool} {arguments}{end}{}\n", told.join(", "))
     };
     let mut lines: Vec<String> = lines.map(&mut step).collect();
     let more = lines.len().saturating_sub(MOST_STEPS);

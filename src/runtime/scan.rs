@@ -6,7 +6,6 @@ use crate::executor::error::WorkError;
 use crate::executor::workspace::workspace;
 use crate::judging::heuristic::named_files;
 use crate::mission::Plan;
-use crate::mission::model::Check;
 use crate::review::evidence;
 
 use super::effects::{Executor, Message};
@@ -101,18 +100,12 @@ impl Executor {
 /// What there is of the files that a task's rules name. Blocks.
 pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let task_plan = plan.task(task);
-    let checks = task_plan.checks();
-    let declared = checks.iter().flat_map(|check| match check {
-        Check::FileExists { paths, .. } => paths.as_slice(),
-        _ => &[],
-    });
-    let targets = task_plan.target_files.iter().map(AsRef::as_ref);
     let criteria = task_plan.verification().map_or(&[][..], |v| &v.criteria);
     let spoken_of = named_files(criteria);
     evidence::scan(
         &workspace(plan, task),
-        targets
-            .chain(declared.map(String::as_str))
+        task_plan
+            .named_files()
             .chain(spoken_of.iter().map(String::as_str))
             .chain(task_plan.screenshots()),
     )

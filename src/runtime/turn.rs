@@ -4,13 +4,16 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
-use crate::agents::preset::{ByPreset, Session, Start, Use};
+use crate::agents::preset::{ByPreset, Called, Session, Start, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use crate::engine::{
-    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
+    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, ToolLedgerRef, TurnEnd, Usage,
+    WorkKind, policy,
 };
 use crate::executor::command::{CommandEnd, CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::error::WorkError;
@@ -18,7 +21,7 @@ use crate::executor::program::{Told, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
 use crate::mission::Plan;
-use crate::mission::model::{AgentMiddleware, Check, CommandLine, Field, Input as PromptInput, Preset};
+use crate::mission::model::{AgentMiddleware, CommandLine, Field, Input as PromptInput, Preset};
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
@@ -286,13 +289,7 @@ fn with_failed<T>(
     let first = preset
         .and_then(|preset| preset.argv.first())
         .map_or(first, |program| Some(&**program));
-    let checks = task.checks();
-    let of_checks = checks.iter().flat_map(|check| match check {
-        Check::FileExists { paths, .. } => paths.as_slice(),
-        _ => &[],
-    });
-    let targets = task.target_files.iter().map(AsRef::as_ref);
-    let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
+    let declared: Vec<&str> = task.named_files().collect();
     then(FailedCommand {
         program: first
             .and_then(|first| first.rsplit('/').next())
@@ -331,7 +328,18 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     // Its last word may have come since it was last listened to.
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
-    let mut end = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
+    let (mut end, called) = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
+    match seal_steps(
+        &file(SpoolName::TurnTools(turn)),
+        &called,
+        &files.progress.0,
+        &secrets,
+    ) {
+        Ok(steps) => end.tools = steps,
+        Err(why) => inputs.push(Fact::Warn(format!(
+            "turn {turn}: the record of what it did is lost: {why}"
+        ))),
+    }
     let refused = files
         .after
         .refused_writes(&files.plan, turn.task, [&printed, &err]);
@@ -373,31 +381,62 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     inputs
 }
 
-/// How a turn ended, by what its process and, where a preset reads that, its program told. Blocks.
+/// Writes down what a turn was seen to do: calls of tools that its program told of, and its words of progress. Blocks.
+fn seal_steps(
+    path: &Path,
+    called: &[Called],
+    progress: &[String],
+    secrets: &Secrets,
+) -> Result<Option<Box<ToolLedgerRef>>, WorkError> {
+    let words = progress.iter().map(|text| Called {
+        tool: "progress".to_owned(),
+        arguments: json!({"text": text}),
+        exit: None,
+    });
+    let mut lines = String::new();
+    for step in called.iter().cloned().chain(words) {
+        let mut step = json!(step);
+        secrets.redact_value(&mut step);
+        lines.push_str(&format!("{step}\n"));
+    }
+    let file = reply::write(path, &lines)?;
+    Ok(file.map(|file| {
+        Box::new(ToolLedgerRef {
+            file: Some(file),
+            calls: u32::try_from(called.len()).unwrap_or(u32::MAX),
+            ..ToolLedgerRef::default()
+        })
+    }))
+}
+
+/// How a turn ended, by what its process and, where a preset reads that, its program told, and the calls that it told of.
+/// Blocks.
 fn told_end(
     plan: &Plan,
     turn: TurnId,
     (left, limit): (&CommandEnd, &str),
     (secrets, out): (&Secrets, &Path),
-) -> TurnEnd {
+) -> (TurnEnd, Vec<Called>) {
     let exit = &left.exit;
     let Some(preset) = preset_of(plan, turn) else {
         let failure = || {
             let (stdout, stderr) = left.last_words();
             failure_of(plan, turn.task, exit, &stdout, &stderr)
         };
-        return turn_end(turn, exit, limit, has_failed(exit).then(failure));
+        let end = turn_end(turn, exit, limit, has_failed(exit).then(failure));
+        return (end, Vec::new());
     };
     match with_failed(plan, turn.task, exit, |failed| told_by(preset, left, failed)) {
-        Ok(told) => {
+        Ok(mut told) => {
+            let called = std::mem::take(&mut told.heard.tools);
             let mut end = turn_end(turn, exit, limit, told.failure.clone());
             take_told(&mut end, (plan, secrets), told, out);
-            end
+            (end, called)
         }
         Err(error) => {
             let mut end = turn_end(turn, exit, limit, None);
             lose_output(&mut end.exit, &error.to_string());
-            end
+            (end, Vec::new())
         }
     }
 }

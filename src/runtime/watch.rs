@@ -12,16 +12,18 @@ use std::sync::{Arc, Weak};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
+use crate::engine::{
+    Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles, asks_what_it_said,
+};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{check, read_output, read_tail, write_sealed};
 use crate::executor::workspace::workspace;
-use crate::judging::evidence_rules::{Watched, watched};
+use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
 use crate::mission::Plan;
-use crate::review::snapshot::{FileMarks, Scope, Stamp, changes, difference, look};
+use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
@@ -320,16 +322,16 @@ fn cut(changes: &mut Vec<String>) {
 }
 
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
-    let patterns = match watched(plan, task) {
-        Watched::Nothing => return Some(FileMarks::new()),
-        Watched::Files(paths) => paths.into_iter().map(str::to_owned).collect(),
-        Watched::Workspace => vec!["**".to_owned()],
-    };
     let scope = Scope {
         root: workspace(plan, task),
-        patterns,
+        patterns: watched(plan, task),
     };
-    look(&[scope], folder.state_folder().path()).ok()
+    let most_read = if is_written_enough(plan, task) {
+        0
+    } else {
+        MOST_READ
+    };
+    look(&[scope], folder.state_folder().path(), most_read).ok()
 }
 
 /// What an isolated task did is what differs from what it began with, whoever looks. What cannot be committed is no work.
@@ -344,7 +346,11 @@ fn commit(
             files.protected.extend(work.protected(plan, protection, task));
             files.protected.sort();
             files.protected.dedup();
-            (files.changed, files.written) = (Some(work.commit.files), Some(work.commit.files));
+            files.changed = Some(work.commit.files);
+            // Files that git does not follow were looked at.
+            if watched(plan, task).is_empty() {
+                files.written = files.changed;
+            }
             files.commit = Some(Box::new(work.commit));
         }
         // Nobody can tell what it did. Its merge says why, if it comes to that.
@@ -353,7 +359,11 @@ fn commit(
 }
 
 fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
-    let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
+    let protected = look(
+        &protected_scopes(plan, turn.task),
+        folder.state_folder().path(),
+        MOST_READ,
+    );
     let record = Record {
         folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {
@@ -425,7 +435,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
         true => carried(marks, &record.folders, &now),
         false => marks,
     };
-    let protected = match look(&scopes, folder.state_folder().path()) {
+    let protected = match look(&scopes, folder.state_folder().path(), MOST_READ) {
         Ok(after) => changes(&carried(record.protected), &after, &now[0].0),
         Err(unknown) => unknown,
     };
@@ -445,25 +455,28 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
     }
 }
 
-/// The answer of an agent that is known to have done nothing: it may stand for the work, or for none.
+/// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
 pub(super) struct Answer {
     turn: TurnId,
     output: OutputRefs,
+    /// Whether it can do nothing else than speak.
+    only_speaks: bool,
 }
 
 impl Answer {
-    /// What is to be read of a task's answer, if its adapter's ledger shows that no tool was called.
-    pub fn asked(state: &State, task: TaskId) -> Option<Self> {
-        let calls = state.task(task).attempt.calls.known()?;
-        (calls.calls == 0).then(|| Self {
-            turn: state.current_turn(task),
-            output: state.task(task).output.clone(),
+    /// What is to be read of a task's answer, where its rules ask for that.
+    pub fn asked(state: &State, id: TaskId) -> Option<Self> {
+        let (plan, task) = (&state.plan, state.task(id));
+        asks_what_it_said(plan, id, task).then(|| Self {
+            turn: state.current_turn(id),
+            output: task.output.clone(),
+            only_speaks: !plan.agent(plan.task(id).agent).spec.may_delegate(),
         })
     }
 
     /// Why it stands for no work. An answer that cannot be read is unknown, which is not hollow. Blocks.
     pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
         let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
-        hollow(&format!("{}{}", answer.head, answer.tail)).map(str::to_owned)
+        hollow(&format!("{}{}", answer.head, answer.tail), self.only_speaks).map(str::to_owned)
     }
 }

@@ -71,7 +71,10 @@ fn who_is_not_asked_is_named_with_the_reason() {
         ("reviews are switched off", off),
         ("nothing is there", twice(&absent, "missing")),
         ("it is empty", twice(&yaml, "empty")),
-        ("it is there in the third attempt", twice(&yaml, "missing")),
+        (
+            "it is there in the second attempt",
+            Run::of(&yaml).files("a", "missing")
+        ),
     ]));
 }
 

@@ -469,7 +469,7 @@ fn preflight_goes_by_the_record_of_calls() {
         (14, vec![], "type: research, description: Write findings to a report", Some(20.0)),
         (15, vec![], "type: research, description: Save to notes.md", Some(20.0)),
         (17, vec![], "type: research, description: create the reporting", None),
-        (19, vec![read.clone()], "type: research, description: Write findings to a report", None),
+        (19, vec![read.clone()], "type: research, description: Write findings to a report", Some(20.0)),
         (20, vec![write.clone()], "type: research, description: Write findings to a report", None),
         (21, vec![], "type: research, targetFiles: [there.txt]", Some(20.0)),
     ] {

@@ -13,4 +13,4 @@ mod reading;
 
 pub use agent::{ByPreset, CommandAgent};
 pub use invocation::{Session, Start, Use};
-pub use reading::{Heard, Reading};
+pub use reading::{Called, Heard, Reading};

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::failure::{MOST_OBJECTS, objects};
+use crate::agents::tools::brief;
 use crate::mission::model::{Field, Operation, OutputFormat, Preset, Rule, Setting};
 
 /// A longer line is noise, in bytes.
@@ -32,6 +34,34 @@ pub struct Usage {
     pub cost: Option<Decimal>,
 }
 
+/// A call of a tool, as far as the event tells that names it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Called {
+    pub tool: String,
+    /// What the tool was given, cut.
+    pub arguments: Value,
+    /// The exit code of a command that has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i64>,
+}
+
+impl Called {
+    fn of(tool: &str, event: &Value) -> Self {
+        let call = event.get("state").unwrap_or(event);
+        let keys = ["input", "parameters", "arguments", "command", "changes", "title"];
+        let given = keys.into_iter().find_map(|key| Some((key, call.get(key)?)));
+        Self {
+            tool: short(tool),
+            arguments: match given {
+                Some((_, given @ Value::Object(_))) => brief(given),
+                Some((key, given)) => brief(&json!({key: given})),
+                None => Value::Null,
+            },
+            exit: call["exit_code"].as_i64().or(call["metadata"]["exit"].as_i64()),
+        }
+    }
+}
+
 /// What is known of a turn by what its program printed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heard {
@@ -45,8 +75,8 @@ pub struct Heard {
     pub usage: Usage,
     /// How many tools it called.
     pub calls: u32,
-    /// Their names, as they came.
-    pub tools: Vec<String>,
+    /// Which, as they came.
+    pub tools: Vec<Called>,
     /// What it was not allowed to do.
     pub denied: Vec<String>,
     /// What a person is to be asked to allow.
@@ -244,8 +274,8 @@ impl Heard {
         if operation == Operation::Replace && !found.is_empty() {
             self.clear(field);
         }
-        for value in found {
-            self.take(field, operation == Operation::Add, value);
+        for (around, value) in found {
+            self.take(field, operation == Operation::Add, value, around);
         }
     }
 
@@ -264,7 +294,7 @@ impl Heard {
         }
     }
 
-    fn take(&mut self, field: Field, adds: bool, value: &Value) {
+    fn take(&mut self, field: Field, adds: bool, value: &Value, around: &Value) {
         let text = || match value {
             Value::String(text) => text.clone(),
             value => value.to_string(),
@@ -286,9 +316,9 @@ impl Heard {
             }
             Field::Tool => {
                 self.calls = self.calls.saturating_add(1);
-                keep_name(&mut self.tools, &text());
+                keep(&mut self.tools, Called::of(&text(), around));
             }
-            Field::Denied => keep_name(&mut self.denied, &text()),
+            Field::Denied => keep(&mut self.denied, short(&text())),
             Field::Wish => self.wish = Some(text()),
             Field::ResetsAt => self.resets_at = Some(value.clone()),
             Field::Waits => self.waits = value.as_u64(),
@@ -341,10 +371,9 @@ fn short(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
-fn keep_name(names: &mut Vec<String>, name: &str) {
-    let name = short(name);
-    if names.len() < MOST_NAMES {
-        names.push(name);
+fn keep<T>(all: &mut Vec<T>, one: T) {
+    if all.len() < MOST_NAMES {
+        all.push(one);
     }
 }
 
@@ -394,27 +423,30 @@ fn is_like(text: &str, pattern: &str) -> bool {
     left.ends_with(end)
 }
 
-/// What a pointer leads to; `*` is each item of a list. What is null or not there is nothing.
-fn found<'v>(event: &'v Value, pointer: &str) -> Vec<&'v Value> {
-    let mut all = vec![event];
+/// What a pointer leads to, behind that which it stands in; `*` is each item of a list. What is null or not there is nothing.
+fn found<'v>(event: &'v Value, pointer: &str) -> Vec<(&'v Value, &'v Value)> {
+    let mut all = vec![(event, event)];
     for part in pointer.split('/').skip(1) {
         all = match part {
             "*" => all
                 .iter()
-                .filter_map(|value| value.as_array())
-                .flatten()
+                .filter_map(|(_, list)| Some((*list, list.as_array()?)))
+                .flat_map(|(list, items)| items.iter().map(move |item| (list, item)))
                 .collect(),
             name => {
                 let name = name.replace("~1", "/").replace("~0", "~");
-                let below = |value: &'v Value| match value {
-                    Value::Array(items) => items.get(name.parse::<usize>().ok()?),
-                    value => value.get(&name),
+                let below = |(_, value): (&'v Value, &'v Value)| {
+                    let inner = match value {
+                        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+                        value => value.get(&name),
+                    };
+                    Some((value, inner?))
                 };
                 all.into_iter().filter_map(below).collect()
             }
         };
     }
-    all.retain(|value| !value.is_null());
+    all.retain(|(_, value)| !value.is_null());
     all
 }
 

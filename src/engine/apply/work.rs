@@ -319,7 +319,8 @@ impl Evidence {
         }
         let shared = files.is_some_and(|files| files.shared);
         self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
-        self.written = self.written.and(files.and_then(|files| files.written), shared);
+        let written = self.written.unwrap_or_default();
+        self.written = Some(written.and(files.and_then(|files| files.written), shared));
     }
 }
 

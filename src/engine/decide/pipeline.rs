@@ -20,7 +20,6 @@ use crate::judging::heuristic::named_files;
 use crate::judging::prior;
 use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
-use crate::mission::model::Check;
 
 use super::transaction::Transaction;
 use super::{approvals, conclude, deferral, merge, request, routes};
@@ -204,13 +203,11 @@ fn is_stale(draft: &Transaction<'_>) -> bool {
 /// Only files that the task's rules name are looked at.
 fn needs_scan(draft: &Transaction<'_>) -> bool {
     let task = draft.task_plan();
-    let names_files = |check: &Check| matches!(check, Check::FileExists { .. });
     // A verification in a worktree is given what was accepted so far when it looks.
-    !task.target_files.is_empty()
+    task.names_files()
         || (task.route.is_some() && task.has_worktree())
         || task.screenshots().next().is_some()
-        || (task.route.is_none() && stages::asks_what_it_said(&draft.task))
-        || task.checks().iter().any(names_files)
+        || (task.route.is_none() && stages::asks_what_it_said(draft.plan(), draft.id, &draft.task))
         || task
             .verification()
             .is_some_and(|by| !named_files(&by.criteria).is_empty())

@@ -41,7 +41,8 @@ use crate::mission::{Judge, Plan, StagePlan};
 
 use judge::seat_at;
 pub(super) use judge::{panel_rounds, what_it_lacks};
-pub(super) use preflight::{asks_what_it_said, lacks_files};
+pub use preflight::asks_what_it_said;
+pub(super) use preflight::lacks_files;
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
 pub(super) use view::{Actor, Next, Request, View, Word, names};

@@ -3,22 +3,40 @@
 //! Unknown is never zero: an agent without a ledger of its tool calls may have made any number, and a file that another
 //! turn may have written may be this one's.
 
-use crate::domain::{Cause, Stage, StageKey, Verdict};
+use crate::domain::{Cause, Stage, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
 use crate::judging::evidence_rules::{
-    FileState, PreflightReject, TargetFile, artifacts, asks_for_file, hollow_work, is_watched,
-    nothing_written, requires_tool_calls, zero_tool_calls,
+    FileState, PreflightReject, TargetFile, artifacts, hollow_work, must_write, nothing_written,
+    requires_tool_calls, watched, zero_tool_calls,
 };
+use crate::judging::write_intent::asked_files;
+use crate::mission::Plan;
 
 use super::view::{Next, View};
 
 const KEY: StageKey = StageKey::Of(Stage::Preflight);
 
-/// Whether what the agent said is to be read: only of one that is known to have done nothing.
-pub fn asks_what_it_said(task: &TaskState) -> bool {
+/// Whether what the agent said is to be read: only of one that is known to have done nothing, and where the work is to write
+/// files, of one that is known to have written none.
+#[must_use]
+pub fn asks_what_it_said(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
+    has_no_calls(task) || (must_write(plan.task(id)) && has_written_nothing(plan, id, task))
+}
+
+fn has_no_calls(task: &TaskState) -> bool {
     task.attempt.calls.known().is_some_and(|calls| calls.calls == 0)
+}
+
+/// Whether it is known that no file was written: by what was looked at, or because the agent called nothing or has no hands.
+fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
+    let can_write = plan.agent(plan.task(id).agent).spec.has_hands();
+    match task.course.evidence.written {
+        Some(Known::Yes) => false,
+        Some(Known::No) if !watched(plan, id).is_empty() => true,
+        _ => has_no_calls(task) || !can_write,
+    }
 }
 
 pub(super) fn open(view: View<'_>) -> Next {
@@ -64,26 +82,28 @@ fn artifacts_missing(view: View<'_>) -> Option<PreflightReject> {
 /// The evidence shows that nothing was done.
 fn not_done(view: View<'_>) -> Option<PreflightReject> {
     let plan = view.work();
-    let evidence = &view.task.course.evidence;
-    let calls = view.task.attempt.calls.known();
-    let no_calls = calls.is_some_and(|calls| calls.calls == 0);
+    let no_calls = has_no_calls(view.task);
     if no_calls && requires_tool_calls(plan) {
         return Some(zero_tool_calls());
     }
-    let asked = plan.description.as_deref().is_some_and(asks_for_file);
-    let is_seen = is_watched(view.plan(), view.id) && !plan.target_files.is_empty();
-    let none_seen = is_seen && evidence.written == Known::No;
-    let none_written = match calls {
-        Some(_) => no_calls && (none_seen || !is_seen),
-        // What was called is unknown; that nobody wrote to the files that the task must produce is not.
-        None => none_seen,
-    };
-    if none_written && (asked || (no_calls && !plan.target_files.is_empty())) {
-        return Some(nothing_written(&plan.target_files));
+    // What is handed down is written by others, later.
+    if !has_written_nothing(view.plan(), view.id, view.task) || !view.task.delegations.is_empty() {
+        return None;
+    }
+    let asked = plan.description.as_deref().and_then(asked_files);
+    let can_write = view.plan().agent(plan.agent).spec.has_hands();
+    // Of who cannot write the answer may be the report.
+    let is_asked = asked
+        .as_ref()
+        .is_some_and(|names| can_write || no_calls || !names.is_empty());
+    if is_asked || (no_calls && !plan.target_files.is_empty()) {
+        let targets = plan.target_files.iter().map(AsRef::as_ref);
+        let names: Vec<&str> = targets.chain(asked.into_iter().flatten()).collect();
+        return Some(nothing_written(&names));
     }
     let said = view.judging().and_then(|judging| judging.hollow.as_deref());
-    let no_files = evidence.written == Known::No;
-    said.filter(|_| no_calls && no_files).map(hollow_work)
+    said.filter(|_| asks_what_it_said(view.plan(), view.id, view.task))
+        .map(hollow_work)
 }
 
 fn target_file(path: &str, files: &[FileFact]) -> TargetFile {

@@ -189,8 +189,8 @@ pub struct Evidence {
     pub noted: Option<Box<FileSnapshot>>,
     /// Whether the content of a watched file changed since the task's first attempt.
     pub changed: Known,
-    /// Whether a watched file was written since then, be it with what it held.
-    pub written: Known,
+    /// Whether a watched file was written since then, be it with what it held; `None` where nobody looked.
+    pub written: Option<Known>,
 }
 
 /// The record of files before a turn.

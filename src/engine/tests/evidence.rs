@@ -186,7 +186,7 @@ tasks:
         let evidence = &simulation.state.task(TaskId(0)).course.evidence;
         assert_eq!(
             (evidence.changed, evidence.written),
-            (expected, expected),
+            (expected, Some(expected)),
             "{jobs}"
         );
     }
@@ -283,7 +283,8 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
     let asked = ", targetFiles: [a], description: write a report";
     for (task, calls, written, hollow, expected) in [
         (asked, Some(0), Some(0), false, true),
-        (asked, Some(3), Some(0), false, false),
+        (asked, Some(3), Some(0), false, true),
+        (asked, Some(3), None, false, false),
         (asked, Some(0), Some(1), false, false),
         // Unknown is not zero: but nobody wrote to the files.
         (asked, None, Some(0), false, true),
@@ -302,23 +303,37 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
 }
 
 #[test]
-fn files_that_nobody_declared_are_not_missed() {
-    // Its protected files are looked at, which says nothing of those that it should write.
-    let yaml = "name: m
-agents: {w: {run: [/bin/true]}}
-settings: {protect: [tests/**]}
-tasks: [{title: t, description: write a report, review: none, maxAttempts: 1}]
-";
-    let mut simulation = Simulation::new(yaml, options());
-    simulation.run(|state, effect| match effect {
-        Effect::RunTurn { .. } => Response::Did(TurnFiles {
-            changed: Some(0),
-            written: Some(0),
-            ..TurnFiles::default()
-        }),
-        other => good(state, other),
-    });
-    assert_eq!(statuses(&simulation.state), [Status::Done]);
+fn files_that_nobody_declared_are_missed_where_the_description_asks_for_some() {
+    for (description, written, expected) in [
+        ("write a report", Some(0), Status::Failed),
+        ("write a report", Some(1), Status::Done),
+        ("write a report", None, Status::Done),
+        // Its protected files are looked at, which says nothing of others.
+        ("look after it", Some(0), Status::Done),
+        ("write ../a.md", Some(0), Status::Done),
+    ] {
+        let yaml = format!(
+            "name: m
+agents: {{w: {{run: [/bin/true]}}}}
+settings: {{protect: [tests/**]}}
+tasks: [{{title: t, description: {description}, review: none, maxAttempts: 1}}]
+"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        simulation.run(|state, effect| match effect {
+            Effect::RunTurn { .. } => Response::Did(TurnFiles {
+                changed: written,
+                written,
+                ..TurnFiles::default()
+            }),
+            other => good(state, other),
+        });
+        assert_eq!(
+            statuses(&simulation.state),
+            [expected],
+            "{description} {written:?}"
+        );
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ keys! {
         /// Whether somebody must agree before it starts [=].
         "requiresApproval" requires_approval: Option<Box<Approval>> as YesOrHow, or("false");
         /// Whether work without any tool call counts as not done [for implement, test, refactor and deploy, where
-        /// the agent's adapter sees its calls].
+        /// the agent's adapter sees its calls]. `false` also says that its answer may be all of the work.
         "requiresToolCalls" requires_tool_calls: Option<bool>;
         /// Files that it must produce, relative to the workspace.
         "targetFiles" target_files: ThinVec<Box<str>> as TargetFile;
