@@ -329,17 +329,14 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
     let (mut end, called) = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
-    match seal_steps(
+    let steps = seal_steps(
         &file(SpoolName::TurnTools(turn)),
         &called,
         &files.progress.0,
         &secrets,
-    ) {
-        Ok(steps) => end.tools = steps,
-        Err(why) => inputs.push(Fact::Warn(format!(
-            "turn {turn}: the record of what it did is lost: {why}"
-        ))),
-    }
+    );
+    let lost = |why| Fact::Warn(format!("turn {turn}: the record of what it did is lost: {why}"));
+    inputs.extend(steps.map(|steps| end.tools = steps).map_err(lost).err());
     let refused = files
         .after
         .refused_writes(&files.plan, turn.task, [&printed, &err]);
@@ -359,12 +356,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         Ok(None) => {}
         Err(why) => inputs.push(Fact::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
-    let handed_down = agent_messages::delegated(&dropped, handed_down);
-    let (sub_tasks, refused) = agent_messages::handed_down(&files.plan, turn.task, &handed_down);
-    end.delegate = sub_tasks;
-    let title = &files.plan.task(turn.task).title;
-    let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-    inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
+    inputs.extend(hand_down(&files.plan, &mut end, &dropped, handed_down));
     if end.exit.failure.is_none() {
         if middleware::listens(&files.plan, turn.task) {
             inputs.extend(listen(&files.plan, &mut end, said.as_deref(), &out).map(Fact::Warn));
@@ -379,6 +371,18 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
+}
+
+/// Takes the sub-tasks that a turn hands down, in its folder of messages or its result file: warnings about those that cannot be
+/// taken. Blocks.
+fn hand_down(plan: &Plan, end: &mut TurnEnd, dropped: &Path, claimed: serde_json::Value) -> Vec<Fact> {
+    let task = end.turn.task;
+    let handed_down = agent_messages::delegated(dropped, claimed);
+    let (sub_tasks, refused) = agent_messages::handed_down(plan, task, &handed_down);
+    end.delegate = sub_tasks;
+    let title = &plan.task(task).title;
+    let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
+    refused.into_iter().take(REFUSALS).map(warn).collect()
 }
 
 /// Writes down what a turn was seen to do: calls of tools that its program told of, and its words of progress. Blocks.
