@@ -589,6 +589,40 @@ mod tests {
     }
 
     #[test]
+    fn no_line_is_held_that_is_longer_than_any_record() {
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[2]).unwrap();
+        let good = log.bytes.len() as u64;
+        let line = |length: u64, end: &'static [u8]| io::repeat(b'x').take(length).chain(end);
+        for (behind, is_too_long) in [
+            (line(LONGEST_RECORD, b""), false),
+            (line(LONGEST_RECORD + 1, b""), true),
+            (line(LONGEST_RECORD, b"\n"), true),
+            (line(3 * LONGEST_RECORD, b"\n"), true),
+        ] {
+            let input = BufReader::new(log.bytes.as_slice().chain(behind));
+            let mut reader = Reader::new(input, Path::new("journal.jsonl"));
+            while reader.offset < good {
+                assert!(reader.next_record().unwrap().is_some());
+            }
+            let read = reader.next_record();
+            assert!(
+                reader.line.len() as u64 <= LONGEST_RECORD + 1,
+                "{}",
+                reader.line.len()
+            );
+            match (read, is_too_long) {
+                (Ok(None), false) => assert_eq!(reader.torn(), Some(LONGEST_RECORD)),
+                (Err(DamagedJournal::Damaged { line, byte, what, .. }), true) => {
+                    assert_eq!((line, byte), (3, good));
+                    assert!(what.contains("no record is longer"), "{what}");
+                }
+                (read, _) => panic!("{read:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn a_flipped_bit_anywhere_is_damage_and_is_named() {
         let mut log = MemoryLog::default();
         journal(&mut log, &[2, 1]).unwrap();

@@ -392,6 +392,42 @@ fn a_second_try_after_a_crash_begins_no_second_time() {
 }
 
 #[test]
+fn what_was_said_of_a_deadline_is_said_again_by_no_later_session() {
+    use DeadlineStep::{Met, Set, Violated, Warned};
+    let yaml = mission("", "deadline: 2h\ntasks: [{title: a, deadline: 1h}]");
+    let next_session = |before: &Simulation| {
+        let mut later = Simulation::recovered(plan_of(&yaml, &options()), &before.journal);
+        later.now = before.now;
+        later.resume();
+        later.timers_fire();
+        later
+    };
+    let mut first = at_work(&yaml);
+    assert!(first.time_passes());
+    assert_eq!(steps(&first, TASK), [Set, Warned]);
+    let third = next_session(&next_session(&first));
+    assert_eq!(
+        (steps(&third, TASK), steps(&third, None)),
+        (vec![Set, Warned], vec![Set])
+    );
+    // In time.
+    let mut done = next_session(&third);
+    done.run(good);
+    assert_eq!(
+        (steps(&done, TASK), steps(&done, None)),
+        (vec![Set, Warned, Met], vec![Set, Met])
+    );
+    // Late, with a session for each moment.
+    let mut late = next_session(&third);
+    while late.time_passes() {
+        late = next_session(&late);
+    }
+    late.run(good);
+    let all = vec![Set, Warned, Violated];
+    assert_eq!((steps(&late, TASK), steps(&late, None)), (all.clone(), all));
+}
+
+#[test]
 fn a_wait_may_last_until_the_deadline_and_not_beyond_it() {
     let simulation = at_work(&mission("", "tasks: [{title: a, deadline: 1h}]"));
     let due = simulation.state.deadlines.of(TASK).expect("it has one").due;
