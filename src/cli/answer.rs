@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::HoldOwner;
+use crate::domain::{HoldOwner, RunId};
 use crate::engine::{Command, CommandResult};
 use crate::report::documents::asked;
-use crate::report::ids::parse_approval;
+use crate::report::ids::{parse_approval, parse_request};
 use crate::store::RunFolder;
 
 use super::confirm::confirm;
@@ -17,7 +17,7 @@ use super::screen::{LiveView, Screen};
 
 #[derive(Debug, Args)]
 pub struct Approve {
-    /// The approval, as `quorum inbox` shows it [default: the only one, after a question]
+    /// What is approved, as `quorum inbox` or `quorum requests` shows it [default: the only approval, after a question]
     #[arg(value_name = "APPROVAL")]
     pub id: Option<String>,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Approve {
 
 #[derive(Debug, Args)]
 pub struct Reject {
-    /// The approval, as `quorum inbox` shows it
+    /// What is refused, as `quorum inbox` or `quorum requests` shows it
     #[arg(value_name = "APPROVAL")]
     pub id: String,
     /// Why: what the worker is told
@@ -129,12 +129,37 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 
 fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> Result<u8, Failure> {
     let word = if rejected.is_some() { "reject" } else { "approve" };
+    if let Some((run, task, attempt)) = parse_request(id) {
+        let refused = rejected.map(str::to_owned);
+        let command = Command::AnswerAcceptance {
+            task,
+            attempt,
+            refused,
+        };
+        return give(&run, command, &format!("{word} {id}"), actor, screen).map(|(_, _, code)| code);
+    }
     decide(id, word, actor, screen, |of, number| {
         Ok(match rejected {
             None => Command::approve(of, number),
             Some(reason) => Command::reject(of, number, reason),
         })
     })
+}
+
+/// Gives a run its command, and says what became of it: with the exit code.
+fn give(
+    run: &RunId,
+    command: Command,
+    what: &str,
+    actor: &Actor,
+    screen: &Screen,
+) -> Result<(RunFolder, Submitted, u8), Failure> {
+    refuse_agents()?;
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, Some(run))?;
+    let given = submit_command(&folder, &run, command, actor)?;
+    let code = print_result(screen, &run, given, what);
+    Ok((run, given, code))
 }
 
 /// Gives the run of an approval its command.
@@ -148,12 +173,9 @@ fn decide(
     refuse_agents()?;
     let Some((run, of, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
-            .help("`quorum inbox` shows what waits for a person, with ids"));
+            .help("`quorum inbox` shows what waits for a person, `quorum requests` what was accepted below its bar, with ids"));
     };
-    let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, Some(&run))?;
-    let given = submit_command(&folder, &run, command(of, number)?, actor)?;
-    let code = print_result(screen, &run, given, &format!("{word} {id}"));
+    let (run, given, code) = give(&run, command(of, number)?, &format!("{word} {id}"), actor, screen)?;
     if given == Submitted::Decided(CommandResult::Unknown) {
         let waiting = waiting(&run)?;
         if let Some((_, command, _)) = waiting.iter().find(|(known, ..)| known == id) {

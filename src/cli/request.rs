@@ -18,14 +18,15 @@ use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;
 
-use super::args::OfRun;
+use super::args::{LATEST, OfRun};
 use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
-use super::project::{find_run, open_run, state_folder};
+use super::project::{all_runs, find_run, open_run, state_folder, warn};
 use super::screen::Screen;
 use super::session::fork_supervisor;
+use super::writer::has_writer;
 
 /// A longer description is a file of the workspace, in bytes.
 const LONGEST: usize = 32 << 10;
@@ -249,7 +250,7 @@ fn approve(
     }
     // What was approved is for the run that it was approved for.
     let wanted = found.run.as_ref().or(approve.of.id());
-    let run = find_run(folder, wanted)?;
+    let run = find_open(folder, wanted)?;
     fits(folder, &run, &found)?;
     let by = approve.actor.name();
     let mut known = found;
@@ -276,7 +277,11 @@ fn approve(
     match submit_command(folder, &run, command, &approve.actor)? {
         Submitted::Decided(CommandResult::Applied | CommandResult::AlreadySo) => {
             let known = created(requests, &known, &by)?;
-            Ok(ended(&known, screen, 0))
+            let code = ended(&known, screen, 0);
+            if !has_writer(folder, &run) && !screen.is_json() {
+                screen.result(&format!("next: quorum resume {}\n", run.id()));
+            }
+            Ok(code)
         }
         Submitted::Queued => Ok(ended(&known, screen, 8)),
         Submitted::Decided(_) => {
@@ -289,6 +294,25 @@ fn approve(
             )
         }
     }
+}
+
+/// The run that is to have more work: as named, else the one that began last. One that was called off is neither.
+fn find_open(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
+    let is_cancelled = |run: &RunFolder| Ok(open_run(run, |_, _| {})?.state.is_cancelled());
+    let run = find_run(folder, wanted)?;
+    if !is_cancelled(&run)? {
+        return Ok(run);
+    }
+    let mut older = all_runs(folder)?;
+    older.retain(|other| other.id() != run.id() && wanted.is_none_or(|id| id.as_str() == LATEST));
+    while let Some(other) = older.pop() {
+        if !is_cancelled(&other)? {
+            warn(&format!("passed over, because it was cancelled: {}", run.id()));
+            return find_run(folder, Some(other.id()));
+        }
+    }
+    Err(Failure::usage(anyhow!("run {} was cancelled", run.id()))
+        .help("name another run: `quorum request approve ID RUN`, or start one with `quorum run`"))
 }
 
 /// The request, as far on its way to a task of the run as one word brings it.

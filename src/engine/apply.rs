@@ -459,6 +459,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         nothing_is_due(state, id);
     }
     if from.is_terminal() && !to.is_terminal() {
+        state.called_off = false;
         forget_remedies(state, id);
         routes::undecided(state, id);
         withdraw_result(state, id, stood);

@@ -35,6 +35,15 @@ pub enum Command {
         /// What its agent is told.
         text: String,
     },
+    /// Work that was accepted below its bar: a person knows of it, or refuses it after all.
+    AnswerAcceptance {
+        task: TaskId,
+        /// The attempt whose work was accepted.
+        attempt: u32,
+        /// Why it is refused; `None` where it stays accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
     /// A task is called off.
     CancelTask { task: TaskId },
     /// Everything that is not terminal is called off.
@@ -92,11 +101,9 @@ impl Command {
     /// is asked for, paused or cancelled is none.
     #[must_use]
     pub fn is_a_persons_word(&self) -> bool {
-        match self {
-            Self::Approve { .. } | Self::Reject { .. } | Self::Answer { .. } | Self::OverrideGate { .. } => {
-                true
-            }
-            Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. } => false,
-        }
+        !matches!(
+            self,
+            Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. }
+        )
     }
 }

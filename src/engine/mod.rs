@@ -127,8 +127,8 @@ pub use stages::{asks_what_it_said, prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    BarrierStage, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat, SeatState,
-    State, TaskState,
+    BarrierStage, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat,
+    SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -21,13 +21,13 @@ pub struct DependencyRecovery {
 }
 
 /// A dependency that failed, and what was tried about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedDependency {
     pub dependency: TaskId,
     /// Whether its files were looked at.
     pub looked: bool,
-    /// Whether the orchestrator knew no way.
-    pub unresolvable: bool,
+    /// Why the orchestrator knew no way, in its words; `None` before it was asked.
+    pub no_way: Option<Box<str>>,
 }
 
 /// A dependency that a task does without.
@@ -58,7 +58,7 @@ impl DependencyRecovery {
         self.failed.push(FailedDependency {
             dependency,
             looked: false,
-            unresolvable: false,
+            no_way: None,
         });
     }
 

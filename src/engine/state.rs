@@ -35,7 +35,9 @@ use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
-pub use attempt::{Attempt, Committed, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak};
+pub use attempt::{
+    Attempt, BelowBar, Committed, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak,
+};
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
@@ -79,6 +81,8 @@ pub struct State {
     pub foreign: bool,
     /// Whether a person asked that nothing more be started in this session.
     pub paused: bool,
+    /// Whether a person called the whole run off, and nothing of it was begun again since.
+    pub called_off: bool,
     /// What becomes due by itself.
     pub timers: Timers,
     /// Commands that were taken, by id, with what they met.
@@ -231,6 +235,7 @@ impl State {
             ledger: Ledger::default(),
             foreign: false,
             paused: false,
+            called_off: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
             barriers_due: BTreeSet::new(),

@@ -39,6 +39,18 @@ pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
     Some((RunId::new(parts.next()?).ok()?, of, number))
 }
 
+/// What the id of an operator request names: run, task, attempt.
+#[must_use]
+pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
+    let (of, attempt) = text.rsplit_once(".r")?;
+    let (run, task) = of.rsplit_once('.')?;
+    Some((
+        RunId::new(run).ok()?,
+        TaskId(task.parse().ok()?),
+        attempt.parse().ok()?,
+    ))
+}
+
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId<'a> {
@@ -103,5 +115,12 @@ mod tests {
             assert_eq!(parse_approval(wrong), None, "{wrong}");
         }
         assert_eq!(request.to_string(), "20261121-215900-ab12.3.r2");
+        assert_eq!(
+            parse_request("20261121-215900-ab12.3.r2"),
+            Some((run, TaskId(3), 2))
+        );
+        for wrong in ["", "run", "run.3.2", "run.r3.r2", "run.x.r1", ".3.r2", "run.3.r"] {
+            assert_eq!(parse_request(wrong), None, "{wrong}");
+        }
     }
 }

@@ -203,7 +203,7 @@ fn scores(page: &mut Sheet<'_>, state: &State) {
 
 /// Causes first; what was skipped because of them is only counted.
 fn failures(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let causes = run.tasks.of_rank(Rank::Failed);
+    let (state, causes) = (run.tasks.state, run.tasks.of_rank(Rank::Failed));
     let row = |id: &TaskId| {
         let task = run.tasks.row(*id);
         let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
@@ -217,6 +217,13 @@ fn failures(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
     if skipped > 0 {
         let text = format!("skipped because a dependency failed: {skipped}");
         page.line(Some(Role::Bad), &text);
+        // Each for which the orchestrator said why there is no other way.
+        let mut told = Vec::new();
+        if state.plan.rules.orchestrator.is_some() {
+            told = run.tasks.of_rank(Rank::Cascaded);
+            told.retain(|id| row(id).contains("; the orchestrator: "));
+        }
+        page.rows(told.iter().take(ROWS).map(row).collect(), told.len());
     }
 }
 
@@ -339,6 +346,8 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
         let title = shell_word(&state.plan.task(task).title);
         commands.push(format!("quorum show {title} {id}"));
     }
+    // What was accepted below its bar a person may know of, or refuse.
+    commands.extend(run.requests.first().map(|request| request.command.clone()));
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {
         let is_for_judges = |task| state.task(task).attempt.has(Mark::Indeterminate);

@@ -180,6 +180,7 @@ impl RunView {
         if !matches!(
             event,
             Event::Run(RunEvent::Finished { .. } | RunEvent::Warning { .. } | RunEvent::CommandTaken { .. })
+                | Event::Task(_, TaskEvent::AcceptanceAnswered { .. })
         ) {
             // Something moved: what the last session ended with is not what the run is now.
             self.finished_at = None;

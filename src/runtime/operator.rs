@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
 use crate::engine::{
-    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, Timer,
+    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, TaskEvent,
+    Timer,
 };
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
@@ -244,6 +245,7 @@ impl OfflineWriter {
             matches!(
                 event,
                 Event::Run(RunEvent::CommandTaken { .. } | RunEvent::Warning { .. })
+                    | Event::Task(_, TaskEvent::AcceptanceAnswered { .. })
             )
         };
         Ok(!events.iter().all(only_noted))

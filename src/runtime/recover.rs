@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::domain::{OutcomeClass, RunId, Timestamp};
-use crate::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef};
+use crate::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -295,7 +295,8 @@ impl Recovered {
                 self.finished = None;
             }
             Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
-            Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. }) => {}
+            Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. })
+            | Event::Task(_, TaskEvent::AcceptanceAnswered { .. }) => {}
             // It was changed since: what the last session ended with is not what the run is now.
             _ => self.finished = None,
         }

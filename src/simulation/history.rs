@@ -595,7 +595,16 @@ impl History {
             0..=5 => Command::approve(task, number),
             6..=9 => Command::reject(task, number, "no"),
             10 | 11 => Command::CancelTask { task },
-            12..=15 => Command::OverrideGate {
+            15 => Command::AnswerAcceptance {
+                task,
+                attempt: self
+                    .state
+                    .tasks
+                    .get(task.index())
+                    .map_or(1, |task| task.attempt.number),
+                refused: random.chance(50).then(|| "no".to_owned()),
+            },
+            12..=14 => Command::OverrideGate {
                 gate: GateId(u32::try_from(random.below(2)).unwrap()),
                 reason: "risk".to_owned(),
             },

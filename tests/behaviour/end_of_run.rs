@@ -72,7 +72,7 @@ fn work_below_its_bar_is_a_line_of_the_run_with_the_command_that_shows_it() {
     let run = workspace.quorum(&["run", "--run-id", "r1"]).exits(5);
     run.stdout
         .says(&["accepted below the bar: 1", "\n  weak: accepted all the same: below-threshold, 20 < 60\n"]);
-    assert_eq!(next(&run), ["quorum show weak r1", "quorum status r1"]);
+    assert_eq!(next(&run), ["quorum show weak r1", "quorum approve r1.0.r1", "quorum status r1"]);
     workspace.quorum(&["inbox"]).exits(0).shows(&["nothing waits for a person"]);
 }
 
@@ -159,6 +159,25 @@ fn one_word_says_where_a_run_stands_everywhere() {
             .exits(0)
             .shows(&["removed old (cancelled, task_failed)"]);
     }
+}
+
+#[test]
+fn a_task_that_was_called_off_keeps_nobody_from_looking_at_the_others_again() {
+    let workspace = stopped(&[]);
+    workspace.write("go", "");
+    workspace.quorum(&["cancel", "second", "--yes"]).exits(0);
+    workspace.bash("rm x.txt; echo y > y.txt").exits(0);
+    assert_eq!(workspace.status_of("old")["state"], "suspended");
+    workspace.quorum(&["resume", "old"]).exits(3).says(&["x.txt was removed after it was accepted"]);
+    // Nor does a run that was called off, once something of it begins again.
+    let workspace = stopped(&[]);
+    workspace.write("go", "");
+    workspace.quorum(&["cancel", "old", "--yes"]).exits(0);
+    workspace.quorum(&["resume", "old", "--retry-failed"]).exits(0);
+    assert_eq!(workspace.events().count("run:cancelled"), 1);
+    let events = workspace.events();
+    let audits = events.iter().filter(|event| event["purpose"] == "audit" && event["event"] == "work:ended");
+    assert!(audits.count() > 0);
 }
 
 #[test]

@@ -147,6 +147,33 @@ fn what_the_orchestrator_says_in_another_form_resolves_nothing() {
 }
 
 #[test]
+fn why_the_orchestrator_knows_no_way_is_told_everywhere() {
+    for (order, reply, why) in [
+        ("", "{\"action\": \"unresolvable\", \"reason\": \"nobody else can\"}", "nobody else can"),
+        // It is skipped later, when it is known that too few others are done.
+        (
+            ", onDependencyFailed: [resolve, partial, skip]",
+            "{\"action\": \"unresolvable\", \"reason\": \"nobody else can\"}",
+            "nobody else can",
+        ),
+        ("", "absorb it", "an answer in the form that was asked for"),
+    ] {
+        let workspace = failing("exit 1", &format!("orchestrator: lead{order}"), "first");
+        workspace.write("reply", reply);
+        workspace.write("lead.sh", "cat > /dev/null; cat reply\n");
+        let run = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(3);
+        let reason = task(&workspace.status(), "second")["failure"].to_string();
+        reason.says(&["dependency 'first' failed; the orchestrator: "]);
+        let unresolvable = workspace.events().first_named("deadlock:unresolvable").to_string();
+        let show = workspace.quorum(&["show", "second"]).exits(0).stdout;
+        for text in [&reason, &unresolvable, &show, &run.stdout] {
+            assert!(text.contains(why) || why.starts_with("an answer"), "{why}: {text}");
+            text.says(&["the orchestrator"]);
+        }
+    }
+}
+
+#[test]
 fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
     let workspace = failing("exec sleep 100", "orchestrator: lead", "first");
     workspace.write("lead.sh", "cat > /dev/null; echo '{\"action\": \"retry\"}'\n");

@@ -237,3 +237,50 @@ fn an_agent_that_cannot_be_asked_decides_nothing() {
     let unknown = workspace.quorum(&nobody).exits(2);
     assert!(unknown.stderr.contains("no agent 'x'"), "{}", unknown.stderr);
 }
+
+#[test]
+fn approved_for_a_run_that_nobody_works_on_it_says_how_that_goes_on() {
+    let workspace = workspace();
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
+    request(&workspace, 0, &["submit", "second", "--to", "worker"]);
+    workspace.quorum(&["request", "approve", "req-1"]).exits(0).shows(&["next: quorum resume r1\n"]);
+    workspace.quorum(&["resume", "r1"]).exits(0);
+    assert_eq!(standing(&workspace.status(), "second").0, "done");
+}
+
+/// A run `id` that was called off while its only task waited.
+fn called_off(workspace: &Workspace, id: &str) {
+    workspace.write(
+        "waits.yaml",
+        "name: waits\nagents: {worker: {run: 'echo done'}}\ntasks: [{title: later, requiresApproval: true, review: none}]\n",
+    );
+    workspace.quorum(&["run", "waits.yaml", "--run-id", id]).exits(8);
+    workspace.quorum(&["cancel", id, "--yes"]).exits(0);
+}
+
+#[test]
+fn a_run_that_was_called_off_takes_no_more_work() {
+    let workspace = workspace();
+    called_off(&workspace, "c");
+    request(&workspace, 0, &["submit", "extra", "--to", "worker"]);
+    for named in [&["request", "approve", "req-1"][..], &["request", "approve", "req-1", "c"]] {
+        workspace.quorum(named).exits(2).says(&["run c was cancelled", "quorum run"]);
+    }
+    let document = workspace.status_of("c");
+    assert_eq!((&document["state"], &document["counts"]["total"]), (&json!("cancelled"), &json!(1)));
+    assert_eq!(request(&workspace, 0, &["show", "req-1"])["request"]["status"], "submitted");
+}
+
+#[test]
+fn the_latest_run_for_more_work_is_one_that_was_not_called_off() {
+    let workspace = workspace();
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
+    called_off(&workspace, "c1");
+    called_off(&workspace, "c2");
+    request(&workspace, 0, &["submit", "extra", "--to", "worker"]);
+    workspace.quorum(&["request", "approve", "req-1"]).exits(0).shows(&["next: quorum resume r1\n"]);
+    assert_eq!(workspace.status_of("r1")["counts"]["total"], 2);
+    for id in ["c1", "c2"] {
+        assert_eq!(workspace.status_of(id)["state"], "cancelled");
+    }
+}

@@ -41,6 +41,75 @@ fn row(document: &Value) -> Value {
     found.cloned().unwrap_or_default()
 }
 
+/// A mission whose author also has the last look, by these keys, must not load, and names the place.
+#[track_caller]
+fn looks_at_its_own_work(keys: &str, tasks: &str, key: &str) {
+    let workspace = Workspace::with(&format!(
+        "
+name: its own judge
+agents:
+  worker: {{run: 'echo > touched; echo done', vision: true}}
+  eye: {{run: 'echo > touched; echo SCORE: 90', vision: true, role: reviewer}}
+{keys}
+tasks:
+{tasks}
+"
+    ));
+    let words =
+        ["error[Q0410]", "the agent 'worker' would judge its own work on 'work'", key, "mission.yaml:6:"];
+    workspace.quorum(&["validate", "mission.yaml"]).exits(2).says(&words);
+    workspace.quorum(&["plan", "mission.yaml"]).exits(2).says(&words);
+    workspace.refuses(&words);
+    workspace.quorum(&["run", "mission.yaml", "--no-eval"]).exits(2).says(&words);
+    workspace.assert_nothing_started();
+}
+
+const ONE_TASK: &str = "  - {title: work, assignTo: worker}";
+
+#[test]
+fn false_green_69_the_author_is_refused_as_its_own_red_team_before_any_work() {
+    for (keys, tasks) in [
+        ("redTeam: {agent: worker}", ONE_TASK),
+        ("redTeam: {agent: worker, minStakes: medium}", ONE_TASK),
+        ("redTeam: {agent: worker, minStakes: high}", "  - {title: work, assignTo: worker, stakes: high}"),
+        // Whoever else works too.
+        (
+            "redTeam: {agent: worker}",
+            "  - {title: other, assignTo: eye}\n  - {title: work, assignTo: worker}",
+        ),
+        (
+            "redTeam: {agent: worker}",
+            "  - {title: work, assignTo: worker, review: none, expectations: [{type: test, command: 'true'}]}",
+        ),
+    ] {
+        looks_at_its_own_work(keys, tasks, "redTeam");
+    }
+}
+
+#[test]
+fn false_green_69_the_author_is_refused_as_its_own_vision_judge_before_any_work() {
+    for (keys, tasks) in [
+        (
+            "vision: {kind: llm_vision, agent: worker, screenshots: [a.png], expectations: [a header]}",
+            ONE_TASK,
+        ),
+        (
+            "vision: {kind: llm_vision, agent: worker, screenshots: [a.png], expectations: [a header]}",
+            "  - {title: work, assignTo: worker, stakes: low}\n  - {title: other, assignTo: eye, dependsOn: [work]}",
+        ),
+    ] {
+        looks_at_its_own_work(keys, tasks, "vision");
+    }
+}
+
+#[test]
+fn who_does_none_of_the_work_that_is_attacked_may_attack_it() {
+    let workspace = attacked(", minStakes: high", "", "", TELLS)
+        .tap_mission("tasks: [", "tasks: [{title: small, assignTo: mallet, stakes: low, review: none}, ");
+    workspace.judge("mallet", &[report(&[])]);
+    workspace.quorum(&["validate", "mission.yaml"]).exits(0);
+}
+
 const TELLS: &str = "cat > prompt.$QUORUM_ATTEMPT; echo done";
 
 #[test]

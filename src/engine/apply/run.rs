@@ -31,8 +31,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.options = (**options).clone();
             note_written_off(state);
             state.phase = RunPhase::Running;
-            state.stop = None;
-            state.paused = false;
+            (state.stop, state.paused) = (None, false);
             state.timers.cancel(Timer::WaitOver);
             state.failed_fast = false;
             state.threshold_failed = None;
@@ -58,6 +57,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
         }
+        RunEvent::Cancelled { .. } => state.called_off = true,
         RunEvent::Waiting { until } => state.timers.set(Timer::WaitOver, *until),
         RunEvent::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);

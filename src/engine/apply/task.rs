@@ -8,8 +8,8 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, Course, End, Feedback, Hold, HumanDecision, Lifecycle, Reopened,
-    Streak, TaskState,
+    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
+    Reopened, Streak, TaskState,
 };
 use crate::mission::SubTask;
 
@@ -67,8 +67,9 @@ impl TaskState {
                 way,
                 note,
             } => {
-                let remedies = self.remedies.get_or_insert_default();
-                remedies.resolved(*dependency, *way, note);
+                self.remedies
+                    .get_or_insert_default()
+                    .resolved(*dependency, *way, note);
             }
             TaskEvent::Question { .. } | TaskEvent::Answered { .. } => {
                 self.dialog.get_or_insert_default().apply(event);
@@ -84,6 +85,11 @@ impl TaskState {
             // Whatever becomes of the work now, the score of earlier work is not its score.
             TaskEvent::EvalUnparsed => self.attempt.points = None,
 
+            TaskEvent::ForceAccepted { .. } => self.attempt.below_bar = BelowBar::Told,
+            TaskEvent::AcceptanceAnswered { reason, .. } => {
+                self.attempt.below_bar = BelowBar::Answered(reason.is_none());
+            }
+
             TaskEvent::FellBack { from, work: true, .. } => self.hand_over(*from),
 
             // What these say is in the transition beside them, is the business of its judging, or matters to readers only.
@@ -95,7 +101,6 @@ impl TaskState {
             | TaskEvent::FellBack { .. }
             | TaskEvent::DelegationDrift { .. }
             | TaskEvent::NoProgress { .. }
-            | TaskEvent::ForceAccepted { .. }
             | TaskEvent::DelegationRefused { .. }
             | TaskEvent::DependencyFailed { .. } => {}
         }

@@ -18,6 +18,9 @@ use crate::judging::parser::Unparsed;
 /// An attempt that ends within so long of its start was over before it had begun.
 const INSTANT: Millis = Millis::from_secs(1);
 
+/// So many characters of why there is no way around a dependency are told on.
+const MOST_TOLD: usize = 2_000;
+
 impl TaskState {
     pub(super) fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
         match event {
@@ -158,15 +161,21 @@ impl TaskState {
                     _ => {}
                 }
             }
-            AskEvent::Replied { purpose, .. } => {
+            AskEvent::Replied { purpose, answer, .. } => {
                 self.end_ask(id);
                 if purpose.seat().is_some() {
                     self.course.streak.windows = 0;
                 }
-                self.no_way_yet(*purpose);
+                let why = match answer {
+                    Answer::Unresolvable { reason } => reason,
+                    Answer::Unreadable { why, .. } => why,
+                    _ => "",
+                };
+                self.no_way_yet(*purpose, why);
             }
             AskEvent::Failed {
                 purpose,
+                message,
                 gave_up,
                 until,
                 ..
@@ -174,7 +183,7 @@ impl TaskState {
                 self.course.streak.windows += u32::from(until.is_some());
                 if *gave_up {
                     self.end_ask(id);
-                    self.no_way_yet(*purpose);
+                    self.no_way_yet(*purpose, message);
                 } else if let Some(open) = self.work.asks.iter_mut().find(|open| open.id == id) {
                     // The next try stands behind it in the same record, or a limit must reset first.
                     match until {
@@ -248,14 +257,14 @@ impl TaskState {
     }
 
     /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
-    fn no_way_yet(&mut self, purpose: Purpose) {
+    fn no_way_yet(&mut self, purpose: Purpose, why: &str) {
         if let Purpose::Resolve { dependency } = purpose
             && let Some(entry) = self
                 .remedies
                 .as_deref_mut()
                 .and_then(|remedies| remedies.entry_mut(dependency))
         {
-            entry.unresolvable = true;
+            entry.no_way = Some(why.chars().take(MOST_TOLD).collect());
         }
     }
 }

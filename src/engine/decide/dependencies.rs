@@ -39,7 +39,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
     let looked = entry.is_some_and(|entry| entry.looked);
-    let asked = entry.is_some_and(|entry| entry.unresolvable);
+    let asked = entry.is_some_and(|entry| entry.no_way.is_some());
     let resolutions = remedies.map(|remedies| remedies.resolutions).unwrap_or_default();
     let mut nowhere = None;
     for remedy in order.iter() {
@@ -194,8 +194,23 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 
 /// Nothing stands in: the task fails too.
 fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
-    draft.emit(Event::Task(draft.id, TaskEvent::DependencyFailed { dependency }));
+    let remedies = draft.task.remedies.as_deref();
+    let entry = remedies.and_then(|remedies| remedies.entry(dependency));
+    let no_way = entry
+        .and_then(|entry| entry.no_way.as_deref())
+        .unwrap_or_default();
     let title = &draft.plan().task(dependency).title;
-    let reason = format!("dependency '{title}' failed");
+    let reason = match no_way {
+        "" => format!("dependency '{title}' failed"),
+        no_way => format!("dependency '{title}' failed; the orchestrator: {no_way}"),
+    };
+    let reported = reason.clone();
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::DependencyFailed {
+            dependency,
+            reason: reported,
+        },
+    ));
     draft.fail(FailureMode::Cascade, reason);
 }

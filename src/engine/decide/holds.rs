@@ -7,9 +7,10 @@
 
 use crate::domain::{
     BarrierId, Cause, Edge, FailureMode, Finding, HoldOwner, Phase, Severity, Stage, StageKey, Status,
-    Timestamp, Verdict, WaitingReason,
+    TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
+use crate::engine::payload::StageReport;
 use crate::engine::state::{ANSWERED, APPROVED, End, Hold, REJECTED, Resume, State, TIMED_OUT};
 use crate::mission::BarrierKind;
 
@@ -207,6 +208,29 @@ fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Opt
         report.findings.extend(changed.map(since));
     }
     conclude::record(draft, *report);
+}
+
+/// A person answers that work was accepted below its bar: they know of it, which changes nothing of it; or refuse it, and its
+/// task has failed. What was done on it stays.
+pub(super) fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &str) -> Vec<Event> {
+    let mut draft = Transaction::new(state, task);
+    let (by, reason) = (by.to_owned(), refused.map(str::to_owned));
+    let why = refused.map(|reason| format!("rejected by {by}: {reason}"));
+    if let Some(reason) = refused {
+        let attempt = &draft.task.attempt;
+        let (stage, cause) = (Stage::Judge, Some(Cause::Rejected));
+        let mut report = StageReport::new(task, attempt.number, stage, Verdict::Fail, cause);
+        report.points = attempt.points;
+        report.by = Some(by.clone());
+        report.findings = vec![Finding::new(Severity::High, reason)];
+        draft.emit(Event::verdict(report));
+    }
+    draft.emit(Event::Task(task, TaskEvent::AcceptanceAnswered { by, reason }));
+    if let Some(why) = why {
+        draft.enter_because(Status::Pending, "its work is refused after all");
+        draft.fail(FailureMode::Rejected, why);
+    }
+    draft.into_events()
 }
 
 /// What is said of work that ends because nobody answered in time.

@@ -1,11 +1,13 @@
 //! What an operator's command leads to (sections 5, 14 and 20). Each command has one result, which is journaled with
 //! the id of a queued one, so that it is never taken twice.
 
-use crate::domain::{FailureMode, GateId, HoldOwner, TaskId, Timestamp, WaitingReason};
+use std::cmp::Ordering;
+
+use crate::domain::{FailureMode, GateId, HoldOwner, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::command::{Command, CommandResult};
 use crate::engine::event::{Event, GateEvent, MOST_AT_ONCE, RunEvent};
 use crate::engine::fact::OperatorInput;
-use crate::engine::state::{BarrierStage, RunPhase, State, TaskState};
+use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
 
 use super::gates::evaluate_gate;
@@ -44,10 +46,16 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         Command::Approve { of, .. } => holds::said(state, *of, Word::Yes, by, now),
         Command::Reject { of, reason, .. } => holds::said(state, *of, Word::No(reason), by, now),
         Command::Answer { task, text, .. } => holds::said(state, (*task).into(), Word::Text(text), by, now),
+        Command::AnswerAcceptance { task, refused, .. } => {
+            holds::below_its_bar(state, *task, refused.as_deref(), by)
+        }
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {
             let open = open_tasks(state).take(MOST_AT_ONCE);
-            open.flat_map(|id| cancel(state, id, by)).collect()
+            let is_new = !state.called_off;
+            let cancelled = is_new.then(|| Event::Run(RunEvent::Cancelled { by: by.to_owned() }));
+            let open = open.flat_map(|id| cancel(state, id, by));
+            cancelled.into_iter().chain(open).collect()
         }
         Command::AddTask { request, task } => intake::add(state, request, task),
         Command::Pause => vec![Event::Run(RunEvent::Paused { by: by.to_owned() })],
@@ -100,6 +108,11 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
         Command::Approve { of, number } => answer_meets(state, *of, *number, true),
         Command::Reject { of, number, .. } => answer_meets(state, *of, *number, false),
         Command::Answer { task, number, text } => question_meets(state, *task, *number, text),
+        Command::AnswerAcceptance {
+            task,
+            attempt,
+            refused,
+        } => acceptance_meets(state, *task, *attempt, refused.is_none()),
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
             None => Unknown,
             // Nobody works on it, and nobody will.
@@ -154,6 +167,19 @@ fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> Com
         // It was asked and is not asked any more: called off, or the reviewers were asked again.
         None if (1..=asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
+    }
+}
+
+/// What a yes or a no to work that was accepted below its bar meets.
+fn acceptance_meets(state: &State, task: TaskId, attempt: u32, approve: bool) -> CommandResult {
+    let Some(task) = state.tasks.get(task.index()) else {
+        return CommandResult::Unknown;
+    };
+    match (task.attempt.number.cmp(&attempt), task.attempt.below_bar) {
+        (Ordering::Equal, BelowBar::Told) if task.status() == Status::Done => CommandResult::Applied,
+        (Ordering::Equal, BelowBar::Answered(answer)) if answer == approve => CommandResult::AlreadySo,
+        (Ordering::Less, _) | (Ordering::Equal, BelowBar::No) => CommandResult::Unknown,
+        _ => CommandResult::DecidedOtherwise,
     }
 }
 

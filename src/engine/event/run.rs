@@ -90,6 +90,11 @@ pub enum RunEvent {
         /// By whom, as recorded.
         by: String,
     },
+    /// `run:cancelled`: a person called the whole run off. Its open tasks fail with it, in the same record.
+    Cancelled {
+        /// By whom, as recorded.
+        by: String,
+    },
     /// `run:waiting`: only a person can move the run on; the session is kept alive for an answer. Whatever moves a task
     /// ends the wait.
     Waiting {

@@ -130,6 +130,14 @@ pub enum TaskEvent {
         /// What the operator is told.
         message: String,
     },
+    /// `acceptance:answered`: a person was told that the work was accepted below its bar, and knows of it or refuses it.
+    AcceptanceAnswered {
+        /// By whom, as recorded.
+        by: String,
+        /// Why it is refused; `None` where it stays accepted.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: Option<String>,
+    },
     /// `agent:fallback`: an agent cannot be reached, and another one is asked instead or goes on with the work.
     FellBack {
         /// The agent that cannot be reached.
@@ -188,6 +196,9 @@ pub enum TaskEvent {
     DependencyFailed {
         /// The dependency that failed.
         dependency: TaskId,
+        /// That it failed, and why the orchestrator knew no way. Empty in older journals.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: String,
     },
     /// `task:escalated`: waves in a row brought nothing, so no agent is asked for another way around the dependency that
     /// failed.

@@ -30,9 +30,22 @@ pub struct Attempt {
     /// What its verdicts so far, and its acceptance, leave to be known about the work; each mark once. The worst of them is the
     /// flag of the work.
     pub marks: ThinVec<Mark>,
+    /// Whether it was accepted below its bar, and what a person said of that.
+    pub below_bar: BelowBar,
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
     pub accepted: Option<Box<HumanDecision>>,
+}
+
+/// Whether work was accepted below its bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BelowBar {
+    #[default]
+    No,
+    /// It was, and operators were told.
+    Told,
+    /// It was, and a person answered: it may stay so, or not.
+    Answered(bool),
 }
 
 impl Attempt {

@@ -32,14 +32,14 @@ impl State {
         self.audit.due = self.acceptances > self.audit.covers;
     }
 
-    /// Whether accepted work is still to be looked at. Where the rest was called off and counts, nothing that is found could
-    /// make the outcome a pass or keep it from being one.
+    /// Whether accepted work is still to be looked at. Where the whole run was called off and that counts, nothing that is found
+    /// could make the outcome a pass or keep it from being one.
     pub(crate) fn audit_is_open(&self) -> bool {
-        let is_called_off = || self.is_cancelled() && !self.options.allow.contains(&OutcomeClass::TaskFailed);
+        let counts = self.sums.counts.failed > 0 && !self.options.allow.contains(&OutcomeClass::TaskFailed);
         (self.audit.due || self.audit.out)
             && self.plan.rules.settings.final_checks != FinalChecks::Never
             && self.accepted().next().is_some()
-            && !is_called_off()
+            && !(self.called_off && counts)
     }
 
     /// Where the audit of the run stands.

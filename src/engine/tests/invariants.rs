@@ -283,7 +283,7 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     let failed = |dependency| FailedDependency {
         dependency,
         looked: false,
-        unresolvable: false,
+        no_way: None,
     };
     let remedies = || DependencyRecovery {
         failed: vec![failed(A), failed(B)],

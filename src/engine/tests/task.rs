@@ -129,7 +129,7 @@ fn worn() -> TaskState {
             failed: vec![FailedDependency {
                 dependency: TaskId(1),
                 looked: false,
-                unresolvable: false,
+                no_way: None,
             }],
             scanning: vec![TaskId(1)],
             ..DependencyRecovery::default()
@@ -619,7 +619,7 @@ fn asks_are_counted_with_their_tries() {
     task.apply(&refused(1, true));
     let numbers: Vec<u32> = task.work.asks.iter().map(|open| open.id.number).collect();
     assert_eq!(numbers, [2, 3]);
-    assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
+    assert_eq!(task.remedies.as_ref().unwrap().failed[0].no_way, None);
     let gave_up = Event::Ask(
         ask(2, 2),
         AskEvent::Failed {
@@ -633,7 +633,8 @@ fn asks_are_counted_with_their_tries() {
             never_began: false,
         },
     );
-    assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
+    let no_way = after(task, gave_up).remedies.unwrap().failed[0].no_way.clone();
+    assert_eq!(no_way.as_deref(), Some("no"));
 }
 
 #[test]

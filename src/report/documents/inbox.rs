@@ -52,7 +52,7 @@ impl<'a> InboxDocument<'a> {
             },
             run_id: run,
             approvals: (halves != Halves::Requests).then(|| waits(state, view).collect()),
-            // What no command answers is nothing that waits: reports and `requests` tell of it.
+            // What holds nothing up does not wait: reports and `requests` tell of it.
             requests: match halves {
                 Halves::Both => Some(Vec::new()),
                 Halves::Approvals => None,
@@ -72,7 +72,10 @@ impl<'a> InboxDocument<'a> {
             format!("{line}{}", about(wait))
         });
         let requests = self.requests.iter().flatten();
-        let requests = requests.map(|row| line(screen, &row.id, row.task, (row.kind, None), row.message));
+        let requests = requests.map(|row| {
+            let text = line(screen, &row.id, row.task, (row.kind, None), row.message);
+            format!("{text}  answer with: {}\n", row.command)
+        });
         let text: String = approvals.chain(requests).collect();
         match text.is_empty() {
             true if self.approvals.is_none() => "there are no operator requests\n".to_owned(),

@@ -140,7 +140,7 @@ pub struct RunDocument<'a> {
     /// What waits for a person or for a moment.
     approvals: Vec<Wait<'a>>,
     /// What operators should know of: work that was accepted below the bar.
-    requests: Vec<RequestRow<'a>>,
+    pub(in crate::report) requests: Vec<RequestRow<'a>>,
     /// What a person should know of the run.
     pub(in crate::report) warnings: &'a [String],
     /// Titles of tasks whose agents outlived the session that started them and are still at work; left out

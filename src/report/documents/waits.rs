@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::diff::DiffRow;
 use super::{NOT_TAKEN, fields};
 use crate::domain::{BarrierId, GateId, HoldOwner, QualityFlag, RunId, TaskId, Timestamp, WaitingReason};
-use crate::engine::{BarrierStage, DeferralReason, State, gate_view};
+use crate::engine::{BarrierStage, BelowBar, DeferralReason, State, gate_view};
 use crate::mission::{BarrierKind, BarrierPlan, Part};
 use crate::report::ids::{ApprovalId, RequestId};
 use crate::report::style::Style;
@@ -279,8 +279,11 @@ fn hold_state(state: &State, id: BarrierId, plan: &BarrierPlan) -> &'static str 
 /// Something that operators should know of: work that was accepted below the bar.
 #[derive(Serialize, JsonSchema)]
 pub struct RequestRow<'a> {
-    /// The occasion; nothing is to be decided about it.
+    /// What `approve` and `reject` take.
     pub id: String,
+    /// What acknowledges it; the work stays below its bar.
+    #[serde(skip)]
+    pub command: String,
     /// The task.
     pub task: &'a str,
     /// How its work was accepted.
@@ -290,7 +293,7 @@ pub struct RequestRow<'a> {
     pub message: &'a str,
 }
 
-/// What operators should know of, the oldest first.
+/// What operators should know of and have not answered, the oldest first.
 pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = RequestRow<'a>> {
     view.requests.iter().filter_map(|request| {
         let id = RequestId {
@@ -298,10 +301,14 @@ pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item =
             task: request.task,
             attempt: request.attempt,
         };
+        if state.task(request.task).attempt.below_bar != BelowBar::Told {
+            return None;
+        }
         let flag = state.task(request.task).flag();
         let flag = flag.filter(|flag| flag.is_below_bar());
         Some(RequestRow {
             id: id.to_string(),
+            command: format!("quorum approve {id}"),
             task: &state.plan.task(request.task).title,
             kind: flag.unwrap_or(QualityFlag::BelowThreshold).as_str(),
             message: &request.message,

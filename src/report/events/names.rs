@@ -43,6 +43,10 @@ const RUNS: &[Meaning] = &[
         "run:stopping|run:paused|run:waiting",
         "The session starts nothing more: it is ended, paused by a person, or kept alive only for a person's answer.",
     ),
+    (
+        "run:cancelled",
+        "A person cancelled the whole run: what is open of it fails, and what was accepted is not looked at again.",
+    ),
     ("run:limit", "A budget or a time is used up."),
     (
         "run:moved",
@@ -101,8 +105,12 @@ const HOLDS: &[Meaning] = &[
         "What a notification is about: the run reached a checkpoint, or waits for some time between tasks. In the stream of events both are `hold:opened`.",
     ),
     (
-        "quality:gate:passed|quality:gate:failed|quality:gate:overridden",
-        "A quality gate was evaluated; a person let a failed one pass.",
+        "quality:gate:passed|quality:gate:failed",
+        "A quality gate was evaluated: what it blocks may start, or may not.",
+    ),
+    (
+        "quality:gate:overridden",
+        "A person let a failed gate pass; the reason is on record.",
     ),
     (
         "quality:threshold:failed|quality:sla",
@@ -198,6 +206,7 @@ impl EventExpander {
             RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),
             RunEvent::TasksWithdrawn { tasks } => ("tasks:withdrawn", told.with("tasks", self.titles(tasks))),
             RunEvent::Paused { by } => ("run:paused", told.with("by", by.as_str())),
+            RunEvent::Cancelled { by } => ("run:cancelled", told.with("by", by.as_str())),
             RunEvent::Waiting { until } => ("run:waiting", told.with("until", until.to_rfc3339())),
             RunEvent::CommandTaken { id, result, by } => {
                 let told = told.with("commandId", id.as_str());

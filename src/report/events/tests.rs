@@ -86,6 +86,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
         Event::Task(_, TaskEvent::MergeBegun { .. }) => "MergeBegun",
         Event::Task(_, TaskEvent::ForceAccepted { .. }) => "ForceAccepted",
+        Event::Task(_, TaskEvent::AcceptanceAnswered { .. }) => "AcceptanceAnswered",
         Event::Hold(_, HoldEvent::Opened { .. }) => "HoldOpened",
         Event::Hold(_, HoldEvent::TimedOut { .. }) => "HoldTimedOut",
         Event::Task(_, TaskEvent::RetryBlocked { .. }) => "RetryBlocked",
@@ -94,6 +95,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Gate(_, GateEvent::Evaluated { .. }) => "GateEvaluated",
         Event::Gate(_, GateEvent::Overridden { .. }) => "GateOverridden",
         Event::Run(RunEvent::Paused { .. }) => "Paused",
+        Event::Run(RunEvent::Cancelled { .. }) => "Cancelled",
         Event::Run(RunEvent::Waiting { .. }) => "Waiting",
         Event::Run(RunEvent::CommandTaken { .. }) => "CommandTaken",
         Event::Run(RunEvent::ThresholdFailed { .. }) => "ThresholdFailed",
@@ -123,7 +125,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 81;
+const VARIANTS: usize = 83;
 
 fn mission() -> Mission {
     Mission::new("m")

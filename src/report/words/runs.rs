@@ -25,7 +25,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "below_threshold|below-threshold|below the bar|accepted below the bar|5|exit 5",
-        "Exit 5, and a flag of a task: the work did not reach its bar in any attempt and was accepted all the same: that is the default for work that is judged by an evaluation, and what `onExhausted: accept` says. It is never shown as a success, and gates fail on it unless they say `acceptBelowThreshold`. `quorum resume --redo TASK` tries again.",
+        "Exit 5, and a flag of a task: the work did not reach its bar in any attempt and was accepted all the same: that is the default for work that is judged by an evaluation, and what `onExhausted: accept` says. It is never shown as a success, and gates fail on it unless they say `acceptBelowThreshold`. `quorum resume --redo TASK` tries again; `quorum approve ID` acknowledges it, which changes nothing of flag and exit code, and `quorum reject ID --reason TEXT` fails the task. `quorum requests` has the ids.",
     ),
     (
         "indeterminate|6|exit 6|without a trustworthy verdict",

@@ -70,6 +70,10 @@ pub(super) const JUDGING: &[Meaning] = &[
         "The scripts that judge are on record; a verdict does not count, because a protected file was changed while it was made.",
     ),
     ("acceptance:recorded", "What work was accepted for is on record."),
+    (
+        "acceptance:answered",
+        "A person knows that work was accepted below its bar (`answer`: yes), which changes nothing of it, or refuses it (no): its task has failed.",
+    ),
     ("stage:verdict", "A stage of judging came to a verdict."),
     (
         "assessment:complete",
@@ -158,6 +162,10 @@ impl EventExpander {
                 .maybe("points", points.map(Points::to_f64))
                 .maybe("score", points.map(Points::score_f64))
                 .with("message", message.as_str()),
+            TaskEvent::AcceptanceAnswered { by, reason } => told
+                .with("answer", if reason.is_none() { "yes" } else { "no" })
+                .with("by", by.as_str())
+                .maybe("reason", reason.as_deref()),
             _ => self.waiting_payload(task, of),
         }
     }
@@ -226,10 +234,9 @@ impl EventExpander {
                 .failed_dependency(task, *dependency)
                 .with("action", way.as_str())
                 .with("reason", note.as_str()),
-            TaskEvent::DependencyFailed { dependency } => {
-                let reason = format!("dependency '{}' failed", self.plan.task(*dependency).title);
-                self.failed_dependency(task, *dependency).with("reason", reason)
-            }
+            TaskEvent::DependencyFailed { dependency, reason } => self
+                .failed_dependency(task, *dependency)
+                .with("reason", reason.as_str()),
             TaskEvent::NoProgress { waves } => told
                 .with("kind", "no_progress")
                 .with("evidence", no_progress(*waves)),
@@ -267,6 +274,7 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::Probed { .. } => "probes:made",
         TaskEvent::EvalUnparsed => "task.eval.unparsed",
         TaskEvent::ForceAccepted { .. } => "task.forceAccept",
+        TaskEvent::AcceptanceAnswered { .. } => "acceptance:answered",
         TaskEvent::FellBack { .. } => "agent:fallback",
         TaskEvent::Question { call: None, .. } => "task:question",
         TaskEvent::Question { .. } => "tool:asked",

@@ -127,6 +127,7 @@ pub(super) fn run_samples() -> Vec<Event> {
             },
         ),
         Event::Run(RunEvent::Paused { by: "ada".to_owned() }),
+        Event::Run(RunEvent::Cancelled { by: "ada".to_owned() }),
         Event::Run(RunEvent::Waiting { until: START }),
         Event::Run(RunEvent::CommandTaken {
             id: "c-1".to_owned(),
@@ -741,6 +742,13 @@ pub(super) fn review_samples() -> Vec<Event> {
                 message: "accepted below the quality bar after 2 attempts, score 55".to_owned(),
             },
         ),
+        Event::Task(
+            TASK,
+            TaskEvent::AcceptanceAnswered {
+                by: "ada".to_owned(),
+                reason: Some("not in this release".to_owned()),
+            },
+        ),
     ]
 }
 pub(super) fn notice_samples() -> Vec<Event> {
@@ -928,7 +936,13 @@ pub(super) fn task_samples() -> Vec<Event> {
                 reason: None,
             },
         ),
-        Event::Task(TaskId(1), TaskEvent::DependencyFailed { dependency: TASK }),
+        Event::Task(
+            TaskId(1),
+            TaskEvent::DependencyFailed {
+                dependency: TASK,
+                reason: "dependency 'Build' failed; the orchestrator: nobody else can".to_owned(),
+            },
+        ),
         Event::Run(RunEvent::Finished {
             outcome: OutcomeClass::TaskFailed,
             conditions: vec![OutcomeClass::TaskFailed, OutcomeClass::BelowThreshold],
