@@ -339,6 +339,23 @@ fn none_of_those_who_did_the_work_stands_in_for_its_judge() {
 }
 
 #[test]
+fn a_verification_is_graded_by_none_of_those_who_did_the_work_or_began_it() {
+    let (plan, [worker, other, judge, free]) = node();
+    let task = TaskId(2);
+    for (agent, grades) in [(judge, true), (free, true), (worker, false), (other, false)] {
+        let mut plan = plan.clone();
+        plan.tasks[2].agent = agent;
+        assert_eq!(grader(&plan, task), grades.then_some(agent));
+        // Whoever handed any of the work over has done a part of it.
+        for judged in 0..2 {
+            let mut began = plan.clone();
+            began.tasks[judged].agents_before = [agent].into_iter().collect();
+            assert_eq!(grader(&began, task), None, "{judged}");
+        }
+    }
+}
+
+#[test]
 fn none_of_those_who_did_the_work_cuts_what_it_is_asked() {
     let (plan, [worker, other, judge, free]) = node();
     for agent in [worker, other] {
