@@ -162,3 +162,28 @@ fn what_is_mounted_a_second_time_is_protected_there_too() {
         assert_eq!((workspace.read("w/tests/check.sh").as_str(), workspace.exists("free")), ("true", true));
     });
 }
+
+#[test]
+fn no_device_that_holds_a_file_system_leads_around_the_mounts() {
+    // Root reaches the disks of a machine; who reaches none outside of a sandbox has nothing to be kept from.
+    by_everybody(|who| {
+        let mission = Mission::new().worker("sh attack.sh").task("work", |t| t.unreviewed());
+        let workspace = mission.workspace().confined();
+        let attack = "find /dev -type b 2>/dev/null | while read -r d; do test -b \"$d\" && head -c 1 \"$d\" > /dev/null 2>&1 && echo \"$d\"; done > reached
+                      echo yes > tried";
+        workspace.write("attack.sh", attack);
+        let reached = |id: &str, sandbox: &str| {
+            let arguments = ["run", "mission.yaml", "--json", "--run-id", id, "--sandbox", sandbox];
+            let run = who.start(&workspace, &arguments).finish();
+            run.exits(0);
+            assert!(workspace.exists("tried"), "nothing was tried");
+            fs::remove_file(workspace.path("tried")).expect("it is there");
+            let reached = workspace.lines("reached");
+            fs::remove_file(workspace.path("reached")).expect("it is there");
+            reached
+        };
+        let outside = reached("r1", "off");
+        let inside = reached("r2", "required");
+        assert_eq!(inside, Vec::<String>::new(), "of {outside:?}");
+    });
+}
