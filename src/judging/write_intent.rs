@@ -41,7 +41,7 @@ const NO_FILES: [&str; 12] = [
 pub fn asked_files(description: &str) -> Option<Vec<&str>> {
     let tokens: Vec<&str> = description.split_whitespace().collect();
     let mut asked = None;
-    for sentence in tokens.split_inclusive(|token| ends_sentence(token)) {
+    for sentence in tokens.split_inclusive(ends_sentence) {
         read_sentence(sentence, &mut asked);
     }
     asked

@@ -403,6 +403,9 @@ fn seal_steps(
         secrets.redact_value(&mut step);
         lines.push_str(&format!("{step}\n"));
     }
+    if lines.is_empty() {
+        return Ok(None);
+    }
     let file = reply::write(path, &lines)?;
     Ok(file.map(|file| {
         Box::new(ToolLedgerRef {
