@@ -136,7 +136,7 @@ fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> R
             attempt,
             refused,
         };
-        return give(&run, command, &format!("{word} {id}"), actor, screen).map(|(_, _, code)| code);
+        return submit_answer(&run, command, &format!("{word} {id}"), actor, screen).map(|(_, _, code)| code);
     }
     decide(id, word, actor, screen, |of, number| {
         Ok(match rejected {
@@ -147,7 +147,7 @@ fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> R
 }
 
 /// Gives a run its command, and says what became of it: with the exit code.
-fn give(
+fn submit_answer(
     run: &RunId,
     command: Command,
     what: &str,
@@ -175,7 +175,8 @@ fn decide(
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
             .help("`quorum inbox` shows what waits for a person, `quorum requests` what was accepted below its bar, with ids"));
     };
-    let (run, given, code) = give(&run, command(of, number)?, &format!("{word} {id}"), actor, screen)?;
+    let (run, given, code) =
+        submit_answer(&run, command(of, number)?, &format!("{word} {id}"), actor, screen)?;
     if given == Submitted::Decided(CommandResult::Unknown) {
         let waiting = waiting(&run)?;
         if let Some((_, command, _)) = waiting.iter().find(|(known, ..)| known == id) {

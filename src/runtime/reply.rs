@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::{FailedCommand, Moment, of_start, read_command};
 use crate::agents::model::ModelError;
+use crate::agents::preset::Called;
+use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis, Money};
 use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
@@ -325,6 +329,37 @@ pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Opti
     let mut text = serde_json::to_string_pretty(judgement)?;
     text.push('\n');
     Ok(write(path, &text)?.map(Box::new))
+}
+
+/// Writes down what a turn was seen to do: calls of tools that its program told of, and its words of progress. Blocks.
+pub(super) fn write_steps(
+    path: &Path,
+    called: &[Called],
+    progress: &[String],
+    secrets: &Secrets,
+) -> Result<Option<Box<ToolLedgerRef>>, WorkError> {
+    let words = progress.iter().map(|text| Called {
+        tool: "progress".to_owned(),
+        arguments: json!({"text": text}),
+        exit: None,
+    });
+    let mut lines = String::new();
+    for step in called.iter().cloned().chain(words) {
+        let mut step = json!(step);
+        secrets.redact_value(&mut step);
+        lines.push_str(&format!("{step}\n"));
+    }
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let file = write(path, &lines)?;
+    Ok(file.map(|file| {
+        Box::new(ToolLedgerRef {
+            file: Some(file),
+            calls: u32::try_from(called.len()).unwrap_or(u32::MAX),
+            ..ToolLedgerRef::default()
+        })
+    }))
 }
 
 /// A reply of no length.

@@ -4,16 +4,13 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
 use crate::agents::preset::{ByPreset, Called, Session, Start, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use crate::engine::{
-    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, ToolLedgerRef, TurnEnd, Usage,
-    WorkKind, policy,
+    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
 };
 use crate::executor::command::{CommandEnd, CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::error::WorkError;
@@ -329,7 +326,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     let last_word = files.progress.anew(&dropped, &secrets);
     inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
     let (mut end, called) = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
-    let steps = seal_steps(
+    let steps = reply::write_steps(
         &file(SpoolName::TurnTools(turn)),
         &called,
         &files.progress.0,
@@ -383,37 +380,6 @@ fn hand_down(plan: &Plan, end: &mut TurnEnd, dropped: &Path, claimed: serde_json
     let title = &plan.task(task).title;
     let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
     refused.into_iter().take(REFUSALS).map(warn).collect()
-}
-
-/// Writes down what a turn was seen to do: calls of tools that its program told of, and its words of progress. Blocks.
-fn seal_steps(
-    path: &Path,
-    called: &[Called],
-    progress: &[String],
-    secrets: &Secrets,
-) -> Result<Option<Box<ToolLedgerRef>>, WorkError> {
-    let words = progress.iter().map(|text| Called {
-        tool: "progress".to_owned(),
-        arguments: json!({"text": text}),
-        exit: None,
-    });
-    let mut lines = String::new();
-    for step in called.iter().cloned().chain(words) {
-        let mut step = json!(step);
-        secrets.redact_value(&mut step);
-        lines.push_str(&format!("{step}\n"));
-    }
-    if lines.is_empty() {
-        return Ok(None);
-    }
-    let file = reply::write(path, &lines)?;
-    Ok(file.map(|file| {
-        Box::new(ToolLedgerRef {
-            file: Some(file),
-            calls: u32::try_from(called.len()).unwrap_or(u32::MAX),
-            ..ToolLedgerRef::default()
-        })
-    }))
 }
 
 /// How a turn ended, by what its process and, where a preset reads that, its program told, and the calls that it told of.

@@ -67,9 +67,8 @@ impl TaskState {
                 way,
                 note,
             } => {
-                self.remedies
-                    .get_or_insert_default()
-                    .resolved(*dependency, *way, note);
+                let remedies = self.remedies.get_or_insert_default();
+                remedies.resolved(*dependency, *way, note);
             }
             TaskEvent::Question { .. } | TaskEvent::Answered { .. } => {
                 self.dialog.get_or_insert_default().apply(event);
@@ -89,7 +88,6 @@ impl TaskState {
             TaskEvent::AcceptanceAnswered { reason, .. } => {
                 self.attempt.below_bar = BelowBar::Answered(reason.is_none());
             }
-
             TaskEvent::FellBack { from, work: true, .. } => self.hand_over(*from),
 
             // What these say is in the transition beside them, is the business of its judging, or matters to readers only.
