@@ -66,12 +66,12 @@ pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
     let mut text = format!("metrics of run {}\n", document.run_id);
     table(
         &mut text,
-        "mission",
+        "assessments of the mission",
         std::slice::from_ref(&document.mission),
         screen,
     );
-    table(&mut text, "agents", &document.agents, screen);
-    table(&mut text, "tasks", &document.tasks, screen);
+    table(&mut text, "assessments of agents", &document.agents, screen);
+    table(&mut text, "assessments of tasks", &document.tasks, screen);
     text
 }
 
@@ -84,15 +84,18 @@ fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &Scr
             (0, 0) => String::new(),
             (met, missed) => format!(", deadlines {met} met, {missed} missed"),
         };
+        let scores = match row.avg_points {
+            None => "no score".to_owned(),
+            average => format!(
+                "average {} of 100 ({} to {})",
+                score(average),
+                score(row.min_points),
+                score(row.max_points)
+            ),
+        };
         format!(
-            "{} of {} passed, average {} of 100 ({} to {}), retries {}, fixes {}{deadlines}",
-            row.passed_assessments,
-            row.total_assessments,
-            score(row.avg_points),
-            score(row.min_points),
-            score(row.max_points),
-            row.total_retries,
-            row.total_fixes,
+            "{} of {} passed, {scores}, retries {}, fixes {}{deadlines}",
+            row.passed_assessments, row.total_assessments, row.total_retries, row.total_fixes,
         )
     };
     let numbers: Vec<String> = rows.iter().map(numbers).collect();
