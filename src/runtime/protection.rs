@@ -364,8 +364,11 @@ impl Protection {
     /// Writes of protected files that a turn printed the refusal of: a line with the system's words for one and the name of the
     /// file. Blocks.
     pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: &str) -> Vec<Box<str>> {
-        // Within a JSON text a line ends so.
-        let printed = printed.replace("\\n", "\n");
+        let folder = plan.workspace_of(task);
+        // Within a JSON text a line ends so; and the name of the workspace may have blanks in it.
+        let printed = printed
+            .replace("\\n", "\n")
+            .replace(&format!("{}/", folder.display()), "");
         let is_refusal = |line: &&str| {
             let line = line.to_lowercase();
             REFUSED.split('|').any(|word| line.contains(word))
@@ -388,7 +391,7 @@ impl Protection {
         let guarded = Guarded::of(&protected_scopes(plan, task)).ok();
         let mut found = BTreeSet::new();
         for word in words {
-            let path = plan.workspace_of(task).join(word);
+            let path = folder.join(word);
             let is_new = || guarded.as_ref().is_some_and(|guarded| guarded.holds(&path));
             let is_protected = files.contains(&path) || is_new();
             // Who is in another folder names a file from there.

@@ -205,7 +205,7 @@ fn work_that_would_lie_elsewhere_is_done_again() {
         let workspace = Workspace::with(
             "
 name: elsewhere
-agents: {a: {run: 'echo $QUORUM_TASK >> TOP/log; mkdir -p sub; echo x > $QUORUM_TASK.txt'}}
+agents: {a: {run: 'echo $QUORUM_TASK >> \"TOP/log\"; mkdir -p sub; echo x > $QUORUM_TASK.txt'}}
 settings: {evaluate: false}
 tasks:
   - {title: A, targetFiles: [A.txt]}

@@ -21,8 +21,10 @@ fn printing(mission: &str, out: &str, err: &str, then: &str) -> Workspace {
     let workspace = Workspace::with(mission).at_scale("0.1");
     workspace.write("out", format!("{out}\n"));
     workspace.write("err", format!("{err}\n"));
-    workspace
-        .write("p", format!("#!/bin/sh\nd=${{0%/*}}; cat > /dev/null; cat $d/err >&2; cat $d/out\n{then}\n"));
+    workspace.write(
+        "p",
+        format!("#!/bin/sh\nd=${{0%/*}}; cat > /dev/null; cat \"$d/err\" >&2; cat \"$d/out\"\n{then}\n"),
+    );
     workspace.bash("chmod +x p").exits(0);
     workspace
 }
