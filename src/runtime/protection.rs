@@ -366,9 +366,8 @@ impl Protection {
     pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: &str) -> Vec<Box<str>> {
         let folder = plan.workspace_of(task);
         // Within a JSON text a line ends so; and the name of the workspace may have blanks in it.
-        let printed = printed
-            .replace("\\n", "\n")
-            .replace(&format!("{}/", folder.display()), "");
+        let printed = printed.replace("\\n", "\n");
+        let printed = printed.replace(&format!("{}/", folder.display()), "");
         let is_refusal = |line: &&str| {
             let line = line.to_lowercase();
             REFUSED.split('|').any(|word| line.contains(word))
@@ -402,9 +401,8 @@ impl Protection {
         let (own, root) = (targets(plan, [task]), plan.root_of(task));
         let found = found.difference(&own);
         let named = found.map(|path| path.strip_prefix(&root).unwrap_or(path).display());
-        named
-            .map(|name| format!("write {name}{PROTECTED}").into())
-            .collect()
+        let refused = named.map(|name| format!("write {name}{PROTECTED}").into());
+        refused.collect()
     }
 
     /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks
