@@ -177,7 +177,7 @@ fn interrupted(more: &str, work: &str) -> Workspace {
         "
 name: moved
 {more}
-agents: {{worker: {{run: 'echo > {top}/started; while [ ! -e {top}/go ]; do sleep 0.02; done; {work}'}}}}
+agents: {{worker: {{run: 'echo > \"{top}/started\"; while [ ! -e \"{top}/go\" ]; do sleep 0.02; done; {work}'}}}}
 settings: {{protect: ['tests/**'], evaluate: false}}
 tasks:
   - {{title: work, maxAttempts: 1, targetFiles: [x.txt], expectations: [{{type: script, command: sh tests/t.sh}}]}}
