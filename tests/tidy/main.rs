@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 801_400),
-    ("tokens: core", 458_800),
-    ("tokens: edges", 342_000),
+    ("tokens: all", 813_400),
+    ("tokens: core", 465_800),
+    ("tokens: edges", 349_000),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
