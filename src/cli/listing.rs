@@ -5,7 +5,7 @@ use serde_json::from_value;
 use crate::domain::Timestamp;
 use crate::report::documents::RunState;
 use crate::report::documents::runs::RunRow;
-use crate::runtime::{Left, RecoverError, operator_key, origin, recover, told_by_snapshot};
+use crate::runtime::{Left, RecoverError, operator_key, origin, recover, told_by_snapshot, vouched};
 use crate::store::{RunFolder, StateFolder};
 
 use super::screen::{FirstPage, LiveView};
@@ -27,13 +27,13 @@ pub struct Listed {
 pub fn row(folder: &StateFolder, run: RunFolder) -> RunRow {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, &run);
-    let vouched = origin(&run, operator_key().as_ref());
+    let vouched = vouched(&run, operator_key().as_ref());
     let told = told_by_snapshot(&run, vouched).filter(|told| told.tail.is_none() && !live);
     let page = told.and_then(|told| Some((from_value::<FirstPage>(told.page).ok()?, told.outcome?)));
     let Some((page, outcome)) = page else {
         return list(folder, run).row;
     };
-    let place = (run.path().to_owned(), vouched.as_str());
+    let place = (run.path().to_owned(), vouched.origin.as_str());
     page.row.seen(place, page.status.run_state(live), outcome)
 }
 

@@ -10,8 +10,8 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{
-    Origin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover,
-    settings_files,
+    CheckedOrigin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover,
+    settings_files, vouched,
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
@@ -147,20 +147,23 @@ pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolde
 }
 
 /// The same, with what this machine's key says of the run.
-pub fn vouched_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<(RunFolder, Origin), Failure> {
-    let (run, origin) = match wanted.filter(|id| id.as_str() != LATEST) {
+pub fn vouched_run(
+    folder: &StateFolder,
+    wanted: Option<&RunId>,
+) -> Result<(RunFolder, CheckedOrigin), Failure> {
+    let (run, vouched) = match wanted.filter(|id| id.as_str() != LATEST) {
         Some(id) => {
             let run = named_run(folder, id)?;
-            let origin = origin(&run, operator_key().as_ref());
-            (run, origin)
+            let vouched = vouched(&run, operator_key().as_ref());
+            (run, vouched)
         }
         None => latest_run(folder)?,
     };
     // Who made a record that cannot be read is no question.
-    if let Some(note) = origin.note(run.id()).filter(|_| is_whole(&run)) {
+    if let Some(note) = vouched.origin.note(run.id()).filter(|_| is_whole(&run)) {
         warn(&note);
     }
-    Ok((run, origin))
+    Ok((run, vouched))
 }
 
 /// Says something beside the result. Whoever read it may be gone: that is silent.
@@ -218,7 +221,7 @@ fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure>
     }
 }
 
-fn latest_run(folder: &StateFolder) -> Result<(RunFolder, Origin), Failure> {
+fn latest_run(folder: &StateFolder) -> Result<(RunFolder, CheckedOrigin), Failure> {
     let runs = folder.known_runs().map_err(|error| unlisted(folder, &error))?;
     let found = newest(runs, operator_key().as_ref());
     let ids: Vec<&str> = found.passed_over.iter().map(|run| run.id().as_str()).collect();

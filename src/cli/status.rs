@@ -9,7 +9,7 @@ use crate::domain::Timestamp;
 use crate::engine::outcome;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{Origin, Recovered, told_by_snapshot};
+use crate::runtime::{CheckedOrigin, Recovered, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
 
 use super::args::OfRun;
@@ -37,9 +37,9 @@ pub struct Status {
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
-    let (run, origin) = vouched_run(&folder, arguments.of.id())?;
+    let (run, vouched) = vouched_run(&folder, arguments.of.id())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
-    if !wants_more && let Some((page, standing)) = status_page(&folder, &run, origin) {
+    if !wants_more && let Some((page, standing)) = status_page(&folder, &run, vouched) {
         screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
         return Ok(0);
     }
@@ -56,10 +56,14 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
 
 /// The page that the run's snapshot holds, with what the journal says behind it, and where the run stands. `None` where only a
 /// fold tells: of a run that is worked on people want what is, not what was.
-fn status_page(folder: &StateFolder, run: &RunFolder, origin: Origin) -> Option<(StatusPage, RunState)> {
+fn status_page(
+    folder: &StateFolder,
+    run: &RunFolder,
+    vouched: CheckedOrigin,
+) -> Option<(StatusPage, RunState)> {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, run);
-    let told = told_by_snapshot(run, origin)?;
+    let told = told_by_snapshot(run, vouched)?;
     let mut page = from_value::<FirstPage>(told.page).ok()?.status;
     let standing = page.run_state(live);
     page.outlived_by(&at_work(&told.left, standing));

@@ -12,6 +12,7 @@ use crate::agents::preset::{CommandAgent, Session, Start, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::Millis;
 use crate::engine::FileRef;
+use crate::mission::model::Preset;
 use crate::review::checks::CommandOutcome;
 use crate::supervisor::{Exit, MountPlan, Spawn, Told};
 use crate::test_clock::scaled_ms;
@@ -78,6 +79,8 @@ pub struct Outputs {
     pub secrets: Arc<Secrets>,
     /// How many bytes it may print in all.
     pub limit: u64,
+    /// How what it prints is read while it works, of an agent's program.
+    pub preset: Option<Arc<Preset>>,
     /// Why it was ended before its time.
     pub given_up: Option<GivenUp>,
 }
@@ -398,6 +401,7 @@ mod tests {
             result: file("result"),
             secrets: Arc::new(Secrets::of([KEY.to_owned()])),
             limit: 100,
+            preset: None,
             given_up: None,
         }
     }

@@ -12,9 +12,11 @@
 //! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
 //! | `preset_files` | the files with settings that a preset has for its program |
 //! | `program` | what the end of a program means that a preset reads |
+//! | `program_watch` | programs of agents at work: what they do, and what they wait for (13) |
 //! | `runner` | starts commands below the supervisor and hands their ends on |
 //! | `spool` | files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces |
 //! | `task_command` | what commands that work or judge for a task have in common |
+//! | `with_commands` | commands that are run outside of a session |
 //! | `workspace` | the folder that a task works in |
 
 pub mod approver;
@@ -25,7 +27,9 @@ pub mod finish_gate;
 mod preset_files;
 pub mod probes;
 pub mod program;
+pub mod program_watch;
 pub mod runner;
 pub mod spool;
 pub mod task_command;
+pub mod with_commands;
 pub mod workspace;

@@ -1,5 +1,4 @@
-//! Starts commands below the supervisor, knows which of them are at work, and hands their ends on: in a session, whose
-//! loop has the supervisor, or outside of one.
+//! Starts commands below the supervisor, knows which of them are at work, and hands their ends on.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,8 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::{AgentId, TaskId, TurnId};
 use crate::engine::{ProcessRef, WorkKind, policy};
-use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, Command, Event, Exit, MountPlan, Spawn};
+use crate::supervisor::{Client, Command, Exit, MountPlan, Spawn};
 
 use super::command::{CommandEnd, CommandJob, GivenUp, Outputs};
 use super::error::WorkError;
@@ -283,10 +281,16 @@ impl Runner {
         meant.map(|(key, started)| (*key, started.owner)).collect()
     }
 
-    /// The commands at work by their names, with their processes where these are known.
-    pub fn processes(&self) -> impl Iterator<Item = (u64, Owner, Option<&ProcessRef>)> {
+    /// The commands at work by their names, with their processes where these are known, and what is done with what they
+    /// print.
+    pub fn programs(&self) -> impl Iterator<Item = (u64, Owner, Option<&ProcessRef>, &Outputs)> {
         let started = self.started.iter();
-        started.map(|(key, started)| (*key, started.owner, started.process.as_ref()))
+        started.map(|(key, started)| (*key, started.owner, started.process.as_ref(), &started.outputs))
+    }
+
+    /// Whether the command of a name is at work.
+    pub fn is_at_work(&self, key: u64) -> bool {
+        self.started.contains_key(&key)
     }
 
     /// A command is ended before its time, because of what it said.
@@ -323,46 +327,4 @@ impl Commands {
         let _ = self.0.send(request);
         end.await
     }
-}
-
-/// Waits for `work`, running its commands by a supervisor of its own. For what is done outside of a session.
-///
-/// # Errors
-/// When the supervisor is gone.
-pub async fn with_commands<T>(
-    mut supervisor: Client,
-    work: impl AsyncFnOnce(Commands) -> T,
-) -> io::Result<T> {
-    let (commands, mut requests) = Commands::new();
-    // Nobody will look for what ended here.
-    let records = scratch_folder()?;
-    supervisor.send(&Command::Open {
-        exits_log: records.path().join("exits.log"),
-        socket: records.path().join("supervisor.sock"),
-    })?;
-    let mut runner = Runner::default();
-    let result = {
-        let work = work(commands);
-        tokio::pin!(work);
-        loop {
-            let ended = tokio::select! {
-                result = &mut work => break result,
-                Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
-                event = supervisor.recv() => match event? {
-                    Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
-                    Event::Spawned { .. }
-                    | Event::Warning { .. }
-                    | Event::Alive
-                    | Event::Confinement(_)
-                    | Event::Farewell => None,
-                },
-            };
-            if let Some(ended) = ended {
-                tokio::task::spawn_blocking(|| ended.finish());
-            }
-        }
-    };
-    supervisor.shutdown().await?;
-    Ok(result)
 }

@@ -115,6 +115,7 @@ impl TaskCommands {
                 stdout: Some(self.file(&reply)),
                 stderr: Some(self.file(&stderr)),
                 result: Some(result),
+                preset: agent.by.as_ref().map(|by| by.preset.clone()),
                 ..self.outputs()
             },
             ..CommandJob::asking(agent, about, self.workspace(), asked, variables)?

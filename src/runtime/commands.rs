@@ -147,6 +147,10 @@ impl Executor {
                 self.runner.not_started(&mut self.supervisor, key, message.into())
             }
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
+            Event::Printed { key, from, bytes } => {
+                self.programs_at_work.printed(key, from, &bytes);
+                None
+            }
             Event::Warning { message } => {
                 inputs.push(Fact::Warn(message));
                 None
@@ -158,6 +162,20 @@ impl Executor {
             self.ended(ended, inputs);
         }
         Ok(())
+    }
+
+    /// Looks at the programs of agents that presets read: what they do is told, and whoever waits for too long is ended.
+    pub(super) fn look_at_programs(&mut self, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
+        let (adopted, programs) = (&self.processes, &mut self.programs_at_work);
+        let tell = |turn, text| inputs.push(Fact::Activity { turn, text });
+        programs
+            .look(
+                &mut self.runner,
+                &mut self.supervisor,
+                |turn| adopted.get(&turn),
+                tell,
+            )
+            .map_err(RunError::Supervisor)
     }
 
     fn ended(&mut self, ended: Ended, inputs: &mut Vec<Fact>) {

@@ -11,7 +11,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
 use crate::executor::error::WorkError;
-use crate::executor::runner::with_commands;
+use crate::executor::with_commands::with_commands;
 use crate::mission::Plan;
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 use crate::supervisor;

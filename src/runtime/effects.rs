@@ -19,6 +19,7 @@ use crate::engine::{
 };
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
+use crate::executor::program_watch::ProgramWatch;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
 use crate::executor::spool;
 use crate::mission::Plan;
@@ -34,7 +35,6 @@ use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
-use super::program_watch::ProgramWatch;
 use super::protection::{Protection, Seen};
 use super::stall_detector::StallDetector;
 use super::upstream::{Remembered, UpstreamOutputs};

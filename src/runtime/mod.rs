@@ -55,7 +55,6 @@
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
 //! | `snapshots` | when `state.json` is written |
 //! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
-//! | `program_watch` | programs of agents at work: what they do, and what they wait for (13) |
 //! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
 //! | `supervision` | whether the supervisor that held a run's agents ended in order |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
@@ -102,7 +101,6 @@ mod other_mounts;
 mod other_runs;
 mod outside;
 mod permission;
-mod program_watch;
 mod protection;
 mod recover;
 mod replay;
@@ -141,7 +139,7 @@ pub use moved::{below, state_base};
 pub use notices::Notification;
 pub use observer::Observer;
 pub use operator::{ApplyError, apply_offline, drain};
-pub use origin::{Origin, code_of_start, is_whole, newest, next_start, operator_key, origin};
+pub use origin::{CheckedOrigin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched};
 pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};

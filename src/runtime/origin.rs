@@ -151,11 +151,27 @@ fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
     }
 }
 
-/// What a key says of all of a run: the worst that it says of its beginning and of the end of each session. What cannot
-/// be read is for whoever folds the journal to complain about.
+/// What a key says of all of a run, see [`vouched`].
 pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
+    vouched(run, key).origin
+}
+
+/// What a key says of all of a run, and how far its journal was read for that.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckedOrigin {
+    /// The worst that the key says of its beginning and of the end of each session.
+    pub origin: Origin,
+    /// The bytes of the journal that were read, with their checksum; the number of the event is not counted (0).
+    pub read: Option<JournalEnd>,
+}
+
+/// What a key says of all of a run. What cannot be read is for whoever folds the journal to complain about.
+pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
     let Some(key) = key else {
-        return Origin::Unknown;
+        return CheckedOrigin {
+            origin: Origin::Unknown,
+            read: None,
+        };
     };
     let mut worst = Origin::Verified;
     let looked = each_end(run, |line, before| {
@@ -180,11 +196,15 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
         worst = worst.min(said);
         Some(())
     });
-    match looked {
+    let origin = match looked {
         // A flipped byte is not forged: whoever folds the journal names the place.
-        Ok(()) if worst == Origin::Forged && !is_whole(run) => Origin::Unknown,
-        Ok(()) => worst,
+        Ok(_) if worst == Origin::Forged && !is_whole(run) => Origin::Unknown,
+        Ok(_) => worst,
         Err(_) => Origin::Unknown,
+    };
+    CheckedOrigin {
+        origin,
+        read: looked.ok(),
     }
 }
 
@@ -202,12 +222,17 @@ pub fn is_whole(run: &RunFolder) -> bool {
     }
 }
 
-/// Shows the first whole line of a journal, and each that may hold the end of a session, with what stands before it. A
-/// journal is searched in pieces, for most of its lines are none of them.
-fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()>) -> io::Result<()> {
+/// Shows the first whole line of a journal, and each that may hold the end of a session, with what stands before it, and
+/// returns how far it read. A journal is searched in pieces, for most of its lines are none of them.
+fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()>) -> io::Result<JournalEnd> {
     let mut input = BufReader::with_capacity(256 * 1024, open_regular(&run.journal())?);
     let mut checksum = crc32fast::Hasher::new();
     let (mut piece, mut offset) = (Vec::new(), 0);
+    let end = |offset, checksum: &crc32fast::Hasher| JournalEnd {
+        seq: 0,
+        offset,
+        checksum: checksum.clone().finalize(),
+    };
     loop {
         piece.clear();
         input.by_ref().take(PIECE).read_to_end(&mut piece)?;
@@ -220,20 +245,15 @@ fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()
         for line in lines {
             if is_searched && (offset == 0 || END.is_match(line)) {
                 let Some(record) = line.strip_suffix(b"\n") else {
-                    return Ok(());
+                    return Ok(end(offset, &checksum));
                 };
-                let before = JournalEnd {
-                    seq: 0,
-                    offset,
-                    checksum: checksum.clone().finalize(),
-                };
-                see(record, before);
+                see(record, end(offset, &checksum));
             }
             checksum.update(line);
             offset += line.len() as u64;
         }
         if piece.is_empty() {
-            return Ok(());
+            return Ok(end(offset, &checksum));
         }
     }
 }
@@ -256,7 +276,7 @@ fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Ori
 #[derive(Debug)]
 pub struct Newest {
     /// The run, and what the key says of all of it; `None` where there is none.
-    pub run: Option<(RunFolder, Origin)>,
+    pub run: Option<(RunFolder, CheckedOrigin)>,
     /// Newer ones that another process may have put there, the newest first.
     pub passed_over: Vec<RunFolder>,
 }
@@ -269,15 +289,14 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
     for (known, begins) in runs.into_iter().zip(begins).rev() {
         // Of one that cannot be read nobody can say that it is not the newest: whoever opens it will hear why.
         let unreadable = known.first.is_none();
-        let origin = match unreadable || begins >= needed {
-            true => origin(&known.folder, key),
-            false => Origin::Forged,
-        };
-        if unreadable || origin != Origin::Forged {
-            return Newest {
-                run: Some((known.folder, origin)),
-                passed_over,
-            };
+        if unreadable || begins >= needed {
+            let vouched = vouched(&known.folder, key);
+            if unreadable || vouched.origin != Origin::Forged {
+                return Newest {
+                    run: Some((known.folder, vouched)),
+                    passed_over,
+                };
+            }
         }
         passed_over.push(known.folder);
     }

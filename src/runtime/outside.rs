@@ -118,6 +118,7 @@ impl Question<'_> {
                 result: None,
                 secrets: Arc::new(agent.env.secrets().clone()),
                 limit: self.rules.settings.max_output.get(),
+                preset: agent.by.as_ref().map(|by| by.preset.clone()),
                 given_up: None,
             },
             timeout: review_timeout(self.agent),

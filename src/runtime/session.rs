@@ -49,7 +49,7 @@ const HEARTBEAT: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// No test may ask for it more often: a busy machine is not a dead supervisor.
-const SHORTEST_SIGN: Duration = Duration::from_millis(200);
+const SHORTEST_SIGN: Duration = Duration::from_millis(500);
 
 /// How long the supervisor may take to end everything at once, when a second signal asks for it.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
@@ -260,7 +260,7 @@ impl Session {
         inputs.extend(self.foreign_runs.look());
         self.executor.listen(inputs);
         self.executor.look_for_silence(&self.state, inputs);
-        self.executor.look_at_programs(&self.state, inputs)
+        self.executor.look_at_programs(inputs)
     }
 
     /// What is done now and then, whatever happens.

@@ -17,7 +17,7 @@ use crate::store::{
 
 use super::adopt::Left;
 use super::moved;
-use super::origin::{Origin, operator_key};
+use super::origin::{CheckedOrigin, Origin, operator_key};
 
 /// A journal shorter than this, in bytes, is folded faster than a snapshot is worth.
 const SHORTEST_TAIL: u64 = 1024 * 1024;
@@ -130,16 +130,16 @@ pub struct Tail {
 ///
 /// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that crashed or is
 /// still worked on; where the journal has an end behind it, or says what only the fold of a mission can tell, it is `None`.
-pub fn told_by_snapshot(run: &RunFolder, origin: Origin) -> Option<Told> {
+pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Told> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;
     }
     let mission = plain_mission(run)?;
     let key = operator_key();
-    let (end, front) = Front::read(run, key.as_ref())?;
+    let (end, front) = Front::read(run, key.as_ref(), vouched.read)?;
     // Of a run that another process may have made every output says so.
-    if origin != Origin::Verified {
+    if vouched.origin != Origin::Verified {
         return None;
     }
     let mut left = Left {

@@ -6,7 +6,7 @@ use crate::agents::transport::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, WorkKind};
 use crate::executor::error::WorkError;
-use crate::executor::runner::with_commands;
+use crate::executor::with_commands::with_commands;
 use crate::store::no_links::scratch_folder;
 use crate::supervisor;
 

@@ -112,6 +112,7 @@ impl Executor {
             result: file(SpoolName::Result(turn)),
             secrets: self.programs.secrets(),
             limit: plan.rules.settings.max_output.get(),
+            preset: preset_of(plan, turn).cloned(),
             given_up: None,
         }
     }

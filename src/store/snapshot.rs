@@ -142,7 +142,7 @@ impl Snapshot {
     /// # Errors
     /// What is wrong with it.
     pub fn compare(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
-        match Genuine::read(run, key)? {
+        match Genuine::read(run, key, None)? {
             Some(genuine) if genuine.is_whole => Ok(Some(genuine.parse()?)),
             _ => Ok(None),
         }
@@ -151,9 +151,13 @@ impl Snapshot {
 
 impl Front {
     /// The front of a run's snapshot and the end of the journal that it is of, if the key vouches for it and the journal goes
-    /// on from there. The rows are passed over.
-    pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<(JournalEnd, Self)> {
-        let genuine = Genuine::read(run, key).ok()??;
+    /// on from there. The rows are passed over, and so is the journal up to where the caller has `read` it.
+    pub fn read(
+        run: &RunFolder,
+        key: Option<&OperatorKey>,
+        read: Option<JournalEnd>,
+    ) -> Option<(JournalEnd, Self)> {
+        let genuine = Genuine::read(run, key, read).ok()??;
         Some((genuine.end, genuine.parse().ok()?))
     }
 }
@@ -183,7 +187,11 @@ struct Genuine {
 
 impl Genuine {
     /// `Ok(None)` where there is none, or that cannot be told here.
-    fn read(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
+    fn read(
+        run: &RunFolder,
+        key: Option<&OperatorKey>,
+        read: Option<JournalEnd>,
+    ) -> io::Result<Option<Self>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Head {
@@ -213,7 +221,7 @@ impl Genuine {
         if head.run_id != *run.id() {
             return Err(wrong(format!("it is of run {}", head.run_id)));
         }
-        let is_whole = ends_at(run, head.end)?;
+        let is_whole = ends_at(run, head.end, read)?;
         Ok(Some(Self {
             text,
             end: head.end,
@@ -240,7 +248,7 @@ fn is_vouched_for(members: &[u8], key: &OperatorKey) -> bool {
 }
 
 /// Whether the journal of a run ends at `end`; `false` where it has gone on from there.
-fn ends_at(run: &RunFolder, end: JournalEnd) -> io::Result<bool> {
+fn ends_at(run: &RunFolder, end: JournalEnd, read: Option<JournalEnd>) -> io::Result<bool> {
     let length = std::fs::symlink_metadata(run.journal())?.len();
     if length < end.offset {
         return Err(io::Error::other(format!(
@@ -248,7 +256,11 @@ fn ends_at(run: &RunFolder, end: JournalEnd) -> io::Result<bool> {
             end.offset
         )));
     }
-    if checksum_of(&run.journal(), end.offset)? != end.checksum {
+    let checksum = match read.filter(|read| read.offset == end.offset) {
+        Some(read) => read.checksum,
+        None => checksum_of(&run.journal(), end.offset)?,
+    };
+    if checksum != end.checksum {
         return Err(io::Error::other("it is not of this journal"));
     }
     Ok(length == end.offset)
@@ -318,16 +330,40 @@ mod tests {
         // A key that is not here, or another one, says nothing about it.
         for key in [None, Some(&other)] {
             assert_eq!(Snapshot::compare(&run, key).unwrap(), None);
-            assert!(Front::read(&run, key).is_none());
+            assert!(Front::read(&run, key, None).is_none());
         }
         std::fs::write(run.journal(), "records and more").unwrap();
         assert_eq!(Snapshot::compare(&run, key).unwrap(), None);
-        assert_eq!(Front::read(&run, key).unwrap().0, snapshot(b"records").end);
+        assert_eq!(Front::read(&run, key, None).unwrap().0, snapshot(b"records").end);
         for changed in ["record", "recordS and more"] {
             std::fs::write(run.journal(), changed).unwrap();
             assert!(Snapshot::compare(&run, key).is_err());
-            assert!(Front::read(&run, key).is_none());
+            assert!(Front::read(&run, key, None).is_none());
         }
+    }
+
+    /// Who has read the journal for another reason spares the second reading, and only of the same bytes.
+    #[test]
+    fn a_journal_that_was_read_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, key) = (run(folder.path()), OperatorKey::of(b"one"));
+        std::fs::write(run.journal(), "records").unwrap();
+        let end = snapshot(b"records").end;
+        snapshot(b"records").write(&run, &key).unwrap();
+        let read = |read: JournalEnd| Front::read(&run, Some(&key), Some(read));
+        assert_eq!(read(end).unwrap().0, end);
+        let checksum = end.checksum ^ 1;
+        assert!(read(JournalEnd { checksum, ..end }).is_none());
+        // Of other bytes it says nothing: the journal itself is read.
+        let offset = end.offset - 1;
+        assert!(
+            read(JournalEnd {
+                checksum,
+                offset,
+                ..end
+            })
+            .is_some()
+        );
     }
 
     #[test]
@@ -341,7 +377,7 @@ mod tests {
             let mut bad = good.clone();
             bad[byte] ^= 1;
             std::fs::write(run.snapshot(), &bad).unwrap();
-            assert!(Front::read(&run, Some(&key)).is_none(), "byte {byte}");
+            assert!(Front::read(&run, Some(&key), None).is_none(), "byte {byte}");
             // Nor with a checksum that fits.
             let Ok(text) = std::str::from_utf8(&bad) else {
                 continue;
@@ -352,7 +388,7 @@ mod tests {
             std::fs::write(run.snapshot(), &sealed).unwrap();
             let is_checksum = byte < checked_line_length();
             assert_eq!(
-                Front::read(&run, Some(&key)).is_some(),
+                Front::read(&run, Some(&key), None).is_some(),
                 is_checksum,
                 "byte {byte}"
             );

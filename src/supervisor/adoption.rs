@@ -17,7 +17,7 @@ use super::protocol::{Frames, Outgoing};
 use super::socket::{SocketAddress, may_speak};
 
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// How often a supervisor that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);

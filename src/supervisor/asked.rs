@@ -22,6 +22,8 @@ use crate::store::{if_there, remove_file, write_new};
 const LARGEST_ASKED: u64 = 64 << 20;
 /// How much of an answer is kept, in bytes; far more than any reader of answers takes.
 const MOST_KEPT: usize = 16 << 20;
+/// How much of it is shown at once, in bytes.
+const MOST_SHOWN: usize = 1 << 20;
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
 /// How many pieces are read of what another process may go on writing.
@@ -147,6 +149,13 @@ impl Answer {
                 Err(_) => return,
             }
         }
+    }
+
+    /// What has come behind the first `from` bytes, a piece of it; `None` where nothing has.
+    pub(super) fn after(&self, from: u64) -> Option<&[u8]> {
+        let new = self.kept.get(usize::try_from(from).ok()?..)?;
+        let piece = &new[..new.len().min(MOST_SHOWN)];
+        (!piece.is_empty()).then_some(piece)
     }
 
     /// Puts the answer where it is to be, in place of whatever stands there: its length, where 0 means that there is no

@@ -370,6 +370,13 @@ impl Supervisor {
             }
             Command::KillAll => self.children.values_mut().for_each(Child::kill),
             Command::Shutdown => self.stop(),
+            Command::Peek { key, from } => {
+                let answer = self.children.get_mut(&key).and_then(Child::answer);
+                if let Some(bytes) = answer.and_then(|answer| answer.after(from)) {
+                    let bytes = bytes.to_vec();
+                    self.send(&Event::Printed { key, from, bytes });
+                }
+            }
             Command::Ping => self.send(&Event::Alive),
             Command::TryConfinement => {
                 let tier = self.launcher.try_confinement();

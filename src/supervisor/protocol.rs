@@ -49,6 +49,13 @@ pub enum Command {
     Ping,
     /// Try whether a child could be confined: [`Event::Confinement`].
     TryConfinement,
+    /// Tell what a [`sealed`](Spawn::sealed) child has printed so far: [`Event::Printed`]. Ignored if that is nothing more.
+    Peek {
+        /// The child's [`Spawn::key`].
+        key: u64,
+        /// How many bytes of it are known.
+        from: u64,
+    },
 }
 
 /// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
@@ -144,6 +151,15 @@ pub enum Event {
     Confinement(Tier),
     /// The last event of a supervisor that ends in order: nothing that it started is left.
     Farewell,
+    /// The answer to [`Command::Peek`]: a piece of the child's standard output.
+    Printed {
+        /// The child's [`Spawn::key`].
+        key: u64,
+        /// How many bytes stand before it.
+        from: u64,
+        /// At most 1 MiB.
+        bytes: Vec<u8>,
+    },
 }
 
 /// How far children can be confined here, strongest first (semantics, section 23).

@@ -151,6 +151,20 @@ fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
 }
 
 #[test]
+fn a_reviewer_that_stays_alive_behind_its_last_event_is_ended_and_its_reply_counts() {
+    let workspace = labelled("  a: {adapter: claude, run: [./p]}").at_scale("0.1");
+    let success = json!({"type": "result", "subtype": "success", "is_error": false, "result": reply(4, 4)});
+    workspace.write("out", format!("{success}\n"));
+    let program =
+        "#!/bin/sh\nd=${0%/*}; cat > /dev/null; cat \"$d/out\"\ntrap '' TERM; while :; do sleep 100; done\n";
+    workspace.write("p", program);
+    workspace.bash("chmod +x p; tail -n 1 labels.jsonl > one && mv one labels.jsonl").exits(0);
+    let command = [&LIVE[..], &["a"]].concat();
+    let document = workspace.quorum_with(&[("ANTHROPIC_API_KEY", "x")], &command).exits(0).json();
+    assert_eq!(document["asked"][0]["replied"], json!(1), "{document}");
+}
+
+#[test]
 fn a_break_costs_nothing_that_was_kept() {
     let workspace = labelled("  a: {run: [/bin/sh, '@agents/judge.sh', a]}");
     workspace.judge("a", &[&reply(4, 4)]);

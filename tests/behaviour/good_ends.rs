@@ -311,6 +311,24 @@ fn a_program_that_stays_alive_behind_its_last_event_is_ended_and_its_turn_counts
 }
 
 #[test]
+fn a_judge_that_stays_alive_behind_its_last_event_is_ended_and_its_verdict_counts() {
+    let success = r#"{"type":"result","subtype":"success","is_error":false,"result":"SCORE: 90"}"#;
+    let message = r#"{"type":"item.completed","item":{"type":"agent_message","text":"SCORE: 90"}}"#;
+    let completed = format!("{message}\n{}", r#"{"type":"turn.completed"}"#);
+    for (preset, out) in [("claude", success), ("qwen", success), ("codex", &completed)] {
+        let mission = format!(
+            "name: m\nagents: {{w: {{run: echo work}}, j: {{adapter: {preset}, run: [./p], role: reviewer}}}}\n\
+             tasks: [{{title: t, assignTo: w, maxAttempts: 1, review: required}}]\n"
+        );
+        let workspace = printing(&mission, out, "", "trap '' TERM; while :; do sleep 100; done");
+        let before = Instant::now();
+        let document = run(&workspace).exits(0).json();
+        assert_eq!(task(&document, "t")["points"], json!(90.0), "{preset}: {document}");
+        assert!(before.elapsed() < Duration::from_secs(20), "nobody waits for the time-out");
+    }
+}
+
+#[test]
 fn false_green_52_a_preset_of_ones_own_says_what_success_is() {
     let presets = "presets:\n  mine:\n    argv: [./p]\n    format: jsonl\n    complete: ended\n    rules:\n\
         \x20     - {when: {/e: text}, set: {+text: /t}}\n\

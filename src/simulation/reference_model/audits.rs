@@ -416,8 +416,9 @@ impl ReferenceModel {
         };
         match mode {
             FailureMode::Regressed => {
-                // Of a turn whose files could not be watched there was none.
-                let is_done = seen.finished || open.judges || seen.status == Status::Assigned;
+                // Of a turn whose files could not be watched there was none: the first of its attempt, or the next one.
+                let is_between = seen.status != Status::Pending && !seen.in_flight;
+                let is_done = seen.finished || open.judges || is_between;
                 assert!(open.given_up || is_done, "given up too early: {task:?} {seen:?}");
             }
             FailureMode::Rejected

@@ -2,19 +2,22 @@
 //! anybody here would is ended, with what it said as the reason, and so is one that has said that it is over and does not end.
 
 use std::collections::HashMap;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agents::preset::Reading;
 use crate::domain::{Millis, TurnId};
-use crate::engine::{Fact, ProcessRef, State};
-use crate::executor::command::{GRACE, GivenUp};
-use crate::executor::runner::Owner;
-use crate::supervisor::{self, Command};
+use crate::engine::ProcessRef;
+use crate::mission::model::Preset;
+use crate::supervisor::{self, Client, Command, ProcessIdentity};
 use crate::test_clock::scaled;
 
-use super::effects::Executor;
-use super::error::RunError;
+use super::command::{GRACE, GivenUp};
+use super::runner::Runner;
+
+/// How often programs at work are to be looked at.
+pub const LOOK: Duration = Duration::from_secs(1);
 
 /// Who waits for longer is not waited for.
 const LONGEST_WAIT: Millis = Millis::from_secs(120);
@@ -31,7 +34,7 @@ const WORD: usize = 120;
 
 /// What is known of programs at work, by the runner's names.
 #[derive(Debug, Default)]
-pub(super) struct ProgramWatch(HashMap<u64, Watched>);
+pub struct ProgramWatch(HashMap<u64, Watched>);
 
 #[derive(Debug)]
 struct Watched {
@@ -52,9 +55,9 @@ struct Watched {
 }
 
 impl Watched {
-    fn of(reading: Reading) -> Self {
+    fn of(preset: &Arc<Preset>) -> Self {
         Self {
-            reading,
+            reading: Reading::of(preset.clone()),
             read: [0; 2],
             rest: [Vec::new(), Vec::new()],
             trouble: None,
@@ -66,8 +69,9 @@ impl Watched {
         }
     }
 
-    /// Reads what a process has printed since, of its output (0) or its standard error (1): whole lines.
-    fn lines(&mut self, identity: &supervisor::ProcessIdentity, which: usize) -> Vec<Vec<u8>> {
+    /// Reads what a process has printed since, of its output (0) or its standard error (1), where that is a file: whole
+    /// lines.
+    fn lines(&mut self, identity: &ProcessIdentity, which: usize) -> Vec<Vec<u8>> {
         let descriptor = i32::try_from(which + 1).unwrap_or(1);
         let mut new = Vec::new();
         let read = supervisor::open_output(identity, descriptor).and_then(|mut output| {
@@ -76,7 +80,7 @@ impl Watched {
         });
         self.read[which] += read.unwrap_or_default() as u64;
         let rest = &mut self.rest[which];
-        rest.extend_from_slice(&new);
+        rest.append(&mut new);
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else {
             // A line of such a length is none that tells anything.
             if rest.len() as u64 > A_LOOK {
@@ -93,7 +97,7 @@ impl Watched {
     }
 
     /// Looks at what it printed: why it is not waited for any longer.
-    fn look(&mut self, identity: &supervisor::ProcessIdentity) -> Option<GivenUp> {
+    fn look(&mut self, identity: &ProcessIdentity) -> Option<GivenUp> {
         let printed = self.lines(identity, 0);
         for line in &printed {
             self.reading.heard.waits = None;
@@ -160,62 +164,69 @@ impl Watched {
     }
 }
 
-impl Executor {
-    /// Looks at the programs of agents that presets read: what they do is told, and whoever waits for too long is ended.
-    pub fn look_at_programs(&mut self, state: &State, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
-        let mut known = std::mem::take(&mut self.programs_at_work.0);
-        let at_work: Vec<(u64, Owner, ProcessRef)> = self
-            .runner
-            .processes()
-            .filter_map(|(key, owner, process)| {
-                let adopted = || owner.as_turn().and_then(|turn| self.processes.get(&turn));
-                Some((key, owner, process.or_else(adopted)?.clone()))
-            })
-            .collect();
-        known.retain(|key, _| at_work.iter().any(|(at_work, ..)| at_work == key));
-        let secrets = self.programs.secrets();
-        for (key, owner, process) in at_work {
-            let agent = match owner {
-                Owner::Turn(turn) => state.plan.task(turn.task).agent,
-                Owner::Ask(_, agent) => agent,
-                Owner::Tool(_) | Owner::Task(_) | Owner::Audit | Owner::Nobody => continue,
-            };
-            let Some(preset) = &state.plan.agent(agent).spec.preset else {
+impl ProgramWatch {
+    /// Looks at the programs of agents that presets read: `tell` hears what turns do, and whoever waits for too long, or does
+    /// not end behind its last word, is ended. `adopted` knows the processes of turns that an earlier session started.
+    ///
+    /// # Errors
+    /// When the supervisor is gone.
+    pub fn look<'a>(
+        &mut self,
+        runner: &mut Runner,
+        supervisor: &mut Client,
+        adopted: impl Fn(TurnId) -> Option<&'a ProcessRef>,
+        mut tell: impl FnMut(TurnId, String),
+    ) -> io::Result<()> {
+        self.0.retain(|key, _| runner.is_at_work(*key));
+        let mut given_up = Vec::new();
+        for (key, owner, process, outputs) in runner.programs() {
+            let adopted = || adopted(owner.as_turn()?);
+            let (Some(preset), Some(process)) = (&outputs.preset, process.or_else(adopted)) else {
                 continue;
             };
-            let watched = known
-                .entry(key)
-                .or_insert_with(|| Watched::of(Reading::of(preset.clone())));
+            let watched = self.0.entry(key).or_insert_with(|| Watched::of(preset));
             if watched.is_given_up {
                 continue;
             }
-            let given_up = watched.look(&self.identity_of(&process));
+            let why = watched.look(&ProcessIdentity {
+                pid: process.pid,
+                start_time: process.start_time,
+                boot_id: supervisor.identity().boot_id.clone(),
+            });
             if let (Some(turn), Some(word)) = (owner.as_turn(), watched.word()) {
-                inputs.push(activity(turn, &secrets.redact(&word)));
+                tell(turn, outputs.secrets.redact(&word).into());
             }
-            if let Some(mut why) = given_up {
+            // Of what is no file the supervisor tells.
+            let from = watched.read[0];
+            supervisor.send(&Command::Peek { key, from })?;
+            if let Some(mut why) = why {
                 watched.is_given_up = true;
                 if let GivenUp::Waits { line, .. } = &mut why {
-                    secrets.redact_in(line);
+                    outputs.secrets.redact_in(line);
                 }
-                self.runner.give_up(key, why);
-                let grace_ms = GRACE.0;
-                self.send(&Command::Terminate { key, grace_ms })?;
+                given_up.push((key, why));
             }
         }
-        self.programs_at_work.0 = known;
+        for (key, why) in given_up {
+            runner.give_up(key, why);
+            let grace_ms = GRACE.0;
+            supervisor.send(&Command::Terminate { key, grace_ms })?;
+        }
         Ok(())
+    }
+
+    /// Takes what a program has printed for which the supervisor keeps that, see
+    /// [`Event::Printed`](supervisor::Event::Printed). It is looked at with the next look.
+    pub fn printed(&mut self, key: u64, from: u64, bytes: &[u8]) {
+        // What was asked for twice comes twice.
+        if let Some(watched) = self.0.get_mut(&key).filter(|watched| watched.read[0] == from) {
+            watched.read[0] += bytes.len() as u64;
+            watched.rest[0].extend_from_slice(bytes);
+        }
     }
 }
 
 /// A wait that is longer than anybody here waits.
 fn too_long(waits: Option<u64>) -> Option<Millis> {
     waits.map(Millis).filter(|waits| *waits > LONGEST_WAIT)
-}
-
-fn activity(turn: TurnId, text: &str) -> Fact {
-    Fact::Activity {
-        turn,
-        text: text.to_owned(),
-    }
 }

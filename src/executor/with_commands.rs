@@ -1,0 +1,65 @@
+//! Commands that are run outside of a session: below a supervisor of their own.
+
+use std::io;
+
+use crate::engine::ProcessRef;
+use crate::store::no_links::scratch_folder;
+use crate::supervisor::{Client, Command, Event};
+use crate::test_clock::scaled;
+
+use super::program_watch::{LOOK, ProgramWatch};
+use super::runner::{Commands, Runner};
+
+/// Waits for `work`, running its commands by a supervisor of its own. For what is done outside of a session.
+///
+/// # Errors
+/// When the supervisor is gone.
+pub async fn with_commands<T>(
+    mut supervisor: Client,
+    work: impl AsyncFnOnce(Commands) -> T,
+) -> io::Result<T> {
+    let (commands, mut requests) = Commands::new();
+    // Nobody will look for what ended here.
+    let records = scratch_folder()?;
+    supervisor.send(&Command::Open {
+        exits_log: records.path().join("exits.log"),
+        socket: records.path().join("supervisor.sock"),
+    })?;
+    let (mut runner, mut programs) = (Runner::default(), ProgramWatch::default());
+    let mut looks = tokio::time::interval(scaled(LOOK));
+    let result = {
+        let work = work(commands);
+        tokio::pin!(work);
+        loop {
+            let ended = tokio::select! {
+                result = &mut work => break result,
+                Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
+                event = supervisor.recv() => match event? {
+                    Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
+                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
+                    Event::Spawned { key, pid, start_time } => {
+                        runner.spawned(key, ProcessRef { pid, start_time });
+                        None
+                    }
+                    Event::Printed { key, from, bytes } => {
+                        programs.printed(key, from, &bytes);
+                        None
+                    }
+                    Event::Warning { .. }
+                    | Event::Alive
+                    | Event::Confinement(_)
+                    | Event::Farewell => None,
+                },
+                _ = looks.tick() => {
+                    programs.look(&mut runner, &mut supervisor, |_| None, |_, _| {})?;
+                    None
+                }
+            };
+            if let Some(ended) = ended {
+                tokio::task::spawn_blocking(|| ended.finish());
+            }
+        }
+    };
+    supervisor.shutdown().await?;
+    Ok(result)
+}
