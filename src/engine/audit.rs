@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::TaskId;
-use crate::mission::TaskPlan;
+use crate::mission::{FilesIn, TaskPlan};
 
 use super::payload::{CheckResult, FileFact, FileRef, is_default};
 
@@ -33,7 +33,7 @@ pub struct Acceptance {
 }
 
 /// Where the audit of a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Audit {
     /// How many were asked for.
     pub number: u32,
@@ -44,6 +44,10 @@ pub struct Audit {
     /// The last acceptance on record when it was asked for, by its [`order`](Acceptance::order). Of what was accepted
     /// later it knows nothing.
     pub covers: u64,
+    /// How many turns had ended when it was asked for.
+    pub turns: u64,
+    /// The last of them where each task's files lie. Of what ends or is merged while it looks, it knows nothing.
+    pub turn_ends: BTreeMap<FilesIn, u64>,
     /// Whether work was accepted, or a turn ended behind accepted work, since the last one.
     pub due: bool,
 }

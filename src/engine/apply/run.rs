@@ -75,6 +75,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             (state.audit.number, state.audit.out) = (*number, true);
             state.audit.of_session += 1;
             state.audit.covers = state.acceptances;
+            (state.audit.turns, state.audit.turn_ends) = (state.turns_ended, state.turn_ends.clone());
         }
         RunEvent::AuditFinished {
             checked, files, rest, ..
@@ -104,7 +105,7 @@ fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact
         state.audit.due = true;
         state.audit.of_session = state.audit.of_session.saturating_sub(1);
     }
-    let (turns, session) = (state.turns_ended, state.sessions);
+    let (turns, session) = (state.audit.turns, state.sessions);
     let mut order = state.acceptances;
     let covered = state.covered().map(|(id, _)| id);
     let covered: Vec<TaskId> = covered.take_while(|id| Some(*id) != rest).collect();

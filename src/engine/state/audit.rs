@@ -29,7 +29,8 @@ impl State {
     /// The audit under way is over: whether work was accepted while it was made, and is due to be looked at.
     pub(crate) fn close_audit(&mut self) {
         self.audit.out = false;
-        self.audit.due = self.acceptances > self.audit.covers;
+        let changed = self.turn_ends != self.audit.turn_ends;
+        self.audit.due = changed || self.acceptances > self.audit.covers;
     }
 
     /// Whether accepted work is still to be looked at. Where the whole run was called off and that counts, nothing that is found
@@ -120,7 +121,7 @@ impl State {
         latest
     }
 
-    /// The checks that an audit runs again, given what it saw of the files.
+    /// The checks that the audit under way runs again, given what it saw of the files.
     pub(crate) fn checks_due(&self, looks: &Looks) -> Vec<(TaskId, u32)> {
         let latest = self.latest_records();
         let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
@@ -134,7 +135,8 @@ impl State {
                     .any(|(_, found)| found == Found::Changed)
             };
             let asked = always || !self.plan.task(*id).side_effects;
-            let (last, changed) = (self.last_turn_in(*id), asked && changed());
+            let last = self.audit.turn_ends.get(&self.plan.files_in(*id)).copied();
+            let (last, changed) = (last.unwrap_or(0), asked && changed());
             let is_due = |passed: u64| asked && (always || changed || last > passed);
             let checks = acceptance.checks.iter();
             due.extend(

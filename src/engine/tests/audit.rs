@@ -36,6 +36,14 @@ fn only_files_that_are_others_than_they_were_differ() {
     assert_eq!(differ(&[], &[file("two")]), ["a"]);
 }
 
+fn passed() -> CheckResult {
+    CheckResult {
+        passed: true,
+        message: String::new(),
+        duration: Millis(1),
+    }
+}
+
 /// The audit that is out has seen this.
 fn feed_audit(simulation: &mut Simulation, seen: AuditEvidence) {
     let number = simulation.state.audit.number;
@@ -81,21 +89,50 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     simulation
         .todo
         .retain(|effect| !matches!(effect, Effect::Audit { .. }));
-    let passed = CheckResult {
-        passed: true,
-        message: String::new(),
-        duration: Millis(1),
-    };
     let mut seen = AuditEvidence {
         looks: vec![(FIRST, Vec::new())],
         ..AuditEvidence::default()
     };
-    seen.take(FIRST, 0, passed);
+    seen.take(FIRST, 0, passed());
     feed_audit(&mut simulation, seen);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     simulation.run(good);
     let audits = simulation.count(|event| matches!(event, Event::Run(RunEvent::AuditFinished { .. })));
     assert_eq!(audits, 2, "the second task is looked at before the run ends");
+}
+
+/// A session begins while a merge is under way: what comes in by it is for the next audit.
+#[test]
+fn work_that_is_merged_while_an_audit_looks_takes_nothing_from_what_was_accepted() {
+    let mission = MISSION.replace("settings:", "isolation: worktree\nsettings:");
+    let mut simulation = Simulation::new(&mission, options());
+    let merges = |task: TaskId| move |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Merge(_), .. } if turn.task == task);
+    run_until(&mut simulation, merges(TaskId(1)));
+    simulation.resume();
+    assert!(simulation.state.audit.out, "the first task is accepted");
+    // It runs the check, and then the second task's work comes in.
+    let looks: Looks = vec![(FIRST, Vec::new())];
+    assert_eq!(simulation.state.checks_due(&looks), [(FIRST, 0)]);
+    while let Some(at) = simulation.todo.iter().position(merges(TaskId(1))) {
+        simulation.perform(at, &mut good);
+    }
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+    simulation
+        .todo
+        .retain(|effect| !matches!(effect, Effect::Audit { .. }));
+    let mut seen = AuditEvidence {
+        looks: looks.clone(),
+        ..AuditEvidence::default()
+    };
+    seen.take(FIRST, 0, passed());
+    feed_audit(&mut simulation, seen);
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+    run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    assert_eq!(
+        simulation.state.checks_due(&looks),
+        [(FIRST, 0)],
+        "the next one runs it"
+    );
 }
 
 /// The audit that is next finds that no check passes any more.

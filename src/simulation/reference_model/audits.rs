@@ -51,6 +51,8 @@ pub(super) struct Audits {
     orders: u64,
     /// The orders there were when the audit was asked for: of later ones it knows nothing.
     covers: u64,
+    /// What `ended` and `last` were then.
+    before: (u64, BTreeMap<Place, u64>),
     /// How many were asked for in this session, and whether a person asked for more work in it.
     of_session: u32,
     more_work: bool,
@@ -177,6 +179,7 @@ impl ReferenceModel {
         );
         self.audits.out = true;
         self.audits.covers = self.audits.orders;
+        self.audits.before = (self.audits.ended, self.audits.last.clone());
         (self.audits.number, self.audits.of_session) = (number, self.audits.of_session + 1);
         assert!(
             self.audits.of_session <= 3 || self.audits.more_work,
@@ -246,7 +249,8 @@ impl ReferenceModel {
             let acts = state.plan.task(id).side_effects;
             let turned = self
                 .audits
-                .last
+                .before
+                .1
                 .get(&Self::place(state, id))
                 .copied()
                 .unwrap_or(0);
@@ -472,13 +476,14 @@ impl ReferenceModel {
             assert_eq!(with(Verdict::Fail), expected.regressed, "{event:?}");
             assert_eq!(with(Verdict::Skip), expected.unverified, "{event:?}");
         }
-        self.audits.due = self.audits.orders > self.audits.covers;
+        let changed = self.audits.last != self.audits.before.1;
+        self.audits.due = changed || self.audits.orders > self.audits.covers;
         for id in checked {
             let record = self.tasks[id.index()].record.as_mut().expect("it is on record");
             record
                 .checks
                 .values_mut()
-                .for_each(|passed| *passed = self.audits.ended);
+                .for_each(|passed| *passed = self.audits.before.0);
         }
         for (id, seen) in files {
             self.audits.orders += 1;
