@@ -52,7 +52,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         return Err(failure.help("leave out `..`, and `.` or `.lock` at the end"));
     }
     let programs = resolve_programs(&state, &options, &id)?;
-    check_repository(&state.plan).map_err(Failure::environment)?;
+    check_repository(&state.plan, true).map_err(Failure::environment)?;
     let mission_path = absolute(&arguments.mission);
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
     reports.check((&state, &options), mission_path.clone(), &folder)?;

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::plan::WorktreePlan;
 use super::plan::{
     AgentPlan, ApproverPlan, BarrierKind, BarrierPlan, CompileContext, GatePlan, Part, Plan, Rules, TaskPlan,
 };
+use super::worktree_plan::WorktreePlan;
 use crate::domain::{AgentId, BarrierId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.

@@ -60,6 +60,7 @@
 //! | `text` | showing texts of a file safely |
 //! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `validate` | what no table can say: names that exist, cycles, what belongs together |
+//! | `worktree_plan` | how the folders of isolated tasks are prepared, as a plan has it |
 //! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
 
 mod check;
@@ -110,6 +111,7 @@ mod text;
 mod together;
 mod validate;
 mod violation;
+mod worktree_plan;
 mod written;
 
 pub use codes::Code;
@@ -137,7 +139,7 @@ pub use plan::{
     Rules, TaskPlan,
 };
 #[cfg(test)]
-pub use plan::{AttemptLimits, Silence, SlaPlan, WorktreePlan};
+pub use plan::{AttemptLimits, Silence, SlaPlan};
 #[cfg(test)]
 pub use presets::preset_of;
 pub use provenance::Origin;
@@ -149,4 +151,6 @@ pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use suggest::{did_you_mean, suggestion};
+#[cfg(test)]
+pub use worktree_plan::WorktreePlan;
 pub use written::Loosening;

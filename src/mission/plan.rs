@@ -20,6 +20,7 @@ use super::run_options::RunOptions;
 use super::scalar::Deadline;
 use super::stages::FurtherStages;
 use super::task_list::TaskList;
+use super::worktree_plan::WorktreePlan;
 use super::written::Loosening;
 
 /// A mission, resolved.
@@ -493,21 +494,6 @@ pub enum BarrierKind {
     Checkpoint,
     /// So much time.
     Delay(Millis),
-}
-
-/// How the folders of isolated tasks are prepared, and what becomes of what was accepted there.
-#[derive(Debug, Clone)]
-pub struct WorktreePlan {
-    /// Where they lie, once the run has a folder.
-    pub root: Option<std::path::PathBuf>,
-    /// What is copied into each of them.
-    pub copy: Box<[Box<str>]>,
-    /// What each of them has a link to.
-    pub link: Box<[Box<str>]>,
-    /// The command that prepares each of them.
-    pub setup: Option<Box<str>>,
-    /// What becomes of accepted work.
-    pub merge: model::MergeInto,
 }
 
 /// What holds for the whole run: settings of the file under the flags and environment of the command line.

@@ -41,6 +41,7 @@ impl Rules {
                 copy: Box::default(),
                 link: Box::default(),
                 setup: None,
+                max_file: u64::MAX,
                 merge: MergeInto::FastForward,
             },
             default_channels: Box::default(),

@@ -17,6 +17,7 @@ use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
 use crate::supervisor::{Access, MountPlan};
 
+use super::git::folders_of;
 use super::other_mounts::Mounts;
 use super::protection::{Protection, ReadOnly};
 
@@ -52,6 +53,8 @@ pub(super) struct Confiner {
     state: PathBuf,
     /// The folder of the user.
     home: Option<PathBuf>,
+    /// The folders of git that the workspace belongs to.
+    git: Vec<PathBuf>,
 }
 
 impl Confiner {
@@ -70,9 +73,12 @@ impl Confiner {
         let masked = masked.filter_map(|path| real(&path));
         let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
+        self.git = folders_of(&plan.rules.workspace);
+        let settings = self.settings_of_git().map(|path| (path, Access::Read));
         self.common = hidden
             .map(|path| (path, Access::Hidden))
             .chain(system)
+            .chain(settings)
             .chain(masked.map(|path| (path, Access::Masked)))
             .chain(paths.into_iter().map(|path| (path, Access::Read)))
             .collect();
@@ -90,6 +96,18 @@ impl Confiner {
         self.common.extend(again);
         let is_confined = self.refused.is_none() && !plan.confinements().all(Confinement::is_off);
         if is_confined { not_held } else { Vec::new() }
+    }
+
+    /// What has git run programs for whoever works in the workspace, as far as it is there.
+    fn settings_of_git(&self) -> impl Iterator<Item = PathBuf> {
+        let own = self.git.iter();
+        let own =
+            own.flat_map(|git| ["config", "config.worktree", "hooks", "info"].map(|name| git.join(name)));
+        let home = self.home.iter();
+        let of_user = home.flat_map(|home| [".gitconfig", ".config/git"].map(|name| home.join(name)));
+        let named = std::env::var_os("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("git"));
+        let all: Vec<PathBuf> = own.chain(of_user).chain(named).collect();
+        all.into_iter().filter_map(|path| real(&path))
     }
 
     /// A command, confined as the mission says.
@@ -137,7 +155,9 @@ impl Confiner {
             _ => Access::Write,
         };
         let mut rules = self.common.clone();
-        let folders = match own_folder(plan, task, job) {
+        let owned = own_folder(plan, task, job);
+        let is_apart = owned.is_some() || matches!(owner, Owner::Ask(..));
+        let folders = match owned {
             // The checkout of the user is none of it.
             Some((own, history)) => {
                 let workspace = plan.rules.workspace.clone();
@@ -157,6 +177,8 @@ impl Confiner {
         };
         let folders = folders.into_iter();
         rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
+        let git = self.git.iter().filter(|_| is_apart);
+        rules.extend(git.map(|path| (path.clone(), Access::Read)));
         rules.extend(self.own(owner, job));
         rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
         if let Owner::Task(task) = owner {

@@ -27,6 +27,7 @@
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
+//! | `git` | the git program: each of its calls, by no configuration but its own |
 //! | `guard` | protected files, looked at around each part of judging (22) |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
 //! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
@@ -37,6 +38,7 @@
 //! | `notices` | notifications: what a channel is told, and handing it over (18) |
 //! | `observer` | who watches a session |
 //! | `operator` | commands of people to a run without a session, journaled for the next session |
+//! | `odd_files` | files that git could not take are looked for before it adds anything |
 //! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
 //! | `other_mounts` | where else the files of a path are mounted |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
@@ -64,6 +66,7 @@
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
 //! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
+//! | `working_diff` | what differs between a revision and a working folder, for `review --diff` |
 //! | `worktrees` | isolated tasks have folders of their own, and what was accepted of them is merged (22) |
 
 mod admission;
@@ -84,6 +87,7 @@ mod effects;
 mod entry;
 mod error;
 mod foreign_runs;
+pub mod git;
 mod guard;
 mod inspect;
 mod login;
@@ -95,6 +99,7 @@ mod moved;
 mod mutated_tests;
 mod notices;
 mod observer;
+mod odd_files;
 mod operator;
 mod origin;
 mod other_mounts;
@@ -123,6 +128,7 @@ mod turn;
 mod upstream;
 mod watch;
 mod worker_prompt;
+mod working_diff;
 mod worktrees;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
@@ -150,6 +156,7 @@ pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};
 pub use supervision::{NoWord, supervisors};
 pub use triage::ask_about_request;
+pub use working_diff::{WorkingDiff, working_diff};
 pub use worktrees::{
     Delivered, begin_worktrees, check_repository, deliver_work, forget_work, restore_work, work_diff,
 };

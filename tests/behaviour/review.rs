@@ -92,8 +92,9 @@ fn a_diff_is_judged() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     workspace.write("a.py", "old\n");
+    workspace.write(".gitignore", "*\n");
     git(&["init", "-q"]);
-    git(&["add", "a.py"]);
+    git(&["add", "-f", "a.py"]);
     git(&["commit", "-q", "-m", "first"]);
     workspace.write("a.py", "new and better\n");
     reviewed(&workspace, 0, &["--criteria", "Better than before.", "--diff"]);

@@ -126,6 +126,19 @@ pub fn calls(file: &File, name: &str) -> usize {
     (0..tokens.len()).filter(is_one).count()
 }
 
+/// How often a program is named to whoever starts it, or looks for it on the PATH.
+pub fn starts(file: &File, program: &str) -> usize {
+    let (tokens, program) = (&file.tokens, format!("\"{program}\""));
+    let is_one = |at: &usize| {
+        let starts = match text(tokens, *at) {
+            "new" => (at.saturating_sub(4)..*at).any(|before| text(tokens, before) == "Command"),
+            name => ["resolve", "locate", "which"].contains(&name),
+        };
+        starts && text(tokens, at + 1) == "(" && text(tokens, at + 2) == program
+    };
+    (0..tokens.len()).filter(is_one).count()
+}
+
 /// The words between the brackets of a struct or enum; `None` if the file does not declare it.
 fn body_of<'a>(file: &'a File, what: &str, name: &str) -> Option<&'a [Token]> {
     let tokens = &file.tokens;

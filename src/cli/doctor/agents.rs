@@ -88,7 +88,7 @@ pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
 /// Whether isolated tasks can begin with the workspace, where there are any.
 fn repository(plan: &Plan) -> Option<Check> {
     let is_needed = plan.selected_ids().any(|id| plan.task(id).has_worktree());
-    is_needed.then(|| match check_repository(plan) {
+    is_needed.then(|| match check_repository(plan, false) {
         Ok(()) => {
             let place = plan.rules.workspace.display();
             Check::new(

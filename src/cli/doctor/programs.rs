@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::mission::AgentPlan;
 use crate::mission::model::Adapter;
 use crate::report::doctor::{Check, Verdict};
-use crate::runtime::{LoginState, locate, login_of};
+use crate::runtime::{LoginState, git, locate, login_of};
 use crate::supervisor;
 
 /// How long a program may take to say its version.
@@ -114,18 +114,24 @@ fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
 
 /// Git, and whether there is something here that it knows of: isolated tasks and reviews of differences need both.
 pub fn git() -> Check {
-    let said = |arguments: &[&str]| said_by(Command::new("git").args(arguments));
-    let (verdict, message) = match (said(&["--version"]), said(&["rev-parse", "--show-toplevel"])) {
+    let here = Path::new(".");
+    let ask = |arguments: &[&str]| {
+        let git = git::Configuration::of(here)?.git().at(here);
+        git::run(git.args(arguments)).map(git::text)
+    };
+    let (verdict, message) = match (ask(&["--version"]), ask(&["rev-parse", "--show-toplevel"])) {
         (Err(_), _) => (
             Verdict::Warn,
             "there is no `git` on the PATH: worktrees and reviews of what changed need it".to_owned(),
         ),
-        (Ok(_), Err(_)) => (Verdict::Ok, "this folder is in no git repository".to_owned()),
-        (Ok(_), Ok(top)) if said(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => (
-            Verdict::Ok,
-            format!("the repository {} has no commit yet", top.trim()),
-        ),
-        (Ok(version), Ok(_)) => (Verdict::Ok, version.trim().to_owned()),
+        (Ok(_), Err(why)) if why.to_string().contains("not a git repository") => {
+            (Verdict::Ok, "this folder is in no git repository".to_owned())
+        }
+        (Ok(_), Err(why)) => (Verdict::Warn, why.to_string()),
+        (Ok(_), Ok(top)) if ask(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => {
+            (Verdict::Ok, format!("the repository {top} has no commit yet"))
+        }
+        (Ok(version), Ok(_)) => (Verdict::Ok, version),
     };
     Check::new("git", verdict, message)
 }

@@ -6,14 +6,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `handed_in` | work that comes without a run: files, a difference, what stands on standard input |
 //! | `replay` | `quorum review --replay RUN`: every judgement of a run derived again from what is stored |
 
+mod handed_in;
 mod replay;
 
 use std::fs;
-use std::io::Read;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -28,6 +29,7 @@ use crate::engine::{State, judged_again, outcome};
 use crate::mission::{self, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
+use crate::report::view::RunView;
 use crate::runtime::restore_work;
 use crate::store::{SpoolName, StateFolder, read_regular, replace_file};
 
@@ -42,10 +44,10 @@ use crate::cli::project::{current_dir, find_run, open_run, refuse, state_folder}
 use crate::cli::screen::{LiveView, Screen};
 use crate::cli::session::{fork_supervisor, refuse_unpriced, resolve_programs, try_confinement};
 
+use handed_in::{HandedIn, LARGEST_WORK, handed_in};
+
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
-/// The largest work that is read from a pipe or a diff, in bytes.
-const LARGEST_WORK: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub struct Review {
@@ -123,6 +125,8 @@ struct Subject {
     /// Where relative programs are found.
     mission_folder: PathBuf,
     workspace: PathBuf,
+    /// What of the work nobody is shown.
+    not_shown: Vec<String>,
 }
 
 /// What is judged, as a run that has nothing else to do.
@@ -138,6 +142,8 @@ struct Case {
     spooled: Vec<(SpoolName, PathBuf)>,
     /// What its agent failed with.
     failed: Option<Vec<Finding>>,
+    /// What of the work nobody is shown.
+    not_shown: Vec<String>,
 }
 
 pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
@@ -165,7 +171,12 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         );
         return Ok(class.exit_code());
     }
-    let Case { state, options, .. } = case;
+    let Case {
+        state,
+        options,
+        not_shown,
+        ..
+    } = case;
     // Beside the work: what is confined does not see the state.
     let folder = StateFolder::at(&place.path().join("state")).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
@@ -195,19 +206,29 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     // What a review accepts stands in for nothing.
     view.warnings.retain(|warning| !warning.contains(NO_FINAL_CHECKS));
     let run = RunDocument::of_session(&ending.state, &view, None);
-    let class = verdict(&ending.state, case.task);
-    let found = view.task(case.task).found().iter();
-    let mut findings: Vec<Finding> = found.map(|found| found.finding.clone()).collect();
-    if ending.state.task(case.task).flag() == Some(QualityFlag::Unreviewed) {
-        let why = "nothing in the mission judges this work: say with --criteria what good work is";
-        findings.push(Finding::new(Severity::Info, why));
-    }
+    let class = verdict(&ending.state, case.task, &not_shown);
+    let findings = findings(&ending.state, &view, case.task, &not_shown);
     let asked = (&*case.title, arguments.grader.as_str());
     show(
         &ReviewDocument::of(&run, case.task, asked, class, &findings),
         screen,
     );
     Ok(class.exit_code())
+}
+
+/// What was found, and of what nobody could say anything.
+fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -> Vec<Finding> {
+    let found = view.task(task).found().iter();
+    let found = found.map(|found| found.finding.clone());
+    let unjudged = (state.task(task).flag() == Some(QualityFlag::Unreviewed))
+        .then(|| "nothing in the mission judges this work: say with --criteria what good work is".to_owned());
+    let not_shown = not_shown
+        .iter()
+        .map(|what| format!("not shown to anybody, so not judged: {what}"));
+    let notes = unjudged.into_iter().chain(not_shown);
+    found
+        .chain(notes.map(|note| Finding::new(Severity::Info, note)))
+        .collect()
 }
 
 fn show(document: &ReviewDocument<'_>, screen: &Screen) {
@@ -219,7 +240,7 @@ fn show(document: &ReviewDocument<'_>, screen: &Screen) {
 }
 
 /// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.
-fn verdict(state: &State, task: TaskId) -> OutcomeClass {
+fn verdict(state: &State, task: TaskId, not_shown: &[String]) -> OutcomeClass {
     let task = state.task(task);
     match outcome(state).class {
         // The folder goes away, so there is nothing that a person could still approve.
@@ -231,6 +252,8 @@ fn verdict(state: &State, task: TaskId) -> OutcomeClass {
         },
         // What nobody has judged is not good enough for that.
         OutcomeClass::Ok if task.flag() == Some(QualityFlag::Unreviewed) => OutcomeClass::Indeterminate,
+        // Nobody can say that of what nobody saw.
+        OutcomeClass::Ok if !not_shown.is_empty() => OutcomeClass::Indeterminate,
         // Whatever else there is stays what it is.
         class => class,
     }
@@ -262,6 +285,7 @@ fn submitted(
         state: State::new(Arc::new(mission::compile(loaded.mission, &options))),
         mission: source.bytes,
         options,
+        not_shown: subject.not_shown,
         spooled: Vec::new(),
         failed: None,
     })
@@ -277,43 +301,15 @@ fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
     }
 }
 
-/// What was handed in: what it is in a few words, the work itself, and the files, if it is files.
-fn handed_in(arguments: &Review, here: &Path) -> Result<(String, Vec<u8>, Vec<String>), Failure> {
-    let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
-    let paths: Vec<String> = arguments
-        .subjects
-        .iter()
-        .filter(|subject| *subject != "-")
-        .cloned()
-        .collect();
-    for path in &paths {
-        if !here.join(path).is_file() {
-            return Err(Failure::usage(anyhow!("there is no file {path}"))
-                .help("name files to judge, `-` for standard input, or --diff"));
-        }
-    }
-    let (title, work) = match (&arguments.diff, from_pipe) {
-        (Some(revision), false) => (format!("git diff {revision}"), git_diff(here, revision, &paths)?),
-        (None, true) => ("standard input".to_owned(), from_stdin()?),
-        (None, false) if !paths.is_empty() => (format!("{} file(s)", paths.len()), file_list(&paths)),
-        (None, false) => {
-            return Err(Failure::usage(anyhow!("there is nothing to judge"))
-                .help("name files, `-` for standard input, or --diff"));
-        }
-        (Some(_), true) => return Err(Failure::usage(anyhow!("--diff and `-` are two different works"))),
-    };
-    if work.iter().all(u8::is_ascii_whitespace) {
-        return Err(Failure::usage(anyhow!(
-            "{title} is empty: there is nothing to judge"
-        )));
-    }
-    Ok((title, work, paths))
-}
-
 /// Any work: files, a diff, what stands on standard input.
 fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
     let here = current_dir()?;
-    let (title, work, paths) = handed_in(arguments, &here)?;
+    let HandedIn {
+        title,
+        work,
+        paths,
+        not_shown,
+    } = handed_in(arguments, &here)?;
     let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
     refuse_strangers(&arguments.reviewers, &agents, options)?;
     let threshold = arguments
@@ -339,6 +335,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
         work,
         mission_folder,
         workspace: here,
+        not_shown,
     })
 }
 
@@ -349,7 +346,12 @@ fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
             .help("leave out --reviewer and --mission"));
     }
     let here = current_dir()?;
-    let (title, mut work, paths) = handed_in(arguments, &here)?;
+    let HandedIn {
+        title,
+        mut work,
+        paths,
+        not_shown,
+    } = handed_in(arguments, &here)?;
     // With a diff or a pipe that is the work, and the files are what criteria may name.
     let only_files = arguments.diff.is_none() && !arguments.subjects.iter().any(|subject| subject == "-");
     if only_files {
@@ -370,6 +372,7 @@ fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
         work,
         mission_folder: here.clone(),
         workspace: here,
+        not_shown,
     })
 }
 
@@ -443,6 +446,7 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
         options,
         spooled: said.into_iter().filter(|(_, path)| path.is_file()).collect(),
         failed: failed.map(|failed| failed.findings.clone()),
+        not_shown: Vec::new(),
     })
 }
 
@@ -508,54 +512,6 @@ fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) 
         .help(mission::suggestion(stranger, known.iter().copied(), "agents are"))),
         None => Ok(()),
     }
-}
-
-/// The difference to a revision: of these files, or of everything.
-fn git_diff(here: &Path, revision: &str, paths: &[String]) -> Result<Vec<u8>, Failure> {
-    if revision.starts_with('-') {
-        return Err(Failure::usage(anyhow!("'{revision}' is not a revision")));
-    }
-    let output = Command::new("git")
-        .args(["diff", "--no-color", "--no-ext-diff", revision, "--"])
-        .args(paths)
-        .current_dir(here)
-        .output()
-        .map_err(|error| Failure::environment(anyhow!("cannot run git: {error}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::usage(anyhow!(
-            "git diff {revision} failed: {}",
-            said.trim()
-        )));
-    }
-    if output.stdout.len() as u64 > LARGEST_WORK {
-        return Err(
-            Failure::usage(anyhow!("git diff {revision} has more than {LARGEST_WORK} bytes"))
-                .help("name files to judge a part of it: half a work would be judged as a whole one"),
-        );
-    }
-    Ok(output.stdout)
-}
-
-fn from_stdin() -> Result<Vec<u8>, Failure> {
-    let mut work = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(LARGEST_WORK + 1)
-        .read_to_end(&mut work)
-        .map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
-    if work.len() as u64 > LARGEST_WORK {
-        return Err(
-            Failure::usage(anyhow!("standard input has more than {LARGEST_WORK} bytes"))
-                .help("judge a part of it: half a work would be judged as a whole one"),
-        );
-    }
-    Ok(work)
-}
-
-fn file_list(paths: &[String]) -> Vec<u8> {
-    let list: String = paths.iter().map(|path| format!("- {path}\n")).collect();
-    format!("The work is in these files:\n{list}").into_bytes()
 }
 
 impl Subject {

@@ -6,8 +6,9 @@ use crate::domain::{AgentId, Bar, Millis};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
-use crate::mission::plan::{Rules, SlaPlan, WorktreePlan};
+use crate::mission::plan::{Rules, SlaPlan};
 use crate::mission::run_options::RunOptions;
+use crate::mission::worktree_plan::WorktreePlan;
 
 pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;
@@ -52,6 +53,7 @@ fn worktrees(worktree: &model::Worktree, options: &RunOptions) -> WorktreePlan {
         copy: worktree.copy.clone(),
         link: worktree.link.clone(),
         setup: worktree.setup.clone(),
+        max_file: worktree.max_file().get(),
         merge: options.merge.clone().unwrap_or_else(|| worktree.merge()),
     }
 }

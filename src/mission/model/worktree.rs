@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::mission::keys::{keys, single};
 use crate::mission::levels::shown;
-use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Scalar};
+use crate::mission::scalar::{Bytes, Fault, Filled, Form, InnerPath, Scalar};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
@@ -18,6 +18,8 @@ keys! {
         "link" link: Box<[Box<str>]> as InnerPath;
         /// A command that prepares each worktree before an agent works there.
         "setup" setup: Option<Box<str>> as Filled;
+        /// The largest file that a task may leave in its worktree, where git does not ignore it [=].
+        "maxFile" max_file: Option<Bytes> = "256 MiB";
         /// What becomes of accepted work at the end: ff (the branch that is checked out moves), never, or `branch NAME` [=].
         "merge" merge: Option<MergeInto> = "ff";
     }

@@ -12,7 +12,7 @@ use crate::mission::model::Isolation;
 use crate::mission::{Origin, Plan};
 use crate::store;
 
-use super::git::{Git, refused, run, text};
+use super::git::{Git, borrow, entries, refused, run, text};
 use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
 
 /// In the workspace: patterns of files that git ignores, and that each worktree has a copy of.
@@ -148,8 +148,7 @@ impl Worktrees {
         self.init(&half)?;
         let borrowed = fs::read_to_string(self.repository().join("objects/info/alternates"))?;
         let ours = self.repository().join("objects");
-        let objects: Vec<PathBuf> = borrowed.lines().map(PathBuf::from).chain([ours]).collect();
-        borrow(&half, &objects)?;
+        borrow(&half, &borrowed, &ours)?;
         self.share(BOUNDS, &half)?;
         self.share(EXCLUDED, &half)?;
         let own = || Git::new().in_repository(&half).env("GIT_WORK_TREE", folder);
@@ -294,13 +293,11 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
         "--exclude-from",
         INCLUDED,
     ];
-    let mut said = text(run(Git::of_user().at(workspace).args(list))?);
-    if said.len() > LONGEST_LIST {
+    let named = run(Git::new().trusting().at(workspace).args(list))?;
+    if named.stdout.len() > LONGEST_LIST {
         return Err(refused(format!("{INCLUDED} names too much: narrow its patterns")));
     }
-    said.truncate(said.trim_end_matches('\0').len());
-    let paths = said.split('\0').filter(|path| !path.is_empty());
-    Ok(paths
+    Ok(entries(&named)
         .map(PathBuf::from)
         .filter(|path| !path.starts_with(".polpo"))
         .collect())
@@ -344,16 +341,6 @@ fn escaped(path: &str) -> String {
         pattern.push(character);
     }
     pattern
-}
-
-/// Has a repository find objects in those of others as well.
-pub(super) fn borrow(repository: &Path, objects: &[PathBuf]) -> Result<(), WorkError> {
-    let path = repository.join("objects/info/alternates");
-    let lines: String = objects
-        .iter()
-        .map(|path| format!("{}\n", path.display()))
-        .collect();
-    replace(&path, &lines)
 }
 
 /// Copies a file or a folder, and shares what it holds where the file system can. Links stay links; what is neither file,

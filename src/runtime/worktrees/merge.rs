@@ -10,6 +10,7 @@ use crate::engine::{Commit, Committed, Merged};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 
+use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::open_folders;
 use super::git::{failed, output, run, text};
@@ -134,6 +135,10 @@ impl Worktrees {
 
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
     fn add_all(&self, plan: &Plan, task: TaskId) -> Result<(), NotCommitted> {
+        let largest = plan.rules.worktrees.max_file;
+        if let Some(odd) = odd_file(|| self.within(task), &self.folder(task), largest)? {
+            return Err(NotCommitted::Work(odd));
+        }
         let added = output(self.within(task)?.args(["add", "-A", "."]))?;
         if added.status.success() {
             return Ok(self.forget_brought(plan, task)?);

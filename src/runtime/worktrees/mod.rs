@@ -11,7 +11,6 @@
 //! | file | what it has |
 //! |---|---|
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
-//! | `git` | the git program, by nobody's settings but those of the repository that it works on |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `prepare` | the setup command of a folder |
 //! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
@@ -30,12 +29,11 @@ use crate::mission::Plan;
 use crate::mission::model::MergeInto;
 use crate::store::RunFolder;
 
-use folders::{borrow, exclude, init, is_folder, missing, replace};
-use git::{Git, refused, run, text};
+use super::git::{self, Git, borrow, refused, run, text};
+use folders::{exclude, init, is_folder, missing, replace};
 use user_repository::User;
 
 mod folders;
-mod git;
 mod merge;
 mod prepare;
 mod user_repository;
@@ -67,15 +65,16 @@ fn has_worktrees(plan: &Plan) -> bool {
     plan.selected_ids().any(|id| plan.task(id).has_worktree())
 }
 
-/// Whether the workspace is a repository that isolated tasks of a new run can begin with. Blocks.
+/// Whether the workspace is a repository that isolated tasks of a new run can begin with; one that belongs to another user
+/// is only where that is trusted. Blocks.
 ///
 /// # Errors
 /// What it lacks, in words.
-pub fn check_repository(plan: &Plan) -> Result<(), WorkError> {
+pub fn check_repository(plan: &Plan, is_trusted: bool) -> Result<(), WorkError> {
     if !has_worktrees(plan) {
         return Ok(());
     }
-    User::open(&plan.rules.workspace)?.clean_head()?;
+    User::open(&plan.rules.workspace, is_trusted)?.clean_head()?;
     missing(plan).map_or(Ok(()), |what| Err(refused(what)))
 }
 
@@ -104,8 +103,8 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         return worktrees.begin(&state.plan);
     }
     // A run that was carried to another place finds its repository there.
-    if let Ok(user) = User::open(&state.plan.rules.workspace) {
-        borrow(&worktrees.repository(), &[user.objects()?])?;
+    if let Ok(user) = User::open(&state.plan.rules.workspace, true) {
+        borrow(&worktrees.repository(), "", &user.objects()?)?;
     }
     // What a session has merged and not recorded is merged once more.
     let accepted = worktrees.recorded();
@@ -283,12 +282,12 @@ impl Worktrees {
     /// # Errors
     /// What the user's repository lacks, in words.
     fn begin(&self, plan: &Plan) -> Result<(), WorkError> {
-        let user = User::open(&plan.rules.workspace)?;
+        let user = User::open(&plan.rules.workspace, true)?;
         let head = user.clean_head()?;
         std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
         let repository = self.repository();
         run(init(&repository, &user.object_format()?))?;
-        borrow(&repository, &[user.objects()?])?;
+        borrow(&repository, "", &user.objects()?)?;
         if let Some(bounds) = user.bounds()? {
             let path = repository.join(BOUNDS);
             std::fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;

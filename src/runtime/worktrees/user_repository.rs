@@ -7,7 +7,7 @@ use crate::executor::error::WorkError;
 use crate::mission::model::MergeInto;
 
 use super::folders::patterns;
-use super::git::{Git, failed, output, refused, run, text};
+use super::git::{Configuration, Git, borrowed, entries, failed, output, refused, run, text};
 use super::merge::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
@@ -35,10 +35,15 @@ pub enum Delivered {
 /// The repository that agents work on.
 pub(super) struct User {
     top: PathBuf,
+    /// What is wanted of its configuration.
+    wanted: Configuration,
+    /// Whether it may belong to somebody else.
+    is_trusted: bool,
 }
 
 impl User {
-    pub(super) fn open(workspace: &Path) -> Result<Self, WorkError> {
+    /// The repository whose top is the workspace. Where it is not trusted it must be this user's own.
+    pub(super) fn open(workspace: &Path, is_trusted: bool) -> Result<Self, WorkError> {
         let version = text(run(Git::new().arg("--version")).map_err(|why| {
             refused(format!(
                 "isolation: worktree needs git, which cannot be run: {why}"
@@ -49,26 +54,40 @@ impl User {
                 "isolation: worktree needs git 2.38 or newer, this is {version}"
             )));
         }
-        let top = run(Git::new().at(workspace).args(["rev-parse", "--show-toplevel"]));
-        let top = top.map(text).ok().and_then(|top| std::fs::canonicalize(top).ok());
         let here = std::fs::canonicalize(workspace)?;
-        if top.as_deref() != Some(here.as_path()) {
-            let place = workspace.display();
-            return Err(refused(match top {
-                None => format!(
-                    "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
-                ),
-                Some(top) => format!(
-                    "isolation: worktree needs the top of a repository as its workspace, and {place} lies within {}",
-                    top.display()
-                ),
-            }));
+        let user = Self {
+            wanted: Configuration::of(&here)?,
+            top: here,
+            is_trusted,
+        };
+        let top = output(user.git().args(["rev-parse", "--show-toplevel"]))?;
+        let place = workspace.display();
+        if !top.status.success() {
+            let said = failed(&top);
+            return Err(refused(
+                match String::from_utf8_lossy(&top.stderr).contains("not a git repository") {
+                    true => format!(
+                        "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
+                    ),
+                    false => format!(
+                        "isolation: worktree needs a git repository, and {place} cannot be used as one: {said}"
+                    ),
+                },
+            ));
         }
-        Ok(Self { top: here })
+        let top = PathBuf::from(text(top));
+        if std::fs::canonicalize(&top).ok().as_ref() != Some(&user.top) {
+            return Err(refused(format!(
+                "isolation: worktree needs the top of a repository as its workspace, and {place} lies within {}",
+                top.display()
+            )));
+        }
+        Ok(user)
     }
 
     fn git(&self) -> Git {
-        Git::of_user().at(&self.top)
+        let git = self.wanted.git().at(&self.top);
+        if self.is_trusted { git.trusting() } else { git }
     }
 
     fn head(&self) -> Result<String, WorkError> {
@@ -82,15 +101,12 @@ impl User {
     pub(super) fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
         let files = run(self.git().args(["ls-files", "-s", "-z"]))?;
-        for line in String::from_utf8_lossy(&files.stdout).split('\0') {
-            self.check_file(line)?;
+        for line in entries(&files) {
+            self.check_file(&line)?;
         }
         let filtered = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
         let filtered = run(self.git().args(filtered))?;
-        if let Some(first) = String::from_utf8_lossy(&filtered.stdout)
-            .split('\0')
-            .find(|path| !path.is_empty())
-        {
+        if let Some(first) = entries(&filtered).next() {
             return Err(refused(format!(
                 "isolation: worktree knows no filters of git (as of LFS), and {first} has one"
             )));
@@ -98,12 +114,14 @@ impl User {
         let status = [
             "status",
             "--porcelain",
+            "-z",
+            "--no-renames",
             "--untracked-files=no",
             "--ignore-submodules=none",
         ];
-        let changed = text(run(self.git().args(status))?);
-        if let Some(first) = changed.lines().next() {
-            let more = match changed.lines().count() {
+        let changed: Vec<String> = entries(&run(self.git().args(status))?).collect();
+        if let Some(first) = changed.first() {
+            let more = match changed.len() {
                 1 => String::new(),
                 all => format!(" and {} more", all - 1),
             };
@@ -164,21 +182,20 @@ impl User {
             "--diff-filter=A",
         ];
         let new = run(self.git().args(new).args([head, main]))?;
-        let new = String::from_utf8_lossy(&new.stdout).into_owned();
-        let followed = run(self
-            .git()
-            .args(["ls-tree", "-r", "-t", "-z", "--name-only", head]))?;
-        let followed = String::from_utf8_lossy(&followed.stdout).into_owned();
-        let followed: HashSet<&Path> = followed.split('\0').map(Path::new).collect();
+        let followed = ["ls-tree", "-r", "-t", "-z", "--name-only", head];
+        let followed: HashSet<PathBuf> = entries(&run(self.git().args(followed))?)
+            .map(PathBuf::from)
+            .collect();
         let is_there = |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok();
         let is_file =
             |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
-        for path in new.split('\0').filter(|path| !path.is_empty()).map(Path::new) {
+        for path in entries(&new).map(PathBuf::from) {
+            let path = path.as_path();
             let above = path
                 .ancestors()
                 .skip(1)
                 .filter(|above| !above.as_os_str().is_empty());
-            let mut above = above.filter(|above| !followed.contains(above));
+            let mut above = above.filter(|above| !followed.contains(*above));
             if is_there(path) && !followed.contains(path) || above.any(is_file) {
                 return Ok(Some(path.display().to_string()));
             }
@@ -192,7 +209,14 @@ impl User {
             return Ok(());
         }
         let refspec = format!("{to}:refs/heads/{branch}");
-        let forward = ["fetch", "-q", "--no-write-fetch-head", ".", &refspec];
+        let forward = [
+            "fetch",
+            "-q",
+            "--no-write-fetch-head",
+            "--upload-pack=git-upload-pack",
+            ".",
+            &refspec,
+        ];
         let moved = run(self.git().args(forward)).map(drop);
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
@@ -202,13 +226,9 @@ impl User {
     /// # Errors
     /// When such a file is there and cannot be read.
     pub(super) fn excludes(&self) -> Result<String, WorkError> {
-        let setting = ["config", "--type=path", "core.excludesFile"];
-        let named = run(self.git().args(setting)).map(text).map(PathBuf::from);
-        let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let usual = usual.or_else(|| Some(std::env::home_dir()?.join(".config")));
         let own = run(self.git().args(["rev-parse", "--git-path", EXCLUDED])).map(text);
         let files = [
-            named.ok().or_else(|| Some(usual?.join("git/ignore"))),
+            self.wanted.excludes_file(),
             own.ok().map(|path| self.top.join(path)),
         ];
         let texts = files.iter().flatten().map(|path| patterns(path));
@@ -217,8 +237,8 @@ impl User {
 
     /// Its settings of what a line ends with and of what a file is.
     pub(super) fn line_ends(&self) -> Vec<(&'static str, String)> {
-        let keys = ["core.autocrlf", "core.eol", "core.fileMode", "core.symlinks"];
-        let value = |key| Some((key, text(run(self.git().args(["config", "--get", key])).ok()?)));
+        let keys = ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks"];
+        let value = |key| Some((key, self.wanted.value(key)?.to_owned()));
         keys.into_iter().filter_map(value).collect()
     }
 
@@ -265,7 +285,7 @@ impl Worktrees {
     /// # Errors
     /// In the words of git.
     pub fn deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivered, WorkError> {
-        let user = User::open(workspace)?;
+        let user = User::open(workspace, true)?;
         let (start, main) = (self.resolve(START)?, self.recorded()?);
         if start == main {
             return Ok(Delivered::Nothing);
@@ -308,6 +328,9 @@ impl Worktrees {
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            // Else the configuration of the repository could name another one for this path.
+            "--upload-pack=git-upload-pack",
         ];
         run(user.args(fetch).arg(self.repository()).args(names)).map(drop)
     }
@@ -338,7 +361,7 @@ impl Worktrees {
             )));
         }
         let name = branch.strip_prefix("refs/heads/").unwrap_or("HEAD");
-        let plain = format!("branch.{name}.mergeOptions=");
+        let plain = format!("branch.{name}.mergeOptions");
         let merge = [
             "merge",
             "-q",
@@ -347,7 +370,7 @@ impl Worktrees {
             "--no-squash",
             main,
         ];
-        run(user.git().args(["-c", &plain]).args(merge))?;
+        run(user.git().set(&plain, "").args(merge))?;
         match user.head()? == main {
             true => Ok(()),
             false => Err(refused("git has not moved your branch")),
@@ -356,12 +379,13 @@ impl Worktrees {
 
     /// Removes the references of the run, but for what was accepted and is on no branch, which is named.
     pub(super) fn forget(&self) -> Result<Option<String>, WorkError> {
-        let borrowed = self.repository().join("objects/info/alternates");
-        let objects = std::fs::read_to_string(&borrowed).map_err(WorkError::file("read", &borrowed))?;
-        let Some(repository) = Path::new(objects.lines().next().unwrap_or_default()).parent() else {
+        let list = self.repository().join("objects/info/alternates");
+        let objects = std::fs::read_to_string(&list).map_err(WorkError::file("read", &list))?;
+        let objects = borrowed(objects.lines().next().unwrap_or_default());
+        let Some(repository) = objects.parent() else {
             return Ok(None);
         };
-        let git = || Git::of_user().in_repository(repository);
+        let git = || Git::new().in_repository(repository);
         let main = format!("refs/quorum/{}/main", self.run);
         // The session may have ended before it could bring that.
         if self.resolve(START)? != self.resolve(MAIN)? {
@@ -379,5 +403,26 @@ impl Worktrees {
             run(git().args(["update-ref", "-d", name]))?;
         }
         Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new_enough;
+
+    #[test]
+    fn git_must_be_new_enough() {
+        for old in [
+            "git version 2.30.2",
+            "git version 2.37.9 (Apple Git-1)",
+            "git version 1.99",
+            "git",
+            "",
+        ] {
+            assert!(!is_new_enough(old), "{old}");
+        }
+        for new in ["git version 2.38.0", "git version 2.47.3", "git version 3.0"] {
+            assert!(is_new_enough(new), "{new}");
+        }
     }
 }

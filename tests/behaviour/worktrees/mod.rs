@@ -3,11 +3,11 @@
 
 mod folders;
 mod full_disk;
+mod one_git;
 mod protected;
 mod repositories;
 
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -245,15 +245,6 @@ fn what_is_no_clean_repository_is_refused_before_anything_starts() {
     git(&module, &["update-index", "--add", "--cacheinfo", &format!("160000,{head},lib")]);
     git(&module, &["commit", "-qm", "module"]);
     refused(&module, &["no submodules", "lib is one"]);
-
-    let old = repository(one(), &[]);
-    old.write("bin/git", "#!/bin/sh\necho git version 2.30.2\n");
-    Command::new("chmod").arg("+x").arg(old.path("bin/git")).status().expect("there is chmod");
-    let bin = old.path("bin").to_string_lossy().into_owned();
-    let finished = old.quorum_with(&[("PATH", &bin)], &["run", "mission.yaml"]);
-    finished.exits(9).says(&["git 2.38 or newer", "2.30.2"]);
-    fs::remove_file(old.path("bin/git")).expect("it was there");
-    old.quorum_with(&[("PATH", &bin)], &["run", "mission.yaml"]).exits(9).says(&["needs git"]);
 }
 
 #[test]

@@ -1,0 +1,443 @@
+//! The git program: each of its calls in quorum is made here, by no configuration but what is said here.
+//!
+//! What stands in a repository was often written by an agent, and the folder of the user can be written by one. So git reads
+//! neither the system's nor the user's configuration, and what a repository's own could have it run is switched off: hooks,
+//! filters, file system monitors, fetches of missing objects, transports, replacements of objects. What is wanted of the user's
+//! configuration is read by key ([`Configuration`]).
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use crate::executor::error::WorkError;
+use crate::{store, supervisor};
+
+/// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
+const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
+
+/// The environment of git.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_ALLOW_PROTOCOL", "file"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+];
+
+/// What keeps the configuration of system and user out.
+const ALONE: [(&str, &str); 3] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+];
+
+/// What counts before the configuration of any repository.
+const SETTINGS: [(&str, &str); 17] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.trustctime", "true"),
+    ("core.checkStat", "default"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    // With an empty command git would run the path of the other repository.
+    ("core.alternateRefsCommand", "true"),
+    ("core.pager", "cat"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("merge.verifySignatures", "false"),
+    ("merge.stat", "false"),
+    ("log.showSignature", "false"),
+    ("advice.detachedHead", "false"),
+];
+
+/// The keys of the user that are wanted, and those by which the names of filters are known.
+const WANTED: &str =
+    r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
+/// More filters than anybody has.
+const MOST_FILTERS: usize = 500;
+
+/// A call of git.
+pub struct Git {
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    settings: Vec<(String, String)>,
+    folder: Option<PathBuf>,
+    input: Option<PathBuf>,
+}
+
+impl Git {
+    /// One without a repository.
+    pub fn new() -> Self {
+        let mut git = Self::with(&ALONE);
+        git.settings
+            .extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        git
+    }
+
+    fn with(more: &[(&str, &str)]) -> Self {
+        let environment = ENVIRONMENT.iter().chain(more);
+        Self {
+            arguments: Vec::new(),
+            environment: environment
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            settings: Vec::new(),
+            folder: None,
+            input: None,
+        }
+        .kept("TMPDIR")
+    }
+
+    /// With a variable of our own environment, if it is set.
+    fn kept(self, name: &str) -> Self {
+        match std::env::var_os(name) {
+            Some(value) => self.env(name, value),
+            None => self,
+        }
+    }
+
+    /// In this folder.
+    pub fn at(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// On this repository.
+    pub fn in_repository(self, repository: &Path) -> Self {
+        self.env("GIT_DIR", repository)
+    }
+
+    /// On a repository that may belong to somebody else: whoever works in it was told to.
+    pub fn trusting(self) -> Self {
+        self.set("safe.directory", "*")
+    }
+
+    /// With this setting.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.settings.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// With a file as its standard input.
+    pub fn reading(mut self, file: &Path) -> Self {
+        self.input = Some(file.to_owned());
+        self
+    }
+
+    fn command(self) -> Result<Command, WorkError> {
+        let program = program()?;
+        let mut command = Command::new(program);
+        let own = program.parent().unwrap_or(program);
+        let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
+        command.env_clear().env("PATH", path.unwrap_or_default());
+        command.envs(self.environment);
+        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        for (number, (key, value)) in self.settings.into_iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        command.args(self.arguments);
+        if let Some(folder) = self.folder {
+            command.current_dir(folder);
+        }
+        command.stdin(match self.input {
+            Some(file) => fs::File::open(&file)
+                .map_err(WorkError::file("read", &file))?
+                .into(),
+            None => Stdio::null(),
+        });
+        Ok(command)
+    }
+}
+
+/// The program, which is looked for once: where the system keeps its own, else on the PATH.
+fn program() -> Result<&'static Path, WorkError> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let path = std::env::var("PATH").unwrap_or_default();
+        supervisor::resolve("git", &format!("{SYSTEM_PATH}:{path}"), Path::new("/")).ok()
+    });
+    program
+        .as_deref()
+        .ok_or_else(|| refused("there is no program `git`"))
+}
+
+/// How a call ended, whatever its code is.
+///
+/// # Errors
+/// When git cannot be run.
+pub fn output(git: Git) -> Result<Output, WorkError> {
+    let output = git.command()?.output();
+    output.map_err(|error| refused(format!("git cannot be run: {error}")))
+}
+
+/// The end of a call that went well.
+///
+/// # Errors
+/// In the words of git.
+pub fn run(git: Git) -> Result<Output, WorkError> {
+    let output = output(git)?;
+    match output.status.success() {
+        true => Ok(output),
+        false => Err(failed(&output)),
+    }
+}
+
+/// Why a call has failed, in the words of git.
+pub fn failed(output: &Output) -> WorkError {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().lines().last().unwrap_or("it says nothing").to_owned();
+    refused(format!("git ended with {}: {said}", output.status))
+}
+
+/// What a call printed, without the end of its line: a path may end in blanks.
+pub fn text(output: Output) -> String {
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    text
+}
+
+/// What a call printed, where each entry ends in a zero.
+pub fn entries(output: &Output) -> impl Iterator<Item = String> {
+    let entries = output
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty());
+    entries.map(|entry| String::from_utf8_lossy(entry).into_owned())
+}
+
+pub fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
+    WorkError::Refused(why.into())
+}
+
+/// What is wanted of the configuration of a repository and of the user who works with it, and which filters it names.
+pub struct Configuration(Vec<(String, String)>);
+
+impl Configuration {
+    /// Reads it, which runs nothing.
+    ///
+    /// # Errors
+    /// In the words of git, and where nobody could have that many filters.
+    pub fn of(folder: &Path) -> Result<Self, WorkError> {
+        let git = Git::with(&[]).kept("HOME").kept("XDG_CONFIG_HOME").at(folder);
+        let said = output(git.args(["config", "-z", "--get-regexp", WANTED]))?;
+        // 1: none of them is set.
+        if !matches!(said.status.code(), Some(0 | 1)) {
+            return Err(failed(&said));
+        }
+        let values = entries(&said).map(|entry| {
+            let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+            (key.to_owned(), value.to_owned())
+        });
+        let wanted = Self(values.collect());
+        match wanted.filters().len() > MOST_FILTERS {
+            true => Err(refused(format!(
+                "its configuration has more than {MOST_FILTERS} filters"
+            ))),
+            false => Ok(wanted),
+        }
+    }
+
+    fn filters(&self) -> BTreeSet<&str> {
+        let keys = self.0.iter().filter_map(|(key, _)| key.strip_prefix("filter."));
+        keys.filter_map(|key| Some(key.rsplit_once('.')?.0)).collect()
+    }
+
+    /// The value that counts, of those that are written.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        let mut values = self.0.iter().rev();
+        values
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The file of what the user has git ignore everywhere.
+    pub fn excludes_file(&self) -> Option<PathBuf> {
+        if let Some(path) = self.value("core.excludesfile") {
+            return match path.strip_prefix("~/") {
+                Some(path) => Some(std::env::home_dir()?.join(path)),
+                None => Some(path.into()),
+            };
+        }
+        let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        Some(
+            usual
+                .or_else(|| Some(std::env::home_dir()?.join(".config")))?
+                .join("git/ignore"),
+        )
+    }
+
+    /// Git by this configuration, in which no filter runs.
+    pub fn git(&self) -> Git {
+        let name = self
+            .value("user.name")
+            .filter(|name| is_name(name))
+            .unwrap_or("quorum");
+        let mail = self.value("user.email").unwrap_or("quorum@quorum.invalid");
+        let mut git = Git::new()
+            .env("GIT_COMMITTER_NAME", name)
+            .env("GIT_COMMITTER_EMAIL", mail);
+        for (key, value) in &self.0 {
+            if matches!(key.as_str(), "core.autocrlf" | "core.eol" | "safe.directory") {
+                git = git.set(key, value);
+            }
+        }
+        for filter in self.filters() {
+            for (key, value) in [
+                ("smudge", ""),
+                ("clean", ""),
+                ("process", ""),
+                ("required", "false"),
+            ] {
+                git = git.set(&format!("filter.{filter}.{key}"), value);
+            }
+        }
+        git
+    }
+}
+
+/// Whether anything is left of a name once git has taken away what it takes for no part of one.
+fn is_name(name: &str) -> bool {
+    name.chars().any(|c| c > ' ' && !".,:;<>\"\\'".contains(c))
+}
+
+/// Has a repository find objects in those of others as well: where another one does, and in a folder.
+///
+/// # Errors
+/// When that cannot be written.
+pub fn borrow(repository: &Path, others: &str, objects: &Path) -> Result<(), WorkError> {
+    let path = repository.join("objects/info/alternates");
+    let mut line = objects.display().to_string();
+    if line.contains('\n') {
+        line = format!(
+            "\"{}\"",
+            line.replace('\\', "\\\\")
+                .replace("\"", "\\\"")
+                .replace('\n', "\\n")
+        );
+    }
+    store::replace_file(&path, format!("{others}{line}\n").as_bytes())
+        .map_err(WorkError::file("write", &path))
+}
+
+/// The folder that a line of such a list names.
+pub fn borrowed(line: &str) -> PathBuf {
+    let Some(quoted) = line.strip_prefix("\"").and_then(|line| line.strip_suffix("\"")) else {
+        return line.into();
+    };
+    let mut path = String::new();
+    let mut characters = quoted.chars();
+    while let Some(character) = characters.next() {
+        path.extend(match character {
+            '\\' => characters
+                .next()
+                .map(|next| if next == 'n' { '\n' } else { next }),
+            _ => Some(character),
+        });
+    }
+    path.into()
+}
+
+/// The folders of git that a workspace belongs to: its own, and the one that it shares with other worktrees. They are found
+/// without git.
+pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {
+    let Some(entry) = workspace
+        .ancestors()
+        .map(|above| above.join(".git"))
+        .find(|git| git.exists())
+    else {
+        return Vec::new();
+    };
+    let beside = |place: &Path, text: &str| place.parent().unwrap_or(place).join(text.trim_end_matches('\n'));
+    let own = match fs::read_to_string(&entry) {
+        Ok(text) => beside(&entry, text.strip_prefix("gitdir: ").unwrap_or_default()),
+        Err(_) => entry,
+    };
+    let common = own.join("commondir");
+    let common = fs::read_to_string(&common)
+        .ok()
+        .map(|text| beside(&common, &text));
+    let all = [Some(own), common].into_iter().flatten();
+    all.filter_map(|folder| fs::canonicalize(folder).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_keeps_its_blanks() {
+        let output = |text: &str| Output {
+            status: Default::default(),
+            stdout: text.into(),
+            stderr: Vec::new(),
+        };
+        assert_eq!(text(output("a \n")), "a ");
+        assert_eq!(text(output("a\n\n")), "a\n");
+        assert_eq!(entries(&output("a \0\nb\0")).collect::<Vec<_>>(), ["a ", "\nb"]);
+    }
+
+    #[test]
+    fn a_committer_has_a_name_that_git_takes() {
+        for name in ["<>", ".", " ", "\"'", "<.>"] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(is_name("<a>"));
+    }
+
+    #[test]
+    fn filters_are_named_by_all_between_the_first_dot_and_the_last() {
+        let key = |key: &str| (key.to_owned(), String::new());
+        let wanted = Configuration(vec![
+            key("filter.a.b=c.smudge"),
+            key("filter.lfs.clean"),
+            key("user.name"),
+        ]);
+        assert_eq!(wanted.filters().into_iter().collect::<Vec<_>>(), ["a.b=c", "lfs"]);
+    }
+
+    #[test]
+    fn the_value_that_stands_last_counts() {
+        let entry = |value: &str| ("core.eol".to_owned(), value.to_owned());
+        let wanted = Configuration(vec![entry("lf"), entry("crlf")]);
+        assert_eq!(wanted.value("core.eol"), Some("crlf"));
+    }
+
+    #[test]
+    fn the_folders_of_a_linked_worktree_lie_where_its_files_say() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().join(path);
+        fs::create_dir_all(at("main/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(at("linked/deep")).unwrap();
+        let own = at("main/.git/worktrees/w");
+        fs::write(at("linked/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        let found = [own, at("main/.git")].map(|path| fs::canonicalize(path).unwrap());
+        assert_eq!(folders_of(&at("linked/deep")), found);
+        assert_eq!(folders_of(&at("main")), found[1..]);
+    }
+}
