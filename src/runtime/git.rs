@@ -8,9 +8,14 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::executor::error::WorkError;
 use crate::{store, supervisor};
@@ -62,6 +67,13 @@ const WANTED: &str =
     r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
 /// More filters than anybody has.
 const MOST_FILTERS: usize = 500;
+
+/// How long one call may take.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+/// How long it may take once the session ends.
+const MOMENT: Duration = Duration::from_secs(2);
+/// How often a call that lasts is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A call of git.
 pub struct Git {
@@ -189,8 +201,44 @@ fn program() -> Result<&'static Path, WorkError> {
 /// # Errors
 /// When git cannot be run.
 pub fn output(git: Git) -> Result<Output, WorkError> {
-    let output = git.command()?.output();
-    output.map_err(|error| refused(format!("git cannot be run: {error}")))
+    let cannot = |error| refused(format!("git cannot be run: {error}"));
+    let mut command = git.command()?;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.process_group(0).spawn().map_err(cannot)?;
+    let group = Pid::from_child(&child);
+    let begun = Instant::now();
+    let (ended, end) = mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            if begun.elapsed() >= LONGEST || is_hurried(begun) {
+                // Where it has ended by itself there is nothing to end.
+                let _ = kill_process_group(group, Signal::KILL);
+                return true;
+            }
+        }
+        false
+    });
+    let output = child.wait_with_output();
+    drop(ended);
+    match watch.join() {
+        Ok(true) => Err(refused("git was ended, because it did not end by itself")),
+        _ => output.map_err(cannot),
+    }
+}
+
+/// When the session was told to end, if it was.
+static HURRY: OnceLock<Instant> = OnceLock::new();
+
+/// Gives each call that is under way, and those that begin from now on, only a moment: the session ends.
+pub fn hurry() {
+    HURRY.get_or_init(Instant::now);
+}
+
+/// Whether a call that began then has had its moment.
+fn is_hurried(begun: Instant) -> bool {
+    HURRY
+        .get()
+        .is_some_and(|told| begun.max(*told).elapsed() >= MOMENT)
 }
 
 /// The end of a call that went well.

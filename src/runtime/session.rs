@@ -33,6 +33,7 @@ use super::effects::{Executor, Message};
 use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
+use super::git;
 use super::observer::Observer;
 use super::operator;
 use super::other_runs::Others;
@@ -243,6 +244,9 @@ impl Session {
                 _ = heartbeat.tick() => self.beat(),
             }
             self.drain(&mut inputs, &mut due).await?;
+            if inputs.iter().any(|input| matches!(input, Fact::Stop(_))) {
+                git::hurry();
+            }
             self.turn(inputs, due)?;
             // Their ids are durable now, with what they met.
             for asked in std::mem::take(&mut self.asked) {
