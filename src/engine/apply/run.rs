@@ -71,12 +71,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
             state.timers.cancel(Timer::WaitOver);
         }
         RunEvent::Warning { .. } => {}
-        RunEvent::AuditRequested { number } => {
-            (state.audit.number, state.audit.out) = (*number, true);
-            state.audit.of_session += 1;
-            state.audit.covers = state.acceptances;
-            (state.audit.turns, state.audit.turn_ends) = (state.turns_ended, state.turn_ends.clone());
-        }
+        RunEvent::AuditRequested { number } => audit_requested(state, *number),
         RunEvent::AuditFinished {
             checked, files, rest, ..
         } => audited(state, checked, files, *rest),
@@ -95,6 +90,14 @@ fn note_written_off(state: &mut State) {
     if is_off && state.unconfined.is_none() {
         state.unconfined = Some("`sandbox: off` is written".to_owned());
     }
+}
+
+/// An audit is under way: it speaks of what there is now.
+fn audit_requested(state: &mut State, number: u32) {
+    (state.audit.number, state.audit.out) = (number, true);
+    state.audit.of_session += 1;
+    state.audit.covers = state.acceptances;
+    (state.audit.turns, state.audit.turn_ends) = (state.turns_ended, state.turn_ends.clone());
 }
 
 /// An audit is over: what it saw is what stands.
