@@ -94,5 +94,5 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     } else if targets.is_empty() {
         screen.result(&markdown(&document, usize::MAX));
     }
-    Ok(exit_code(0, reported, true))
+    Ok(exit_code(0, reported))
 }

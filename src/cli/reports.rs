@@ -19,8 +19,7 @@ use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
 use crate::report::sanitize;
 use crate::runtime::{
-    Delivered, Ending, ReadBefore, RecoverError, Recovered, deliver_work, part_of_run, recover,
-    settings_files,
+    Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
 };
 use crate::store::{RunFolder, StateFolder};
 
@@ -200,14 +199,16 @@ impl Reports {
     ) -> u8 {
         let view = view.take().into_view(&ending.state);
         let outcome = engine::outcome(&ending.state);
-        let mut document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
-        let delivered = report_and_deliver(run, &ending.state, &mut document, screen);
+        let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
+        screen.report(&document);
+        tell_delivery(&ending.state, screen);
+        tidy_worktrees(run, &ending.state);
         for warning in &ending.warnings {
             screen.error(&format!("warning: {}\n", sanitize(warning)));
         }
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
-        exit_code(ending.outcome.exit_code(), reported, delivered)
+        exit_code(ending.outcome.exit_code(), reported)
     }
 
     /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns
@@ -259,10 +260,9 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     failure.help("nothing was started; name a file in a folder that can be written to")
 }
 
-/// The exit code of a run, given whether its reports were written and its work is in the user's repository: never 0 if not.
-pub fn exit_code(code: u8, reported: bool, delivered: bool) -> u8 {
+/// The exit code of a run, given whether its reports were written: never 0 if not.
+pub fn exit_code(code: u8, reported: bool) -> u8 {
     match code {
-        0 if !delivered => OutcomeClass::Environment.exit_code(),
         0 if !reported => OutcomeClass::Internal.exit_code(),
         code => code,
     }
@@ -276,48 +276,23 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     write_stream(&mut file, text.as_bytes())
 }
 
-/// Brings the work of isolated tasks into the user's repository, reports the run, and says what became of the work. Whether it
-/// is where it was wanted.
-pub fn report_and_deliver(
-    run: &RunFolder,
-    state: &State,
-    document: &mut RunDocument<'_>,
-    screen: &Screen,
-) -> bool {
-    let delivered = deliver_work(run, state);
-    // What is not whole is not to be merged.
-    if let (false, Some(Ok(Delivered::Waits { name, .. }))) = (state.is_unfinished(), &delivered) {
-        document.to_merge = Some(name.clone());
+/// Says what became of the accepted work of isolated tasks.
+pub fn tell_delivery(state: &State, screen: &Screen) {
+    let Some(delivery) = &state.delivery else {
+        return;
+    };
+    if let Some(why) = &delivery.why {
+        screen.error(&format!(
+            "error: {}; `quorum resume` tries it again\n",
+            sanitize(why)
+        ));
     }
-    screen.report(document);
-    match delivered {
-        None => true,
-        Some(Ok(delivered)) => {
-            screen.error(&delivered_line(&delivered));
-            !matches!(delivered, Delivered::Waits { why: Some(_), .. })
-        }
-        Some(Err(why)) => {
-            screen.error(&format!(
-                "error: what was accepted is not in your repository: {why}; `quorum resume` tries it again\n"
-            ));
-            false
-        }
-    }
-}
-
-/// What became of the work of isolated tasks, in a line; nothing where nothing was changed.
-fn delivered_line(delivered: &Delivered) -> String {
-    match delivered {
-        Delivered::Nothing => String::new(),
-        Delivered::Moved { commits } => format!("merged: {}\n", count(*commits)),
-        Delivered::Waits { commits, why, .. } => {
-            let why = why
-                .as_ref()
-                .map(|why| format!("error: your branch does not have what was accepted: {why}\n"));
-            let why = why.unwrap_or_default();
-            let all = count(*commits);
-            format!("{why}accepted and not merged: {all}\n")
-        }
+    let what = match delivery.waits {
+        None => "merged",
+        Some(_) => "accepted and not merged",
+    };
+    if delivery.commits > 0 {
+        screen.error(&format!("{what}: {}\n", count(delivery.commits)));
     }
 }
 

@@ -20,7 +20,7 @@ use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
 use super::options::apply_flags;
 use super::project::{open_run, refuse, run_of};
-use super::reports::{Reports, exit_code, report_and_deliver};
+use super::reports::{Reports, exit_code, tell_delivery};
 use super::screen::{LiveView, Screen};
 use super::session::{
     fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
@@ -71,7 +71,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     refuse_changed_mission(&run, &recovered)?;
     reports.check_against(&recovered, &folder)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
-    if recovered.finished.is_some() && !recovered.state.is_unfinished() && !recovered.state.foreign {
+    if recovered.finished.is_some() && !recovered.state.is_resumable() && !recovered.state.foreign {
         return over(&run, &recovered.state, view, &reports, screen);
     }
     let mut options = recovered.state.options.clone();
@@ -131,11 +131,11 @@ fn over(
     ));
     let view = view.into_view(state);
     let outcome = crate::engine::outcome(state);
-    let mut document = RunDocument::of_session(state, &view, Some(&outcome));
-    // The session may have been killed between its end and this.
-    let delivered = report_and_deliver(run, state, &mut document, screen);
+    let document = RunDocument::of_session(state, &view, Some(&outcome));
+    screen.report(&document);
+    tell_delivery(state, screen);
     let reported = reports.write(run, &document, screen);
-    Ok(exit_code(outcome.class.exit_code(), reported, delivered))
+    Ok(exit_code(outcome.class.exit_code(), reported))
 }
 
 /// A folder that is gone is not made anew: the work that was done in it is not there.

@@ -89,7 +89,7 @@ outcome_classes! {
     Interrupted = 130, "interrupted", Signal, Bad, false;
     /// A flag, the configuration or the mission is wrong.
     Usage = 2, "usage", Broken, Bad, false;
-    /// Something was in the way before any work.
+    /// Something was in the way before any work, or of merging what was accepted.
     Environment = 9, "environment", Broken, Bad, false;
     /// The budget or the time is used up. The run can be resumed.
     Limit = 7, "limit", Limit, Warning, true;

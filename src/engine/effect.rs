@@ -52,6 +52,11 @@ pub enum Effect {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
+    /// Bring the accepted work of isolated tasks into the user's repository.
+    DeliverWork {
+        /// Whether the branch is to have it.
+        merge: bool,
+    },
     /// Tell a channel something.
     Deliver {
         /// The notification's number.
@@ -146,11 +151,12 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         }
         Event::Ask(id, AskEvent::Requested { .. }) => started(state, WorkId::ask(*id)),
         // Whatever waited for it goes on.
-        Event::Run(RunEvent::AuditFinished { .. }) => {
+        Event::Run(RunEvent::AuditFinished { .. } | RunEvent::WorkDelivered(_)) => {
             let tasks = state.plan.task_ids();
             return tasks.filter_map(|id| prepare_prompt(state, id)).collect();
         }
         Event::Run(RunEvent::AuditRequested { number }) => Some(Effect::Audit { number: *number }),
+        Event::Run(RunEvent::DeliveryRequested { merge }) => Some(Effect::DeliverWork { merge: *merge }),
         // The call that was held, if its task still waits for it.
         Event::Budget(BudgetEvent::Released { call }) => match call.work {
             TaskWork::Turn(..) => prepare_prompt(state, call.task),
@@ -253,7 +259,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         ..state.current_turn(id)
     };
     if !task.is_between_turns()
-        || state.audit.out
+        || state.is_held()
         || task.is_clarified()
         || state.plan.task(id).route.is_some()
     {
@@ -279,6 +285,7 @@ pub fn may_be_made(state: &State, effect: &Effect) -> bool {
             matches!(due, Some(Effect::NoteFiles { turn: due, .. }) if due == *turn)
         }
         Effect::Audit { number } => state.audit.out && state.audit.number == *number,
+        Effect::DeliverWork { .. } => state.delivering,
         Effect::Ask { id, .. } if !state.ledger.is_open(WorkId::ask(*id)) => false,
         effect => effect.work().is_none_or(|work| state.is_out(work)),
     }

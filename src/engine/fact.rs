@@ -15,8 +15,8 @@ use super::command::Command;
 use super::job::{ApproverSaid, Job, JobEnd};
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause, SupervisorRef,
-    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Delivery, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 use super::work::id::WorkId;
@@ -133,6 +133,8 @@ pub enum Fact {
     Audit,
     /// It was.
     Audited(Box<AuditReport>),
+    /// The accepted work of isolated tasks was brought into the user's repository, or could not be.
+    WorkDelivered(Delivery),
     /// Work was handed over to whoever grades it.
     HandedOver {
         /// The call.

@@ -116,8 +116,8 @@ pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, O
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
-    Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, Merged,
-    OriginCode, ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef,
+    Asked, CheckResult, Commit, Deferral, DeferralReason, Delivery, Exit, FileFact, FileRef, GateResult,
+    Merged, OriginCode, ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef,
     ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]

@@ -20,12 +20,19 @@ pub struct Outcome {
 /// The outcome of a state in which nothing moves any more. Total: every state has exactly one.
 #[must_use]
 pub fn outcome(state: &State) -> Outcome {
-    let conditions = conditions(state);
+    let mut conditions = conditions(state);
     let (allowed, counting): (Vec<_>, Vec<_>) = conditions
         .iter()
         .copied()
         .partition(|class| class.may_be_allowed() && state.options.allow.contains(class));
-    let class = counting.first().copied().unwrap_or(OutcomeClass::Ok);
+    let mut class = counting.first().copied().unwrap_or(OutcomeClass::Ok);
+    let delivery = state.delivery.as_ref();
+    // What would be well is not, where the work is not where it was wanted.
+    if class == OutcomeClass::Ok && delivery.is_some_and(|delivery| delivery.why.is_some()) {
+        class = OutcomeClass::Environment;
+        conditions.retain(|other| *other != OutcomeClass::Ok);
+        conditions.insert(0, class);
+    }
     Outcome {
         class,
         conditions,

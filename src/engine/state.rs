@@ -30,7 +30,7 @@ use super::command::CommandResult;
 use super::deadline::Deadlines;
 use super::ledger::Ledger;
 use super::notice::Notices;
-use super::payload::{Deferral, DeferralReason, GateResult, SessionRef, StopCause};
+use super::payload::{Deferral, DeferralReason, Delivery, GateResult, SessionRef, StopCause};
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -107,6 +107,10 @@ pub struct State {
     pub(super) turn_ends: BTreeMap<FilesIn, u64>,
     /// The commit of all work of isolated tasks that was accepted; `None` where none was.
     pub landed: Option<Box<str>>,
+    /// Whether it is being brought into the user's repository.
+    pub delivering: bool,
+    /// What became of that in the session that works now, or else the last one; `None` before, and once more was accepted.
+    pub delivery: Option<Delivery>,
     pub(super) ready: ReadyQueue,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
@@ -225,6 +229,8 @@ impl State {
             turns_ended: 0,
             turn_ends: BTreeMap::new(),
             landed: None,
+            delivering: false,
+            delivery: None,
             ready: ReadyQueue::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),
@@ -355,6 +361,17 @@ impl State {
         !self.has_all_ended() || self.audit_is_open()
     }
 
+    /// Whether `resume` has something to do: work is left, or what was accepted is not where it was wanted.
+    pub(crate) fn is_resumable(&self) -> bool {
+        let delivery = self.delivery.as_ref();
+        self.is_unfinished() || delivery.is_some_and(|delivery| delivery.why.is_some())
+    }
+
+    /// Whether nothing begins, because accepted work is looked at or delivered.
+    pub(super) fn is_held(&self) -> bool {
+        self.audit.out || self.delivering
+    }
+
     /// Whether every selected task is terminal.
     pub(crate) fn has_all_ended(&self) -> bool {
         self.sums.counts.ended() == self.sums.counts.selected
@@ -439,7 +456,7 @@ impl State {
     /// Whether the session could go on, and only a person's answer can make it.
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
         self.may_start_work()
-            && !self.audit.out
+            && !self.is_held()
             && self.sums.slots == 0
             && self.sums.approvers_asked == 0
             && self.sums.calls_open == 0

@@ -37,6 +37,7 @@ impl Fact {
             }),
             Self::ProtectionNoted(files) => Event::Run(RunEvent::ProtectionNoted { files: files.clone() }),
             Self::Stop(cause) => Event::Run(RunEvent::Stopping { cause: *cause }),
+            Self::WorkDelivered(delivery) => Event::Run(RunEvent::WorkDelivered(delivery.clone())),
             Self::Filed { ids } => Event::Notice(Box::new(NoticeEvent::Filed { ids: ids.clone() })),
             Self::Foreign(what) => Event::Run(RunEvent::StateForeign { what: what.clone() }),
             Self::Unconfined(reason) => Event::Run(RunEvent::Unconfined {

@@ -68,6 +68,8 @@ pub struct RunView {
     pub scrutiny: BTreeMap<TaskId, Vec<StageReport>>,
     /// Notifications of the last session that failed for good.
     pub undelivered: usize,
+    /// Why what was accepted is not where it was wanted; one of the warnings.
+    not_merged: Option<String>,
     /// What is known of the cost of each task. Where nobody asks for it, few tell it.
     pub costs: BTreeMap<TaskId, Money>,
     tasks: Vec<TaskView>,
@@ -227,6 +229,9 @@ impl RunView {
             }
             RunEvent::Resumed { .. } => {
                 self.undelivered = 0;
+                // It is tried again.
+                let old = self.not_merged.take();
+                self.warnings.retain(|known| Some(known) != old.as_ref());
                 self.warned_before = self.warnings.len();
                 self.begin_session(at);
             }
@@ -250,6 +255,10 @@ impl RunView {
                 if !before.any(|known| known == message) {
                     self.warnings.push(message.clone());
                 }
+            }
+            RunEvent::WorkDelivered(delivery) => {
+                self.not_merged.clone_from(&delivery.why);
+                self.warnings.extend(delivery.why.clone());
             }
             RunEvent::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             _ => {}

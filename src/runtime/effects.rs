@@ -312,6 +312,10 @@ impl Executor {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.snapshot_files(state, turn, starts, shared),
             Effect::Audit { number } => self.audit(state, number),
+            Effect::DeliverWork { merge } => {
+                let (worktrees, plan) = (self.worktrees.clone(), state.plan.clone());
+                self.aside(move || Message::Fact(Fact::WorkDelivered(worktrees.deliver(&plan, merge))));
+            }
             Effect::Job { turn, job } => return self.run_job(state, turn, job),
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),

@@ -158,5 +158,5 @@ pub use supervision::{NoWord, supervisors};
 pub use triage::ask_about_request;
 pub use working_diff::{WorkingDiff, working_diff};
 pub use worktrees::{
-    Delivered, begin_worktrees, check_repository, deliver_work, forget_work, restore_work, work_diff,
+    begin_worktrees, check_repository, forget_work, restore_work, tidy_worktrees, work_diff,
 };

@@ -228,6 +228,8 @@ pub struct ReferenceModel {
     /// The run was called off as a whole, and nothing of it began again since.
     called_off: bool,
     threshold: bool,
+    /// What was accepted could not be delivered.
+    not_merged: bool,
     /// The budget ended the work of the session.
     limit: bool,
     /// What was said of which deadline.
@@ -255,6 +257,7 @@ impl ReferenceModel {
             paused: false,
             called_off: false,
             threshold: false,
+            not_merged: false,
             limit: false,
             deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
@@ -752,6 +755,7 @@ impl ReferenceModel {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;
                 self.foreign = false;
+                self.not_merged = false;
             }
             Event::Run(RunEvent::StateForeign { .. }) => self.foreign = true,
             Event::Run(RunEvent::Stopping { cause }) => {
@@ -761,6 +765,10 @@ impl ReferenceModel {
             Event::Task(task, TaskEvent::AcceptanceRecorded { files, checks }) => {
                 self.accepted_for(state, *task, files, checks);
             }
+            Event::Run(RunEvent::DeliveryRequested { merge }) => {
+                assert_eq!(*merge, self.conditions(state) == [OutcomeClass::Ok], "{event:?}");
+            }
+            Event::Run(RunEvent::WorkDelivered(delivery)) => self.not_merged = delivery.why.is_some(),
             Event::Run(RunEvent::AuditRequested { number }) => self.audit_requested(state, *number),
             Event::Run(RunEvent::AuditFinished {
                 number,

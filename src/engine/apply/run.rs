@@ -27,6 +27,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::Resumed { options, .. } => {
             state.sessions += 1;
             (state.audit.out, state.audit.of_session) = (false, 0);
+            (state.delivering, state.delivery) = (false, None);
             state.session_ends = None;
             state.options = (**options).clone();
             note_written_off(state);
@@ -42,7 +43,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
         RunEvent::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
-            state.audit.out = false;
+            (state.audit.out, state.delivering) = (false, false);
             state.stop = Some(*cause);
             state.timers.cancel(Timer::WaitOver);
         }
@@ -67,11 +68,13 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         RunEvent::Salvaged { .. } => {
             state.phase = RunPhase::Running;
-            state.audit.out = false;
+            (state.audit.out, state.delivering) = (false, false);
             state.timers.cancel(Timer::WaitOver);
         }
         RunEvent::Warning { .. } => {}
         RunEvent::AuditRequested { number } => audit_requested(state, *number),
+        RunEvent::DeliveryRequested { .. } => state.deliver(None),
+        RunEvent::WorkDelivered(delivery) => state.deliver(Some(delivery)),
         RunEvent::AuditFinished {
             checked, files, rest, ..
         } => audited(state, checked, files, *rest),

@@ -48,7 +48,7 @@ impl<'a> Admission<'a> {
     /// Whether anything may take a slot at all. Nothing does before it is known whether what was accepted still stands.
     pub fn is_open(&self) -> bool {
         let state = self.state;
-        let is_running = state.phase == RunPhase::Running && !state.audit.out;
+        let is_running = state.phase == RunPhase::Running && !state.is_held();
         is_running && !self.is_taken_alone && self.slots < state.plan.rules.concurrency
     }
 

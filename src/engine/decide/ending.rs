@@ -3,7 +3,7 @@
 //!
 //! What the run ended with is told by `engine/outcome.rs`.
 
-use crate::domain::{Points, Status, Timestamp};
+use crate::domain::{OutcomeClass, Points, Status, Timestamp};
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::fact::Fact;
 use crate::engine::outcome::outcome;
@@ -14,7 +14,8 @@ use super::notify;
 /// Where only a person can move the run on and the session is to be kept alive for that: the wait, announced once.
 pub(super) fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let wait = state.options.wait_approvals?;
-    if !state.only_a_person_moves_it_on() {
+    // Once the work was delivered the wait is over.
+    if !state.only_a_person_moves_it_on() || state.delivery.is_some() {
         return None;
     }
     Some(match state.waits_until() {
@@ -39,7 +40,7 @@ pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
 /// Whether the session has nothing left to do.
 pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
-        RunPhase::Running if state.audit.out => false,
+        RunPhase::Running if state.is_held() => false,
         // What is free of charge is finished with what runs.
         RunPhase::Running if state.ledger.limit().is_some() => {
             state.sums.turns_running == 0 && state.ledger.nothing_open() && state.sums.looked_at == 0
@@ -64,6 +65,11 @@ pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
         return vec![Event::Run(RunEvent::ThresholdFailed { points, threshold })];
+    }
+    // What it ends with is known only once the work is where it is wanted. A session that was stopped waits for nothing.
+    if state.phase == RunPhase::Running && state.landed.is_some() && state.delivery.is_none() {
+        let merge = outcome(state).class == OutcomeClass::Ok;
+        return vec![Event::Run(RunEvent::DeliveryRequested { merge })];
     }
     notify::before_the_end(state, now).unwrap_or_else(|| run_finished(state))
 }

@@ -47,16 +47,29 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
                 request::run(draft, Job::PeerCheck(peer, check));
             }
         }
-        Merged::Conflict { files, with, .. } => {
+        Merged::Conflict {
+            commit,
+            files,
+            with,
+            unmarked,
+        } => {
             let others = match with.is_empty() {
                 true => String::new(),
                 false => format!(" (by {})", with.join(", ")),
             };
             let finding = |file: &String| {
-                let text = format!(
-                    "{file}: changed here and by work that was accepted meanwhile{others}; the file has both between \
-                     conflict marks: keep what both were for, and remove the marks"
-                );
+                let what = match unmarked.get(file) {
+                    None => "the file has both between conflict marks: keep what both were for, and remove the marks"
+                        .to_owned(),
+                    Some(how) => format!(
+                        "both could not be put together ({how}), and no marks stand in it: write what keeps what both were \
+                         for, or remove it; `touch` it if it is right as it lies there; `git show {}:{file}` has the other \
+                         side",
+                        commit.onto
+                    ),
+                };
+                let text =
+                    format!("{file}: changed here and by work that was accepted meanwhile{others}; {what}");
                 Finding::new(Severity::High, text)
             };
             send_back(draft, files.iter().map(finding).collect());

@@ -138,11 +138,13 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Advance => schedule::advance(state, now),
         Fact::Audit => audit::at_the_start(state),
         Fact::Audited(report) => audit::audited(state, report, now),
+        Fact::WorkDelivered(_) if !state.delivering => Vec::new(),
         Fact::Stop(_) if state.phase != RunPhase::Running => Vec::new(),
         // What it says is refused, what it used is paid for.
         _ if state.is_late(fact) => budget::settle(state, fact).into_iter().collect(),
         // An agent that has said nothing for too long is killed, and its turn ends with a time-out.
         Fact::Stop(_)
+        | Fact::WorkDelivered(_)
         | Fact::ProtectionNoted(_)
         | Fact::TurnSpawned { .. }
         | Fact::Activity { .. }

@@ -18,8 +18,8 @@ use super::{admission, approvals, audit, budget, dependencies, ending, gates, ho
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates::due(state);
     events.extend(cascades(state));
-    // Nothing is started before it is known whether what was accepted still stands.
-    if events.is_empty() && state.audit.out {
+    // Nothing is started before it is known whether what was accepted still stands, or while it is delivered.
+    if events.is_empty() && state.is_held() {
         return events;
     }
     if events.is_empty() && state.phase == RunPhase::Running {

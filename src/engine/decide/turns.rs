@@ -22,7 +22,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     let Prompt { turn, digest, cues } = prompt;
     // A halted run starts no task, but what has started may finish its attempts.
     // And none begins while it is not known whether what was accepted stands.
-    let is_held = state.must_note(turn.task) || state.phase != RunPhase::Running || state.audit.out;
+    let is_held = state.must_note(turn.task) || state.phase != RunPhase::Running || state.is_held();
     if !state.waits_for_turn(turn) || is_held {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::payload::{
-    FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
+    Delivery, FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
 };
 use crate::mission::{Addition, RunOptions};
 
@@ -85,6 +85,13 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         rest: Option<TaskId>,
     },
+    /// `work:requested`: the accepted work of isolated tasks is to be brought into the user's repository.
+    DeliveryRequested {
+        /// Whether the branch is to have it: the run would end well.
+        merge: bool,
+    },
+    /// `work:ended` of that.
+    WorkDelivered(Delivery),
     /// `run:paused`: nothing more is started in this session.
     Paused {
         /// By whom, as recorded.

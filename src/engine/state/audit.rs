@@ -95,6 +95,7 @@ impl State {
     pub(crate) fn work_landed(&mut self, commit: &Commit) {
         if commit.files > 0 {
             self.landed = Some(commit.id.clone());
+            self.delivery = None;
         }
         self.changed_in(FilesIn::Merged);
     }

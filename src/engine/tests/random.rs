@@ -376,6 +376,8 @@ pub(crate) fn random_response(random: &mut Random, effect: &Effect) -> Response 
             job: Job::Finish(_), ..
         } => Response::Check(random.chance(60)),
         Effect::Audit { .. } => Response::Audit(random.next()),
+        Effect::DeliverWork { .. } if random.chance(30) => Response::Unreachable(class),
+        Effect::DeliverWork { .. } => Response::Finished,
         Effect::Job {
             job: Job::Check(_), ..
         } => Response::Check(random.chance(65)),

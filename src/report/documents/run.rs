@@ -153,7 +153,7 @@ pub struct RunDocument<'a> {
     pub(in crate::report) ended: Option<&'a Outcome>,
     /// The reference with accepted work that the user's branch does not have.
     #[serde(skip)]
-    pub to_merge: Option<String>,
+    pub(in crate::report) to_merge: Option<&'a str>,
 }
 
 impl<'a> RunDocument<'a> {
@@ -174,7 +174,7 @@ impl<'a> RunDocument<'a> {
             mission: &state.plan.name,
             state: standing,
             live: standing == RunState::Running,
-            resumable: state.is_unfinished(),
+            resumable: state.is_resumable(),
             outcome: outcome.map(|outcome| outcome.class.as_str()),
             exit_code: outcome.map(|outcome| outcome.class.exit_code()),
             conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
@@ -205,7 +205,12 @@ impl<'a> RunDocument<'a> {
             warnings: &view.warnings,
             agents_at_work: at_work(state, view),
             ended,
-            to_merge: None,
+            // What is not whole is not to be merged.
+            to_merge: state
+                .delivery
+                .as_ref()
+                .filter(|_| !state.is_unfinished())
+                .and_then(|delivery| delivery.waits.as_deref()),
         }
     }
 

@@ -75,7 +75,7 @@ impl RunRow {
             run_id: run,
             mission: Some(state.plan.name.clone()),
             state: standing.as_str().into(),
-            resumable: state.is_unfinished(),
+            resumable: state.is_resumable(),
             outcome: outcome.map(|outcome| outcome.as_str().into()),
             exit_code: outcome.map(OutcomeClass::exit_code),
             counts: Some(Counts::of(state, view)),

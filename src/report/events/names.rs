@@ -222,7 +222,10 @@ impl EventExpander {
                 let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
                 ("protection:noted", told.with("files", paths))
             }
-            RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. } => return None,
+            RunEvent::AuditRequested { .. }
+            | RunEvent::AuditFinished { .. }
+            | RunEvent::DeliveryRequested { .. }
+            | RunEvent::WorkDelivered(_) => return None,
         })
     }
 

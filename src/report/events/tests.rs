@@ -48,6 +48,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Run(RunEvent::AuditRequested { .. }) => "AuditRequested",
         Event::Task(_, TaskEvent::Regressed { .. }) => "Regressed",
         Event::Run(RunEvent::AuditFinished { .. }) => "Audited",
+        Event::Run(RunEvent::DeliveryRequested { .. }) => "DeliveryRequested",
+        Event::Run(RunEvent::WorkDelivered(_)) => "WorkDelivered",
         Event::Task(_, TaskEvent::Nudged { .. }) => "Nudged",
         Event::Ask(
             _,

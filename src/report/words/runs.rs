@@ -41,7 +41,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "environment|9|exit 9",
-        "Exit 9: something was missing or in the way before any work began: a program, a key, the lock, an unfinished run with the same tasks, or a state folder of somebody else. Nothing was started. `quorum doctor` checks the machine.",
+        "Exit 9: something was missing or in the way before any work began: a program, a key, the lock, an unfinished run with the same tasks, or a state folder of somebody else. Nothing was started; `quorum doctor` checks the machine. Or all work was good and could not be merged into your branch: nothing of yours was touched, and `quorum resume` tries it again.",
     ),
     (
         "interrupted|130|143|exit 130|exit 143",

@@ -225,7 +225,7 @@ impl Worktrees {
     /// # Errors
     /// Whatever the system says.
     pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
-        for path in [name.to_owned(), format!("{name}.index"), format!("{name}.ready")] {
+        for path in ["", ".index", ".ready", ".merging"].map(|end| format!("{name}{end}")) {
             remove(&self.root.join(path))?;
         }
         Ok(())
@@ -396,7 +396,7 @@ pub(super) fn open_folders(folder: &Path) {
 }
 
 /// Removes whatever is there.
-fn remove(path: &Path) -> Result<(), WorkError> {
+pub(super) fn remove(path: &Path) -> Result<(), WorkError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),

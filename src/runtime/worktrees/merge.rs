@@ -1,6 +1,6 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::PoisonError;
@@ -12,12 +12,16 @@ use crate::mission::Plan;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
-use super::folders::open_folders;
+use super::folders::{open_folders, remove};
 use super::git::{failed, output, run, text};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
-/// What stands around a conflict in files that a merge of ours has written: each side is named by its commit.
-const MARKS: &str = "^(<<<<<<<|>>>>>>>) [0-9a-f]{40}";
+/// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
+/// attributes say.
+const MARKS: &str = "^(<+|>+) [0-9a-f]{40}";
+
+/// What the attribute that chooses how a file is merged may say without naming a program.
+const OWN_DRIVERS: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
 
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]
@@ -100,11 +104,18 @@ impl Worktrees {
         let before = before.or_else(|| self.resolve(&commit_ref(task)).ok().filter(|_| !known.merged));
         let last = before.as_deref().unwrap_or(&base);
         self.restore(plan, task, last)?;
+        if known.conflicts > 0 {
+            self.is_resolved(task, last)?;
+        }
         self.add_all(plan, task)?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
         let difference = self.difference(&base, &tree)?;
-        if known.conflicts > 0 {
-            self.has_no_marks(&tree)?;
+        if known.conflicts > 0
+            && let Some(path) = self.marked(&tree)?.first()
+        {
+            return Err(NotCommitted::Work(format!(
+                "{path} has conflict marks still: keep what both sides were for, and remove the marks"
+            )));
         }
         let id = match self.tree_of(last)? == tree {
             true => last.to_owned(),
@@ -117,20 +128,133 @@ impl Worktrees {
         })
     }
 
-    /// Whether what stood between marks of ours was decided on.
-    fn has_no_marks(&self, tree: &str) -> Result<(), NotCommitted> {
-        let found = output(self.git().args(["grep", "-l", "-z", "-E", "-e", MARKS, tree]))?;
+    /// The files of a tree that have marks of ours.
+    fn marked(&self, tree: &str) -> Result<Vec<String>, WorkError> {
+        let grep = ["grep", "-l", "-z", "-E", "-e", MARKS, tree];
+        let found = output(self.git().args(grep))?;
         match found.status.code() {
             Some(0) => {}
-            Some(1) => return Ok(()),
-            _ => return Err(NotCommitted::Git(failed(&found))),
+            Some(1) => return Ok(Vec::new()),
+            _ => return Err(failed(&found)),
         }
-        let named = String::from_utf8_lossy(&found.stdout).into_owned();
-        let first = named.split('\0').next().unwrap_or_default();
-        let path = first.split_once(':').map_or(first, |(_, path)| path);
-        Err(NotCommitted::Work(format!(
-            "{path} has conflict marks still: keep what both sides were for, and remove the marks"
-        )))
+        let named = String::from_utf8_lossy(&found.stdout);
+        let named = named.split('\0').filter_map(|name| name.split_once(':'));
+        Ok(named.map(|(_, path)| path.to_owned()).collect())
+    }
+
+    /// Whether each file that git could not merge was written since its folder was given both sides: what lies there is another
+    /// content, or was put there anew. Must come before git learns what lies there.
+    fn is_resolved(&self, task: TaskId, last: &str) -> Result<(), NotCommitted> {
+        // Nothing was committed since.
+        let Ok(theirs) = self.resolve(&format!("{last}^2")) else {
+            return Ok(());
+        };
+        let mine = self.resolve(&format!("{last}^1"))?;
+        let written = run(self.within(task)?.args(["diff-index", "--name-only", "-z", last]))?;
+        let written = String::from_utf8_lossy(&written.stdout);
+        let written: Vec<&Path> = written.split('\0').map(Path::new).collect();
+        let both = self.put_together(task, &mine, &theirs)?;
+        let is_open =
+            |file: &&Unmerged| file.lies && !written.iter().any(|path| path.starts_with(&file.path));
+        let open = both.unmerged.iter().filter(is_open).take(MOST_NAMED);
+        let open: Vec<String> = open.map(|file| format!("{} ({})", file.path, file.how)).collect();
+        match open.is_empty() {
+            true => Ok(()),
+            false => Err(NotCommitted::Work(format!(
+                "what others changed as well is as it was when it was sent back: {}; write it, remove it, or `touch` what is \
+                 right as it is",
+                open.join(", ")
+            ))),
+        }
+    }
+
+    /// Puts two commits together, by the attributes of the first one.
+    fn put_together(&self, task: TaskId, mine: &str, theirs: &str) -> Result<Together, WorkError> {
+        // Git reads attributes from files only, which agents could change in their folder.
+        let folder = self.folder(task).with_extension("merging");
+        remove(&folder)?;
+        std::fs::create_dir(&folder).map_err(WorkError::file("make", &folder))?;
+        let git = || {
+            let git = self.git().env("GIT_WORK_TREE", &folder);
+            git.env("GIT_INDEX_FILE", folder.join("index")).at(&folder)
+        };
+        run(git().args(["read-tree", mine]))?;
+        let attributes = run(git().args(["ls-files", "-z", "--", ":(glob)**/.gitattributes"]))?;
+        let attributes = String::from_utf8_lossy(&attributes.stdout);
+        let attributes = attributes.split('\0').filter(|path| !path.is_empty());
+        run(git().args(["checkout-index", "-q", "--"]).args(attributes))?;
+        let merge = ["merge-tree", "--write-tree", "--no-messages", "-z", mine, theirs];
+        let output = output(git().args(merge))?;
+        let is_clean = match output.status.code() {
+            Some(0) => true,
+            Some(1) => false,
+            _ => return Err(failed(&output)),
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        let mut parts = said.split('\0').filter(|part| !part.is_empty());
+        let mut tree = parts.next().unwrap_or_default().to_owned();
+        let mut sides: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+        for (entry, path) in parts.filter_map(|part| part.split_once('\t')) {
+            let mut words = entry.split(' ');
+            let side = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+            let path = invented(path, [mine, theirs]).unwrap_or(path);
+            sides.entry(path).or_default().push(side);
+        }
+        if is_clean {
+            return Ok(Together {
+                tree,
+                is_clean,
+                unmerged: Vec::new(),
+            });
+        }
+        let list = run(git().args(["ls-tree", "-r", "-t", "-z", "--full-tree", &tree]))?;
+        let list = String::from_utf8_lossy(&list.stdout).into_owned();
+        let entries = || list.split('\0').filter_map(|line| line.split_once('\t'));
+        let names: BTreeMap<&str, &str> = entries().map(|(entry, path)| (path, entry)).collect();
+        let mut placed = BTreeSet::new();
+        for (path, entry) in &names {
+            let Some(name) = invented(path, [mine, theirs]) else {
+                continue;
+            };
+            if placed.is_empty() {
+                run(git().args(["read-tree", &tree]))?;
+            }
+            run(git().args(["update-index", "--force-remove", "--", path]))?;
+            let mut words = entry.split(' ');
+            let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+            if placed.insert(name) && !names.contains_key(name) {
+                let line = format!("{mode},{id},{name}");
+                run(git().args(["update-index", "--add", "--cacheinfo", &line]))?;
+            }
+        }
+        if !placed.is_empty() {
+            tree = text(run(git().arg("write-tree"))?);
+        }
+        let attribute = ["check-attr", "-z", "merge", "--"];
+        let drivers = run(git().args(attribute).args(sides.keys().take(MOST_NAMED)))?;
+        let drivers = String::from_utf8_lossy(&drivers.stdout);
+        let drivers: Vec<&str> = drivers.split('\0').collect();
+        let driver = |path: &str| {
+            let mut known = drivers.chunks_exact(3).filter(|said| said.first() == Some(&path));
+            known.find_map(|said| said.last().filter(|name| !OWN_DRIVERS.contains(name)).copied())
+        };
+        let unmerged = sides.iter().map(|(path, sides)| {
+            let entry = names.get(path).copied();
+            let is_folder = entry.is_some_and(|entry| entry.contains(" tree "));
+            Unmerged {
+                path: (*path).to_owned(),
+                how: match driver(path) {
+                    Some(name) => format!("its merge driver, {name}, is not run"),
+                    None => how(sides, is_folder).to_owned(),
+                },
+                lies: entry.is_some() || placed.contains(path),
+            }
+        });
+        Ok(Together {
+            unmerged: unmerged.collect(),
+            tree,
+            is_clean,
+        })
     }
 
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
@@ -343,19 +467,8 @@ impl Worktrees {
     /// same. All of it is made of what is on record, so that it can be done again at any point.
     fn rebase(&self, plan: &Plan, task: TaskId, work: &Commit, tip: &str) -> Result<Merged, WorkError> {
         let (base, mine) = (&*work.onto, &*work.id);
-        let merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"];
-        let output = output(self.git().args(merge).args([mine, tip]))?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut parts = said
-            .split('\0')
-            .filter(|part| !part.is_empty())
-            .map(str::to_owned);
-        let tree = parts.next().unwrap_or_default();
-        let is_clean = match output.status.code() {
-            Some(0) => true,
-            Some(1) => false,
-            _ => return Err(failed(&output)),
-        };
+        let both = self.put_together(task, mine, tip)?;
+        let (tree, is_clean) = (both.tree, both.is_clean);
         let parents = if is_clean { &[tip][..] } else { &[mine, tip][..] };
         let id = self.commit_tree(plan, task, &tree, parents)?;
         self.set(&base_ref(task), tip, None)?;
@@ -370,12 +483,20 @@ impl Worktrees {
         if is_clean {
             return Ok(Merged::Candidate(commit));
         }
-        let mut files: Vec<String> = parts.collect();
-        files.truncate(MOST_NAMED);
+        let mut unmerged = both.unmerged;
+        unmerged.truncate(MOST_NAMED);
+        let files: Vec<String> = unmerged.iter().map(|file| file.path.clone()).collect();
         let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
         let with = text(run(self.git().args(log).args(&files))?);
         let with = with.lines().take(MOST_NAMED).map(str::to_owned).collect();
-        Ok(Merged::Conflict { commit, files, with })
+        let marked = self.marked(&tree)?;
+        let unmarked = unmerged.into_iter().filter(|file| !marked.contains(&file.path));
+        Ok(Merged::Conflict {
+            unmarked: unmarked.map(|file| (file.path, file.how)).collect(),
+            commit,
+            files,
+            with,
+        })
     }
 
     /// The files of a tree in the folder of a task, and nothing else but what git ignores.
@@ -412,6 +533,49 @@ impl Worktrees {
     }
 }
 
+/// Two commits put together.
+struct Together {
+    /// What git makes of both, without names that nobody has given.
+    tree: String,
+    is_clean: bool,
+    unmerged: Vec<Unmerged>,
+}
+
+/// What git calls unmerged.
+struct Unmerged {
+    path: String,
+    how: String,
+    /// Whether anything lies there.
+    lies: bool,
+}
+
+/// The name of a file that git has put aside under a name of its own, because something else lies at that one.
+fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
+    sides.iter().find_map(|side| {
+        let end = path.find(&format!("~{side}"))?;
+        path.get(..end)
+    })
+}
+
+/// How two sides differ that git does not merge, by the mode and the stage of each version.
+fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
+    let of = |stage| {
+        versions
+            .iter()
+            .find(|(_, other)| *other == stage)
+            .map(|(mode, _)| *mode)
+    };
+    match (of("1"), of("2"), of("3")) {
+        _ if is_folder => "a file on one side, a folder on the other",
+        (_, Some(LINK), Some(LINK)) => "a link to something else on each side",
+        (_, Some(LINK), Some(_)) | (_, Some(_), Some(LINK)) => "a link on one side, a file on the other",
+        (_, Some(mine), Some(theirs)) if mine != theirs => "another mode on each side",
+        (_, Some(_), Some(_)) => "changed on both sides",
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => "removed on one side, changed on the other",
+        _ => "under another name on each side",
+    }
+}
+
 fn own_repository(path: &str) -> String {
     format!("{path} is a repository of its own: remove its `.git`")
 }
@@ -440,6 +604,10 @@ pub(super) fn leads_out(path: &str, target: &str) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod pairs;
 
 #[cfg(test)]
 mod tests {

@@ -22,11 +22,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::domain::{OutcomeClass, Status, TaskId};
+use crate::domain::{Status, TaskId};
 use crate::engine::{self, State};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
-use crate::mission::model::MergeInto;
 use crate::store::RunFolder;
 
 use super::git::{self, Git, borrow, refused, run, text};
@@ -40,7 +39,6 @@ mod user_repository;
 
 pub(super) use merge::NotCommitted;
 pub(super) use prepare::{Folder, Preparation};
-pub use user_repository::Delivered;
 
 /// What the run began with.
 const START: &str = "refs/quorum/start";
@@ -118,20 +116,11 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         })
 }
 
-/// What becomes of the work of isolated tasks at the end of a session; `None` where there are none. Blocks.
-pub fn deliver_work(run: &RunFolder, state: &State) -> Option<Result<Delivered, WorkError>> {
-    let plan = &state.plan;
-    let worktrees = Worktrees::of(run, state);
+/// Removes the folders of tasks whose work is part of what was accepted, as far as that can be done. Blocks.
+pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     if state.phase == engine::RunPhase::Finished {
-        worktrees.tidy(state);
+        Worktrees::at_rest(run).tidy(state);
     }
-    let is_good = engine::outcome(state).class == OutcomeClass::Ok;
-    let merge = if is_good {
-        &plan.rules.worktrees.merge
-    } else {
-        &MergeInto::Never
-    };
-    has_worktrees(plan).then(|| worktrees.deliver(&plan.rules.workspace, merge))
 }
 
 /// Removes the references of a run that goes from the user's repository. The one that stays, because no branch has what was
@@ -295,6 +284,10 @@ impl Worktrees {
         exclude(plan, &user.excludes()?, &repository)?;
         for (key, value) in user.line_ends() {
             run(self.git().args(["config", key, &value]))?;
+        }
+        // Whatever merges by a program of theirs is for people, or agents, to merge.
+        for key in user.merge_drivers() {
+            run(self.git().args(["config", &key, "false"]))?;
         }
         replace(&self.branch_file(), &user.branch())?;
         self.set(START, &head, None)?;

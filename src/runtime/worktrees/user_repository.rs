@@ -1,35 +1,27 @@
 //! The repository of the user: read when a run begins, and written to once, at its end.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
+use crate::engine::Delivery;
 use crate::executor::error::WorkError;
+use crate::mission::Plan;
 use crate::mission::model::MergeInto;
 
-use super::folders::patterns;
+use super::folders::{patterns, replace};
 use super::git::{Configuration, Git, borrowed, entries, failed, output, refused, run, text};
 use super::merge::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
-/// What became of what was accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivered {
-    /// Nothing was changed.
-    Nothing,
-    /// The branch has it.
-    Moved {
-        /// How many commits.
-        commits: u32,
-    },
-    /// It waits to be merged.
-    Waits {
-        /// How many commits.
-        commits: u32,
-        /// The reference to merge.
-        name: String,
-        /// Why the branch was not moved, where that was wanted.
-        why: Option<String>,
-    },
+/// So many files are compared one by one after a move.
+const MOST_COMPARED: usize = 500;
+
+/// Paths that git has printed.
+fn names(printed: &Output) -> BTreeSet<String> {
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    let paths = printed.split('\0').filter(|path| !path.is_empty());
+    paths.map(str::to_owned).collect()
 }
 
 /// The repository that agents work on.
@@ -100,6 +92,16 @@ impl User {
     /// The commit that is checked out, where no file that git follows differs from it.
     pub(super) fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
+        let begun = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+        let places = ["rev-parse"]
+            .into_iter()
+            .chain(begun.iter().flat_map(|name| ["--git-path", name]));
+        let places = text(run(self.git().args(places))?);
+        if let Some(place) = places.lines().find(|place| self.top.join(place).exists()) {
+            return Err(refused(format!(
+                "git is at a merge or the like in the repository: {place} is there"
+            )));
+        }
         let files = run(self.git().args(["ls-files", "-s", "-z"]))?;
         for line in entries(&files) {
             self.check_file(&line)?;
@@ -173,15 +175,7 @@ impl User {
 
     /// The first file that would appear and is there already, or has a file for a folder above it.
     fn in_the_way(&self, head: &str, main: &str) -> Result<Option<String>, WorkError> {
-        let new = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--diff-filter=A",
-        ];
-        let new = run(self.git().args(new).args([head, main]))?;
+        let new = self.new_files(head, main)?;
         let followed = ["ls-tree", "-r", "-t", "-z", "--name-only", head];
         let followed: HashSet<PathBuf> = entries(&run(self.git().args(followed))?)
             .map(PathBuf::from)
@@ -189,8 +183,7 @@ impl User {
         let is_there = |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok();
         let is_file =
             |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
-        for path in entries(&new).map(PathBuf::from) {
-            let path = path.as_path();
+        for path in new.iter().map(Path::new) {
             let above = path
                 .ancestors()
                 .skip(1)
@@ -242,6 +235,112 @@ impl User {
         keys.into_iter().filter_map(value).collect()
     }
 
+    /// The keys by which programs are set that merge files.
+    pub(super) fn merge_drivers(&self) -> Vec<String> {
+        let list = ["config", "--name-only", "--get-regexp", r"^merge\..*\.driver$"];
+        let keys = run(self.git().args(list)).map(text).unwrap_or_default();
+        keys.lines().map(str::to_owned).collect()
+    }
+
+    /// Moves what is checked out from one commit to another, but for its files.
+    fn set_head(&self, from: &str, to: &str) -> Result<(), WorkError> {
+        let update = [
+            "update-ref",
+            "-m",
+            "merge: work that was accepted",
+            "HEAD",
+            to,
+            from,
+        ];
+        run(self.git().args(update)).map(drop)
+    }
+
+    /// Files that differ between a commit and what lies there, of those that git follows.
+    fn differing(&self, commit: &str) -> Result<BTreeSet<String>, WorkError> {
+        let diff = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            commit,
+            "--",
+        ];
+        Ok(names(&run(self.git().args(diff))?))
+    }
+
+    /// Has the files follow what is checked out, where a move between two commits was cut off. What is of neither was written by
+    /// somebody else since.
+    fn follow(&self, from: &str, to: &str, now: &str) -> Result<(), WorkError> {
+        let (old, new) = (self.differing(from)?, self.differing(to)?);
+        for path in old.intersection(&new) {
+            let Ok(lies) = std::fs::read(self.top.join(path)) else {
+                continue;
+            };
+            let whole = ["cat-file", "--filters", &format!("{to}:{path}")];
+            if !run(self.git().args(whole))?.stdout.starts_with(&lies) {
+                return Err(refused(format!("{path} was changed while your branch was moved")));
+            }
+        }
+        if now == from {
+            for path in self.new_files(from, to)? {
+                let path = self.top.join(path);
+                if std::fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir()) {
+                    std::fs::remove_file(&path)?;
+                }
+            }
+        }
+        match self.differing(now)?.is_empty() {
+            true => Ok(()),
+            false => run(self.git().args(["read-tree", "--reset", "-u", now])).map(drop),
+        }
+    }
+
+    /// Files that a commit has and another one has not.
+    fn new_files(&self, from: &str, to: &str) -> Result<BTreeSet<String>, WorkError> {
+        let new = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--diff-filter=A",
+        ];
+        Ok(names(&run(self.git().args(new).args([from, to]))?))
+    }
+
+    /// Whether the files that a move has changed hold what the commit says, whatever its index says of them.
+    fn holds(&self, index: &Path, from: &str, to: &str) -> Result<(), WorkError> {
+        let git = || {
+            let git = self.git().env("GIT_INDEX_FILE", index);
+            git.env("GIT_LITERAL_PATHSPECS", "1")
+                .env("GIT_NO_REPLACE_OBJECTS", "1")
+        };
+        let changed = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to];
+        let mut changed = names(&run(git().args(changed))?);
+        // Of many the whole checkout is looked at.
+        if changed.len() > MOST_COMPARED {
+            changed.clear();
+        }
+        run(git().args(["read-tree", to]))?;
+        let diff = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--",
+        ];
+        let differs = names(&run(git().args(diff).args(&changed))?);
+        std::fs::remove_file(index)?;
+        match differs.first() {
+            None => Ok(()),
+            Some(path) => Err(refused(format!(
+                "{path} in your checkout is not what was checked and accepted"
+            ))),
+        }
+    }
+
     /// The branch that is checked out; empty where none is.
     pub(super) fn branch(&self) -> String {
         run(self.git().args(["symbolic-ref", "-q", "HEAD"]))
@@ -281,14 +380,23 @@ fn is_new_enough(version: &str) -> bool {
 impl Worktrees {
     /// Brings what was accepted into the user's repository, as a reference of its own, and moves the branch where that is
     /// wanted and can be done without touching anything of theirs. Blocks.
-    ///
-    /// # Errors
-    /// In the words of git.
-    pub fn deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivered, WorkError> {
+    pub fn deliver(&self, plan: &Plan, merge: bool) -> Delivery {
+        let into = match merge {
+            true => &plan.rules.worktrees.merge,
+            false => &MergeInto::Never,
+        };
+        self.try_to_deliver(&plan.rules.workspace, into)
+            .unwrap_or_else(|why| Delivery {
+                why: Some(format!("what was accepted is not in your repository: {why}")),
+                ..Delivery::default()
+            })
+    }
+
+    fn try_to_deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivery, WorkError> {
         let user = User::open(workspace, true)?;
         let (start, main) = (self.resolve(START)?, self.recorded()?);
         if start == main {
-            return Ok(Delivered::Nothing);
+            return Ok(Delivery::default());
         }
         let name = format!("refs/quorum/{}/main", self.run);
         let before = user.resolve(&name);
@@ -302,13 +410,11 @@ impl Worktrees {
                 .move_head(&user, (&start, before.as_deref()), &main)
                 .map_err(Some),
         };
-        Ok(match moved {
-            Ok(()) => Delivered::Moved { commits },
-            Err(why) => Delivered::Waits {
-                commits,
-                name,
-                why: why.map(|why| why.to_string()),
-            },
+        let why = |why| format!("your branch does not have what was accepted: {why}");
+        Ok(Delivery {
+            commits,
+            waits: moved.is_err().then_some(name),
+            why: moved.err().flatten().map(why),
         })
     }
 
@@ -342,6 +448,7 @@ impl Worktrees {
         (start, before): (&str, Option<&str>),
         main: &str,
     ) -> Result<(), WorkError> {
+        self.finish_move(user)?;
         let head = user.clean_head()?;
         if user.comes_before(main, &head)? {
             return Ok(());
@@ -360,21 +467,49 @@ impl Worktrees {
                 "{path} is there, and git does not follow it: it would be lost"
             )));
         }
-        let name = branch.strip_prefix("refs/heads/").unwrap_or("HEAD");
-        let plain = format!("branch.{name}.mergeOptions");
-        let merge = [
-            "merge",
-            "-q",
-            "--ff-only",
-            "--no-overwrite-ignore",
-            "--no-squash",
-            main,
-        ];
-        run(user.git().set(&plain, "").args(merge))?;
-        match user.head()? == main {
-            true => Ok(()),
-            false => Err(refused("git has not moved your branch")),
+        // The reference first: whatever keeps it where it is keeps the files, too.
+        replace(&self.moving(), &format!("{head} {main}"))?;
+        let moved = user.set_head(&head, main);
+        let moved = moved.and_then(|()| {
+            let followed = run(user.git().args(["read-tree", "-m", "-u", &head, main]));
+            followed.map(drop).inspect_err(|_| {
+                let _ = user.set_head(main, &head);
+            })
+        });
+        match moved {
+            Ok(()) => std::fs::remove_file(self.moving())?,
+            Err(why) => {
+                let back = self.finish_move(user);
+                return back.and(Err(why));
+            }
         }
+        user.holds(&self.root.join("delivered.index"), &head, main)
+    }
+
+    /// The file that says between which commits the user's checkout is being moved.
+    fn moving(&self) -> PathBuf {
+        self.root.join("moving")
+    }
+
+    /// Has the files of the user's checkout follow its reference, where a move was cut off.
+    fn finish_move(&self, user: &User) -> Result<(), WorkError> {
+        let mark = self.moving();
+        let said = match std::fs::read_to_string(&mark) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            read => read.map_err(WorkError::file("read", &mark))?,
+        };
+        let now = user.head()?;
+        if let Some((from, to)) = said
+            .split_once(' ')
+            .filter(|(from, to)| now == *from || now == *to)
+        {
+            user.follow(from, to, &now).map_err(|why| {
+                refused(format!(
+                    "your checkout is on the way between two commits, and {why}"
+                ))
+            })?;
+        }
+        Ok(std::fs::remove_file(&mark)?)
     }
 
     /// Removes the references of the run, but for what was accepted and is on no branch, which is named.

@@ -101,6 +101,7 @@ impl ReferenceModel {
 
     /// Isolated work came to what was accepted.
     pub(super) fn work_landed(&mut self) {
+        self.not_merged = false;
         self.files_changed_in(Place::Merged);
     }
 

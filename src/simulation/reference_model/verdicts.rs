@@ -253,6 +253,9 @@ impl ReferenceModel {
                 OutcomeClass::Ok
             });
         }
+        if conditions == [OutcomeClass::Ok] && self.not_merged {
+            conditions = vec![OutcomeClass::Environment];
+        }
         conditions
     }
 }

@@ -52,6 +52,7 @@ pub fn ask(state: &State, effect: &Effect) -> String {
             ..
         } => format!("reviewer {} {}", title(&id.task), state.plan.agent(*agent).name),
         Effect::Audit { .. } => "audit".to_owned(),
+        Effect::DeliverWork { .. } => "delivery of the work".to_owned(),
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Artifacts(_),

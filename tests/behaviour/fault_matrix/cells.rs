@@ -243,6 +243,8 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
         Effect::Audit { .. } => vec![Row::Scan, Row::Check],
         Effect::NoteFiles { .. } => vec![Row::Scan],
         Effect::Deliver { .. } => vec![Row::Deliver],
+        // Its faults are those of git, in `worktrees`.
+        Effect::DeliverWork { .. } => vec![Row::Scan],
         // No work: what belongs to another effect's work, or ends some.
         Effect::PreparePrompt(_)
         | Effect::File { .. }

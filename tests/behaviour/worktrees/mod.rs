@@ -6,6 +6,7 @@ mod full_disk;
 mod one_git;
 mod protected;
 mod repositories;
+mod unmerged;
 
 use std::fs;
 use std::time::{Duration, Instant};

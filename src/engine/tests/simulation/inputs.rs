@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{Stage, StageKey, TaskId};
 use crate::engine::JobEnd;
-use crate::engine::payload::{Commit, Merged};
+use crate::engine::payload::{Commit, Delivery, Merged};
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
@@ -103,6 +103,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
             job: *job,
             end: job_end(state, turn.task, *job, answer),
         }],
+        (Effect::DeliverWork { .. }, answer) => vec![Fact::WorkDelivered(Delivery {
+            commits: 1,
+            waits: None,
+            why: matches!(answer, Response::Unreachable(_)).then(|| "a lock".to_owned()),
+        })],
         (Effect::Audit { number }, answer) => vec![Fact::Audited(Box::new(audit(state, *number, answer)))],
         (
             Effect::Ask {
@@ -396,6 +401,7 @@ fn merged(answer: &Response) -> Merged {
             commit,
             files: vec!["src/lib.rs".to_owned()],
             with: Vec::new(),
+            unmarked: std::collections::BTreeMap::new(),
         },
         Response::Unreadable => Merged::Refused("it has marks of a conflict".to_owned()),
         _ => Merged::Landed(commit),

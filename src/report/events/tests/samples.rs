@@ -9,10 +9,10 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason, Event,
-    Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged, Notice,
-    NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent,
-    ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
+    AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason,
+    Delivery, Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged,
+    Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef,
+    TaskEvent, ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
 use crate::engine::{Deferral, TaskWork, VoidedStage};
 use crate::mission::model::TaskType;
@@ -429,6 +429,12 @@ pub(super) fn turn_samples() -> Vec<Event> {
             },
         ),
         Event::Run(RunEvent::AuditRequested { number: 1 }),
+        Event::Run(RunEvent::DeliveryRequested { merge: true }),
+        Event::Run(RunEvent::WorkDelivered(Delivery {
+            commits: 2,
+            waits: Some("refs/quorum/r1/main".to_owned()),
+            why: Some("your branch has moved".to_owned()),
+        })),
         Event::Task(
             TASK,
             TaskEvent::Regressed {
@@ -838,6 +844,7 @@ pub(super) fn task_samples() -> Vec<Event> {
                     },
                     files: vec!["src/lib.rs".to_owned()],
                     with: vec!["second".to_owned()],
+                    unmarked: std::collections::BTreeMap::new(),
                 }),
             },
         ),

@@ -47,6 +47,9 @@ impl EventExpander {
             Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. }) => {
                 Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
             }
+            Event::Run(RunEvent::DeliveryRequested { .. } | RunEvent::WorkDelivered(_)) => {
+                Some(of_run("command", "merge").at(Some(Stage::Merge), None))
+            }
             Event::Notice(_) => Some(of_run("deliver", "notify")),
             Event::Work(task, WorkEvent::Requested(job) | WorkEvent::Ended { job, .. }) => {
                 Some(self.job_work(*task, *job))
@@ -109,7 +112,7 @@ impl EventExpander {
         Some(match event {
             Event::Turn(_, TurnEvent::Started { .. }) => Life::Started,
             Event::Work(_, WorkEvent::Requested(_))
-            | Event::Run(RunEvent::AuditRequested { .. })
+            | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::DeliveryRequested { .. })
             | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
             Event::Turn(_, TurnEvent::Finished { exit, .. }) if exit.failure.is_some() => {
                 Life::Ended("failed")
@@ -119,9 +122,10 @@ impl EventExpander {
             {
                 Life::Ended("failed")
             }
+            Event::Run(RunEvent::WorkDelivered(delivery)) if delivery.why.is_some() => Life::Ended("failed"),
             Event::Turn(_, TurnEvent::Finished { .. })
             | Event::Work(_, WorkEvent::Ended { .. })
-            | Event::Run(RunEvent::AuditFinished { .. }) => Life::Ended("ok"),
+            | Event::Run(RunEvent::AuditFinished { .. } | RunEvent::WorkDelivered(_)) => Life::Ended("ok"),
             Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
             Event::Turn(_, TurnEvent::Adopted) => Life::Progressed("adopted"),
             Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
@@ -154,6 +158,10 @@ impl EventExpander {
             }
             Event::Hold(of, event @ HoldEvent::Undecided { .. }) => self.hold_payload(*of, event),
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
+            Event::Run(RunEvent::WorkDelivered(delivery)) => Payload::default()
+                .with("commits", delivery.commits)
+                .maybe("ref", delivery.waits.as_deref())
+                .maybe("error", delivery.why.as_deref()),
             _ => self.audit_details(event),
         }
     }
