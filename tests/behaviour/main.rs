@@ -148,6 +148,7 @@ mod tool_workers;
 mod torture;
 #[cfg(target_os = "linux")]
 mod unconfined;
+mod unmerged;
 mod usage_windows;
 mod verification;
 mod verification_edges;

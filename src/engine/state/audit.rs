@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
-use crate::engine::payload::{Commit, FileFact};
+use crate::engine::payload::{Commit, Delivery, FileFact};
+use crate::engine::timers::Timer;
 use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
 
@@ -98,6 +99,13 @@ impl State {
             self.delivery = None;
         }
         self.changed_in(FilesIn::Merged);
+    }
+
+    /// What was accepted is being delivered, or was.
+    pub(crate) fn deliver(&mut self, done: Option<&Delivery>) {
+        self.delivering = done.is_none();
+        self.delivery = done.cloned();
+        self.timers.cancel(Timer::WaitOver);
     }
 
     fn changed_in(&mut self, files_in: FilesIn) {

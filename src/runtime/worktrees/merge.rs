@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::{open_folders, remove};
-use super::git::{failed, output, run, text};
+use super::git::{Git, failed, output, run, text};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
@@ -168,21 +168,68 @@ impl Worktrees {
         }
     }
 
-    /// Puts two commits together, by the attributes of the first one.
-    fn put_together(&self, task: TaskId, mine: &str, theirs: &str) -> Result<Together, WorkError> {
-        // Git reads attributes from files only, which agents could change in their folder.
+    /// Git in the folder that [`Self::attributes_of`] has made.
+    fn merging(&self, folder: &Path) -> Git {
+        let git = self.git().env("GIT_WORK_TREE", folder);
+        git.env("GIT_INDEX_FILE", folder.join("index")).at(folder)
+    }
+
+    /// A folder with nothing but the attributes of a commit: git reads them from files only, which agents could change in theirs.
+    fn attributes_of(&self, task: TaskId, commit: &str) -> Result<PathBuf, WorkError> {
         let folder = self.folder(task).with_extension("merging");
         remove(&folder)?;
-        std::fs::create_dir(&folder).map_err(WorkError::file("make", &folder))?;
-        let git = || {
-            let git = self.git().env("GIT_WORK_TREE", &folder);
-            git.env("GIT_INDEX_FILE", folder.join("index")).at(&folder)
-        };
-        run(git().args(["read-tree", mine]))?;
-        let attributes = run(git().args(["ls-files", "-z", "--", ":(glob)**/.gitattributes"]))?;
+        fs::create_dir(&folder).map_err(WorkError::file("make", &folder))?;
+        run(self.merging(&folder).args(["read-tree", commit]))?;
+        let list = ["ls-files", "-z", "--", ":(glob)**/.gitattributes"];
+        let attributes = run(self.merging(&folder).args(list))?;
         let attributes = String::from_utf8_lossy(&attributes.stdout);
         let attributes = attributes.split('\0').filter(|path| !path.is_empty());
-        run(git().args(["checkout-index", "-q", "--"]).args(attributes))?;
+        run(self
+            .merging(&folder)
+            .args(["checkout-index", "-q", "--"])
+            .args(attributes))?;
+        Ok(folder)
+    }
+
+    /// A tree without the names that git has invented, and where their files are wanted: they lie there now, unless something
+    /// else does.
+    fn without_invented<'n>(
+        &self,
+        folder: &Path,
+        tree: String,
+        names: &BTreeMap<&'n str, &str>,
+        sides: [&str; 2],
+    ) -> Result<(BTreeSet<&'n str>, String), WorkError> {
+        let mut placed = BTreeSet::new();
+        for (path, entry) in names {
+            let Some(name) = invented(path, sides) else {
+                continue;
+            };
+            if placed.is_empty() {
+                run(self.merging(folder).args(["read-tree", &tree]))?;
+            }
+            run(self
+                .merging(folder)
+                .args(["update-index", "--force-remove", "--", path]))?;
+            let mut words = entry.split(' ');
+            let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+            if placed.insert(name) && !names.contains_key(name) {
+                let line = format!("{mode},{id},{name}");
+                run(self
+                    .merging(folder)
+                    .args(["update-index", "--add", "--cacheinfo", &line]))?;
+            }
+        }
+        match placed.is_empty() {
+            true => Ok((placed, tree)),
+            false => Ok((placed, text(run(self.merging(folder).arg("write-tree"))?))),
+        }
+    }
+
+    /// Puts two commits together, by the attributes of the first one.
+    fn put_together(&self, task: TaskId, mine: &str, theirs: &str) -> Result<Together, WorkError> {
+        let folder = self.attributes_of(task, mine)?;
+        let git = || self.merging(&folder);
         let merge = ["merge-tree", "--write-tree", "--no-messages", "-z", mine, theirs];
         let output = output(git().args(merge))?;
         let is_clean = match output.status.code() {
@@ -192,7 +239,7 @@ impl Worktrees {
         };
         let said = String::from_utf8_lossy(&output.stdout);
         let mut parts = said.split('\0').filter(|part| !part.is_empty());
-        let mut tree = parts.next().unwrap_or_default().to_owned();
+        let tree = parts.next().unwrap_or_default().to_owned();
         let mut sides: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
         for (entry, path) in parts.filter_map(|part| part.split_once('\t')) {
             let mut words = entry.split(' ');
@@ -211,25 +258,7 @@ impl Worktrees {
         let list = String::from_utf8_lossy(&list.stdout).into_owned();
         let entries = || list.split('\0').filter_map(|line| line.split_once('\t'));
         let names: BTreeMap<&str, &str> = entries().map(|(entry, path)| (path, entry)).collect();
-        let mut placed = BTreeSet::new();
-        for (path, entry) in &names {
-            let Some(name) = invented(path, [mine, theirs]) else {
-                continue;
-            };
-            if placed.is_empty() {
-                run(git().args(["read-tree", &tree]))?;
-            }
-            run(git().args(["update-index", "--force-remove", "--", path]))?;
-            let mut words = entry.split(' ');
-            let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
-            if placed.insert(name) && !names.contains_key(name) {
-                let line = format!("{mode},{id},{name}");
-                run(git().args(["update-index", "--add", "--cacheinfo", &line]))?;
-            }
-        }
-        if !placed.is_empty() {
-            tree = text(run(git().arg("write-tree"))?);
-        }
+        let (placed, tree) = self.without_invented(&folder, tree, &names, [mine, theirs])?;
         let attribute = ["check-attr", "-z", "merge", "--"];
         let drivers = run(git().args(attribute).args(sides.keys().take(MOST_NAMED)))?;
         let drivers = String::from_utf8_lossy(&drivers.stdout);
@@ -604,10 +633,6 @@ pub(super) fn leads_out(path: &str, target: &str) -> bool {
     }
     false
 }
-
-#[cfg(test)]
-#[path = "merge_tests.rs"]
-mod pairs;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@ mod full_disk;
 mod one_git;
 mod protected;
 mod repositories;
-mod unmerged;
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -219,7 +218,7 @@ fn the_branch_moves_only_where_it_may() {
 
 /// A run that must be refused before anything starts.
 #[track_caller]
-fn refused(workspace: &Workspace, words: &[&str]) {
+pub fn refused(workspace: &Workspace, words: &[&str]) {
     let finished: Finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
     finished.says(words);
     workspace.assert_nothing_started();

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{git, repository, subjects};
 use crate::support::{Mission, Workspace, attempts, standing, task};
+use crate::worktrees::{git, names_its_top, refused, repository, subjects};
 
 /// Two tasks that begin with the same files: the second one is judged once the first one was accepted. What it does in further
 /// attempts is `again`.
@@ -21,7 +21,7 @@ fn two(files: &[(&str, &str)], (first, second): (&str, &str), again: &str) -> Wo
         .task("second", |task| task.by("second").attempts(1))
         .task("last", |task| task.by("last").needs("first"));
     let workspace = repository(mission, files);
-    super::names_its_top(&workspace);
+    names_its_top(&workspace);
     workspace
 }
 
@@ -72,8 +72,11 @@ fn false_green_55_a_conflict_without_marks_is_open_until_its_file_was_written() 
 #[test]
 fn false_green_55_what_was_written_anew_or_is_said_to_be_right_is_resolved() {
     for (before, first, second, _) in KINDS {
-        for again in ["find . -path ./.git -prune -o -exec touch -h {} +", "rm -rf f one two; echo both > f"]
-        {
+        // Git looks at whole seconds.
+        for again in [
+            "sleep 1.1; find . -path ./.git -prune -o -exec touch -h {} +",
+            "rm -rf f one two; echo both > f",
+        ] {
             let workspace = prepared(before, (first, second), again);
             let document = workspace.run_json(0, &[]);
             assert_eq!(attempts(&document, "second").len(), 2, "{before}: {document:#}");
@@ -222,5 +225,5 @@ fn a_move_that_was_cut_off_is_finished_or_put_back_and_nobody_elses_change_is_lo
 fn a_merge_of_the_users_own_that_is_not_concluded_is_in_the_way_before_any_work() {
     let workspace = one();
     workspace.bash("git rev-parse HEAD > .git/MERGE_HEAD").exits(0);
-    super::refused(&workspace, &["MERGE_HEAD is there"]);
+    refused(&workspace, &["MERGE_HEAD is there"]);
 }
