@@ -112,6 +112,14 @@ impl Json {
     }
 }
 
+/// Whether a run is gone by that nobody vouches for.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Trust {
+    /// Go by a run though this machine's key does not vouch for it: you know where it comes from
+    #[arg(long)]
+    pub trust_origin: bool,
+}
+
 /// The run that a command is about.
 #[derive(Debug, Args)]
 pub struct OfRun {

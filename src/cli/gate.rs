@@ -11,11 +11,11 @@ use crate::mission::{Part, suggestion};
 use crate::report::documents::GateDocument;
 use crate::store::RunFolder;
 
-use super::args::OfRun;
+use super::args::{OfRun, Trust};
 use super::confirm::confirm;
 use super::failure::Failure;
 use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
-use super::project::{is_run, open_run, run_of};
+use super::project::{is_run, open_run, trusted_run};
 use super::screen::Screen;
 
 /// How often a journal is looked at that others write.
@@ -28,6 +28,8 @@ pub struct Gate {
     pub name: Option<String>,
     #[command(flatten)]
     pub of: OfRun,
+    #[command(flatten)]
+    pub trust: Trust,
     /// Wait until the gate's tasks have ended
     #[arg(long)]
     pub wait: bool,
@@ -54,7 +56,7 @@ fn class(standing: GateStanding) -> OutcomeClass {
 }
 
 pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
-    let (folder, run) = run_of(&arguments.of, screen)?;
+    let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
     let mut state = open_run(&run, |_, _| {})?.state;
     let gates = selected(&state, arguments.name.as_deref()).map_err(|failure| {
         let named = arguments.name.as_deref().filter(|name| is_run(&folder, name));

@@ -10,12 +10,12 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{
-    CheckedOrigin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover,
-    settings_files, vouched,
+    CheckedOrigin, Origin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin,
+    recover, settings_files, vouched,
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
-use super::args::{LATEST, OfRun, Output};
+use super::args::{LATEST, OfRun, Output, Trust};
 use super::failure::Failure;
 use super::screen::Screen;
 use super::variables::check_config;
@@ -166,6 +166,32 @@ pub fn vouched_run(
     Ok((run, vouched))
 }
 
+/// The same of a run that a machine or a person goes by: this machine's key must vouch for it where there is one, or `trust` a
+/// person who does.
+pub fn trusted_run(of: &OfRun, trust: &Trust, screen: &Screen) -> Result<(StateFolder, RunFolder), Failure> {
+    let folder = state_folder(screen.output())?;
+    let (run, vouched) = vouched_run(&folder, of.id())?;
+    trust.holds(&run, vouched.origin)?;
+    Ok((folder, run))
+}
+
+impl Trust {
+    /// Refuses a run that nobody vouches for, where this machine has a key.
+    pub fn holds(&self, run: &RunFolder, origin: Origin) -> Result<(), Failure> {
+        let is_trusted = self.trust_origin || origin == Origin::Verified || operator_key().is_none();
+        if is_trusted {
+            return Ok(());
+        }
+        // Of what cannot be read that is what matters.
+        recover(run, |_, _| {}).map_err(refuse)?;
+        Err(Failure::environment(anyhow!(
+            "this machine's key does not vouch for run {}: somebody else may have put it there, or its end",
+            run.id()
+        ))
+        .help("look at it with `quorum status`; if you know where it comes from, add --trust-origin"))
+    }
+}
+
 /// Says something beside the result. Whoever read it may be gone: that is silent.
 pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
@@ -253,10 +279,9 @@ fn no_run(folder: &StateFolder) -> Failure {
 /// Folds a run's journal.
 pub fn open_run(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, Failure> {
     let mut recovered = recover(run, watch).map_err(refuse)?;
-    recovered
-        .state
-        .notes
-        .extend(origin(run, operator_key().as_ref()).note(run.id()));
+    let notes = &mut recovered.state.notes;
+    notes.extend(origin(run, operator_key().as_ref()).note(run.id()));
+    notes.extend(recovered.unsaid.map(str::to_owned));
     Ok(recovered)
 }
 

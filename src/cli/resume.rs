@@ -8,18 +8,21 @@ use clap::{ArgMatches, Args};
 use crate::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Fact, State};
 use crate::report::documents::RunDocument;
-use crate::runtime::{ApplyError, Recovered, adopt, apply_offline, missing_files, state_base, supervisors};
+use crate::runtime::{
+    ApplyError, Recovered, adopt, apply_offline, missing_files, operator_key, state_base, supervisors,
+    vouch_for,
+};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
 
-use super::args::{OfRun, SessionFlags};
+use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
 use super::conflicts::refuse_active_titles;
 use super::failure::Failure;
 use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
 use super::options::apply_flags;
-use super::project::{open_run, refuse, run_of};
+use super::project::{open_run, refuse, trusted_run};
 use super::reports::{Reports, exit_code, tell_delivery};
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -44,14 +47,17 @@ pub struct Resume {
     #[arg(long)]
     pub accept_changed_mission: bool,
     #[command(flatten)]
+    pub trust: Trust,
+    #[command(flatten)]
     pub flags: SessionFlags,
 }
 
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
-    let (folder, run) = run_of(&arguments.of, screen)?;
+    let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
+    vouch(&run, arguments.trust.trust_origin)?;
     if !arguments.flags.reports.is_empty() {
         reports.check_against(&open_run(&run, |_, _| {})?, &folder)?;
     }
@@ -62,12 +68,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut view = LiveView::default();
     let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
     refuse_the_runs_own(&run, &recovered)?;
-    if let Some(torn) = recovered.torn {
-        screen.error(&format!(
-            "note: {torn} bytes of an interrupted write were cut off {}\n",
-            run.journal().display()
-        ));
-    }
+    tell_what_is_cut_off(&run, &recovered, screen);
     refuse_changed_mission(&run, &recovered)?;
     reports.check_against(&recovered, &folder)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
@@ -88,7 +89,9 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
     // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
-    let keeping = adopt(&run, &recovered, supervisor).map_err(|error| told(ApplyError::StillRuns(error)))?;
+    let mut keeping =
+        adopt(&run, &recovered, supervisor).map_err(|error| told(ApplyError::StillRuns(error)))?;
+    (keeping.adopted.warnings).extend(recovered.unsaid.map(str::to_owned));
     let mission = recovered.started.mission_path.clone();
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
@@ -113,6 +116,28 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     )
     .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(reports.finish(&run, ending, watchers.view, screen))
+}
+
+fn tell_what_is_cut_off(run: &RunFolder, recovered: &Recovered, screen: &Screen) {
+    if let Some(torn) = recovered.torn {
+        screen.error(&format!(
+            "note: {torn} bytes of an interrupted write were cut off {}\n",
+            run.journal().display()
+        ));
+    }
+    if let Some(note) = recovered.unsaid {
+        screen.error(&format!("note: {note}\n"));
+    }
+}
+
+/// Whoever goes on with a run that this machine's key knows nothing of vouches for it from here on.
+fn vouch(run: &RunFolder, trusts: bool) -> Result<(), Failure> {
+    let by_agent = refuse_agents();
+    if !trusts && (operator_key().is_some() || by_agent.is_err()) {
+        return Ok(());
+    }
+    by_agent?;
+    vouch_for(run).map_err(told)
 }
 
 /// A run that has ended is reported once more.

@@ -9,10 +9,10 @@ use crate::domain::Timestamp;
 use crate::engine::outcome;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{CheckedOrigin, Recovered, told_by_snapshot};
+use crate::runtime::{CheckedOrigin, Recovered, operator_key, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
 
-use super::args::OfRun;
+use super::args::{OfRun, Trust};
 use super::failure::Failure;
 use super::project::{open_run, state_folder, vouched_run};
 use super::screen::{FirstPage, LiveView, Screen, lines_of_stdout};
@@ -33,6 +33,8 @@ pub struct Status {
     /// Exit with the run's own code
     #[arg(long)]
     pub exit_code: bool,
+    #[command(flatten)]
+    pub trust: Trust,
 }
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
@@ -47,11 +49,16 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     if arguments.watch {
         recovered = watch(&folder, &run, screen, recovered)?;
     }
-    Ok(if arguments.exit_code {
-        exit_code(&recovered)
-    } else {
-        0
-    })
+    if !arguments.exit_code {
+        return Ok(0);
+    }
+    // A session that was waited for has vouched for its end since.
+    let origin = match arguments.watch {
+        true => crate::runtime::origin(&run, operator_key().as_ref()),
+        false => vouched.origin,
+    };
+    arguments.trust.holds(&run, origin)?;
+    Ok(exit_code(&recovered))
 }
 
 /// The page that the run's snapshot holds, with what the journal says behind it, and where the run stands. `None` where only a

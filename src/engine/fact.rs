@@ -264,6 +264,16 @@ impl Fact {
         }
     }
 
+    /// Whether it is a person's word, by which something passes or does not: nobody else may give it.
+    #[must_use]
+    pub fn is_a_persons_word(&self) -> bool {
+        match self {
+            Self::Operator(said) => said.command.is_a_persons_word(),
+            Self::ChangeMission { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether others than a session may put it on record, while none lives.
     #[must_use]
     pub fn may_come_from_outside(&self) -> bool {

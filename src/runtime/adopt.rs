@@ -175,7 +175,7 @@ pub struct Adopted {
     /// The turns that have ended.
     pub(super) ended: Vec<(TurnId, supervisor::Exit)>,
     /// What a person should know.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl Adopted {

@@ -72,6 +72,7 @@ impl Confiner {
             .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
         let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
+        let this_program = std::env::current_exe().ok().and_then(|path| real(&path));
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.git = folders_of(&plan.rules.workspace);
         let settings = self.settings_of_git().map(|path| (path, Access::Read));
@@ -80,7 +81,12 @@ impl Confiner {
             .chain(system)
             .chain(settings)
             .chain(masked.map(|path| (path, Access::Masked)))
-            .chain(paths.into_iter().map(|path| (path, Access::Read)))
+            .chain(
+                this_program
+                    .into_iter()
+                    .chain(paths)
+                    .map(|path| (path, Access::Read)),
+            )
             .collect();
         let mounts = Mounts::of_this_process().unwrap_or_else(|error| {
             not_held.push(format!(

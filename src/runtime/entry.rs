@@ -69,7 +69,7 @@ impl Entry<'_> {
             }
         }
         let seq = journal.next_seq();
-        journal.push(now, &decision)?;
+        origin::push(self.key, self.run, journal, (now, &decision))?;
         Ok(Written {
             seq,
             events: decision.events,

@@ -144,8 +144,10 @@ pub use missions::Missions;
 pub use moved::{below, state_base};
 pub use notices::Notification;
 pub use observer::Observer;
-pub use operator::{ApplyError, apply_offline, drain};
-pub use origin::{CheckedOrigin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched};
+pub use operator::{ApplyError, apply_offline, drain, vouch_for};
+pub use origin::{
+    CheckedOrigin, Origin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
+};
 pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};

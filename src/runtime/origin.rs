@@ -2,7 +2,11 @@
 //!
 //! Agents can write to the state folder where nothing confines them. They do not have the key, so a run that they put
 //! there, or one whose end they rewrote, carries no code of it, or a wrong one. `run:started` is vouched for by what it
-//! says of itself; `run:finished` by what it says and by everything that stands before it in the journal.
+//! says of itself; `run:finished`, and the record of what a person said, by what it says and by everything that stands before
+//! it in the journal.
+//!
+//! A person's word without a code of this key is as if it had never been said, as long as no session went by it: whoever
+//! gave it is asked again. Where one did, nobody knows where the run comes from.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::LazyLock;
@@ -12,13 +16,21 @@ use regex::bytes::Regex;
 use crate::domain::{Digest, OutcomeClass, RunId, Timestamp};
 use crate::engine::{Event, OriginCode, RunEvent};
 use crate::store::{
-    Journal, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile, OperatorKey, Record,
+    DamagedJournal, Decision, Journal, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile,
+    OperatorKey, Record,
 };
 use crate::store::{Reader, RunFolder, StateFolder, open_regular};
 
-/// What a record holds in which a session ends. A title or a finding that reads like it only costs a closer look.
-static END: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#""run":\{"finished":\{"#).expect("it is a plain text"));
+/// What a record holds in which a session ends, which a person said, or which a key vouches for. A title or a finding that reads
+/// like it only costs a closer look.
+static END: LazyLock<Regex> = LazyLock::new(|| {
+    let parts = r#""run":\{"finished":\{|"fact":\{"(operator|change-mission)":|,"origin":\{"#;
+    Regex::new(parts).expect("it is a plain text")
+});
+
+/// What everybody is told of a person's word that counts for nothing.
+pub(super) const UNSAID: &str = "the last word of a person carries no code of this machine's key: it counts as never said, and is asked for again \
+     (machines that share QUORUM_OPERATOR_KEY share words)";
 
 /// How much of a journal is searched at once, in bytes.
 const PIECE: u64 = 1 << 20;
@@ -131,6 +143,65 @@ pub(super) fn vouch<F: LogFile>(
     Ok(())
 }
 
+/// Puts a decision on record: what a person said, under the key.
+pub(super) fn push<F: LogFile>(
+    key: Option<&OperatorKey>,
+    run: &RunId,
+    journal: &mut Journal<F>,
+    (at, decision): (Timestamp, &Decision),
+) -> Result<(), JournalError> {
+    match key.filter(|_| decision.fact.is_a_persons_word()) {
+        Some(key) => journal.push_vouched(at, decision, |before, text| code_of_word(key, run, before, text)),
+        None => journal.push(at, decision),
+    }
+}
+
+pub(super) fn code_of_word(key: &OperatorKey, run: &RunId, before: JournalEnd, text: &str) -> OriginCode {
+    code(key, &text_of_word(run, before, text))
+}
+
+fn text_of_word(run: &RunId, before: JournalEnd, text: &str) -> String {
+    format!("word\n{run}\n{} {}\n{text}", before.offset, before.checksum)
+}
+
+/// What a key says of the record that was read last.
+fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader: &Reader<R>) -> Origin {
+    let text = reader.covered().unwrap_or_default();
+    says(
+        key,
+        record.origin.as_ref(),
+        &text_of_word(run, reader.before(), text),
+    )
+}
+
+/// Whether the record that was read last is a person's word that the key of this machine does not vouch for, and that no session
+/// has gone by.
+///
+/// # Errors
+/// When the journal behind it cannot be read.
+pub(super) fn is_unsaid(run: &RunFolder, record: &Record, reader: &Reader) -> Result<bool, DamagedJournal> {
+    let Some(key) = operator_key().filter(|_| record.fact.is_a_persons_word()) else {
+        return Ok(false);
+    };
+    if of_record(&key, run.id(), record, reader) == Origin::Verified {
+        return Ok(false);
+    }
+    is_last_word(&key, run, reader.end())
+}
+
+/// Whether nothing but words stands behind a place of a journal, none of which vouches for it.
+fn is_last_word(key: &OperatorKey, run: &RunFolder, from: JournalEnd) -> Result<bool, DamagedJournal> {
+    let mut behind = Reader::open_at(&run.journal(), from)?;
+    while let Some(record) = behind.next_record()? {
+        let vouches = !record.fact.is_a_persons_word()
+            && of_record(key, run.id(), &record, &behind) == Origin::Verified;
+        if vouches || !record.fact.may_come_from_outside() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> Origin {
     match origin {
         Some(origin) if origin.key != key.fingerprint() => Origin::Unknown,
@@ -159,7 +230,8 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
 /// What a key says of all of a run, and how far its journal was read for that.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedOrigin {
-    /// The worst that the key says of its beginning and of the end of each session.
+    /// The worst that the key says of its beginning, of the end of each session and of what people said that sessions went by,
+    /// since somebody vouched for all of it.
     pub origin: Origin,
     /// The bytes of the journal that were read, with their checksum; the number of the event is not counted (0).
     pub read: Option<JournalEnd>,
@@ -174,9 +246,23 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
         };
     };
     let mut worst = Origin::Verified;
+    let mut word = None;
     let looked = each_end(run, |line, before| {
         let record = Record::of_line(line).ok()?;
+        let text = Record::covered(line).unwrap_or_default();
         let said = match record.events.last() {
+            _ if record.origin.is_some() || record.fact.is_a_persons_word() => {
+                let said = says(key, record.origin.as_ref(), &text_of_word(run.id(), before, text));
+                match said {
+                    Origin::Verified if record.fact.is_a_persons_word() => {}
+                    Origin::Verified => (worst, word) = (said, None),
+                    _ => {
+                        let seq = record.seq;
+                        word.get_or_insert((said, JournalEnd { seq, ..before }));
+                    }
+                }
+                return None;
+            }
             _ if before.offset == 0 => of_start(key, run, &record),
             Some(Event::Run(RunEvent::Finished {
                 outcome,
@@ -189,13 +275,20 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
                     ..before
                 };
                 let text = text_of_end(run.id(), record.at, before, [conditions, allowed], *outcome);
-                says(key, origin.as_deref(), &text)
+                let said = says(key, origin.as_deref(), &text);
+                word = word.filter(|_| said != Origin::Verified);
+                said
             }
             _ => return None,
         };
         worst = worst.min(said);
         Some(())
     });
+    if let Some((said, from)) = word
+        && !is_last_word(key, run, from).unwrap_or(false)
+    {
+        worst = worst.min(said);
+    }
     let origin = match looked {
         // A flipped byte is not forged: whoever folds the journal names the place.
         Ok(_) if worst == Origin::Forged && !is_whole(run) => Origin::Unknown,

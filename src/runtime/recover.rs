@@ -30,6 +30,8 @@ pub struct Recovered {
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
     pub torn: Option<u64>,
+    /// What is to be known of a person's word that is as if it had never been said: nothing vouches for it.
+    pub unsaid: Option<&'static str>,
     /// What the last session ended with; `None` if it did not end.
     pub finished: Option<OutcomeClass>,
     /// When the last session is known to have worked last.
@@ -175,6 +177,11 @@ fn fold(
     let (first, mut recovered) = Recovered::at_the_start(run, &mut reader)?;
     let mut record = Some(first);
     while let Some(mut current) = record {
+        if super::origin::is_unsaid(run, &current, &reader)? {
+            recovered.unsaid = Some(super::origin::UNSAID);
+            recovered.end = reader.before();
+            return recovered.at_the_end(run);
+        }
         recovered.missions.complete(&mut current)?;
         let plan = &recovered.state.plan;
         let strange = engine::members_only(plan, &current.events).and_then(|()| match how {
@@ -193,7 +200,8 @@ fn fold(
         after(&recovered.state, &current);
         record = reader.next_record()?;
     }
-    recovered.at_the_end(run, &reader)
+    (recovered.end, recovered.torn) = (reader.end(), reader.torn());
+    recovered.at_the_end(run)
 }
 
 /// A journal without a record, though children of the run have ended or a session has: it was not like this, and the work
@@ -242,6 +250,7 @@ impl Recovered {
             started,
             end: JournalEnd::START,
             torn: None,
+            unsaid: None,
             finished: None,
             worked_last: None,
             is_copy: false,
@@ -250,9 +259,7 @@ impl Recovered {
     }
 
     /// All records are taken: what holds now, wherever the state folder lies now.
-    fn at_the_end(mut self, run: &RunFolder, reader: &Reader) -> Result<Self, RecoverError> {
-        self.end = reader.end();
-        self.torn = reader.torn();
+    fn at_the_end(mut self, run: &RunFolder) -> Result<Self, RecoverError> {
         if let Some(then) = moved::take_along(&mut self.state.options, &run.state_folder()) {
             self.is_copy = moved::is_copy(run, &then);
             self.state.moved_from = Some(then);

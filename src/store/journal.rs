@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
+use crate::engine::OriginCode;
 
 use super::file_util::open_regular;
 use super::log_file::LogFile;
@@ -74,6 +75,24 @@ impl<F: LogFile> Journal<F> {
         }
         self.starts_batch = false;
         self.next_seq += decision.events.len() as u64;
+        Ok(())
+    }
+
+    /// The same of a record that the code of a key vouches for: over the journal before it, and over the record.
+    ///
+    /// # Errors
+    /// As [`Self::push`] and [`Self::write`].
+    pub fn push_vouched(
+        &mut self,
+        at: Timestamp,
+        decision: &Decision,
+        vouch: impl FnOnce(JournalEnd, &str) -> OriginCode,
+    ) -> Result<(), JournalError> {
+        self.write()?;
+        let before = self.end();
+        self.push(at, decision)?;
+        let vouched = Record::vouched(&self.buffer, |text| vouch(before, text));
+        self.buffer = vouched.map_err(|error| self.poison(io::Error::other(error)))?;
         Ok(())
     }
 
@@ -237,6 +256,7 @@ pub struct Reader<R = BufReader<File>> {
     offset: u64,
     next_seq: u64,
     checksum: crc32fast::Hasher,
+    before: JournalEnd,
     torn: Option<u64>,
     done: bool,
 }
@@ -283,6 +303,7 @@ impl<R: BufRead> Reader<R> {
             offset: 0,
             next_seq: 1,
             checksum: crc32fast::Hasher::new(),
+            before: JournalEnd::START,
             torn: None,
             done: false,
         }
@@ -298,6 +319,7 @@ impl<R: BufRead> Reader<R> {
         }
         match self.decode_line() {
             Ok(record) => {
+                self.before = self.end();
                 self.offset += self.line.len() as u64;
                 self.checksum.update(&self.line);
                 self.next_seq = record.seq + record.events.len() as u64;
@@ -314,6 +336,16 @@ impl<R: BufRead> Reader<R> {
             offset: self.offset,
             checksum: self.checksum.clone().finalize(),
         }
+    }
+
+    /// Where the last good record begins.
+    pub fn before(&self) -> JournalEnd {
+        self.before
+    }
+
+    /// What the code of the last good record covers, where it carries one.
+    pub fn covered(&self) -> Option<&str> {
+        Record::covered(&self.line)
     }
 
     /// The damage that the last good record is, where its reader knows that it is none of this run's.

@@ -3,15 +3,19 @@
 //! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1,"told":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
 //! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
-//! `due` on what became due by that. An event that says nothing but the fact is not written (`told`).
+//! `due` on what became due by that. An event that says nothing but the fact is not written (`told`). What a person said carries
+//! the code of the operator's key as its last member (`origin`): over the place of the line and all that stands before the code.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Timestamp;
-use crate::engine::{Event, Fact};
+use crate::engine::{Event, Fact, OriginCode};
 
 use super::checked_line;
+
+/// What stands between a record and its code.
+const ORIGIN: &str = ",\"origin\":";
 
 /// A decision as it stands in the journal.
 #[derive(Debug, Clone, Deserialize)]
@@ -29,6 +33,8 @@ pub struct Record {
     direct: usize,
     /// Whether everything before it was synced when it was written.
     starts_batch: bool,
+    /// By whose key it is vouched for.
+    pub origin: Option<OriginCode>,
 }
 
 /// A line as it is read. What no version writes is refused, so that nothing in a journal goes unread.
@@ -46,6 +52,7 @@ struct Line {
     due: Option<u32>,
     /// Whether the first event is the fact itself, and so is not written once more.
     told: Option<u8>,
+    origin: Option<OriginCode>,
 }
 
 #[derive(Serialize)]
@@ -128,6 +135,29 @@ impl Record {
         Ok(())
     }
 
+    /// Puts the code that `vouch` makes of what a line holds behind it.
+    ///
+    /// # Errors
+    /// When `line` is no whole line, or the code cannot be written as JSON, which would be a bug.
+    pub(super) fn vouched(
+        line: &[u8],
+        vouch: impl FnOnce(&str) -> OriginCode,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        let members = std::str::from_utf8(checked_line::members(line.trim_ascii_end())?)?;
+        let members = members.strip_suffix('}').ok_or("it is no object")?;
+        let origin = serde_json::to_string(&vouch(members))?;
+        let mut out = Vec::new();
+        checked_line::encode_members(&mut out, &[members, ORIGIN, &origin, "}"]);
+        out.push(b'\n');
+        Ok(out)
+    }
+
+    /// What the code of a line covers.
+    pub fn covered(line: &[u8]) -> Option<&str> {
+        let members = std::str::from_utf8(checked_line::members(line.trim_ascii_end()).ok()?).ok()?;
+        Some(members.rsplit_once(ORIGIN)?.0)
+    }
+
     /// Reads a line without its line feed.
     ///
     /// # Errors
@@ -173,6 +203,7 @@ impl TryFrom<Line> for Record {
             events,
             direct,
             starts_batch: is_marked(line.batch)?,
+            origin: line.origin,
         })
     }
 }

@@ -53,6 +53,17 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
     })
 }
 
+/// Where this program is started from, whatever became of its file since: on Linux the system's own name for it.
+///
+/// # Errors
+/// Where the system does not tell its path.
+pub fn this_program() -> io::Result<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok(PathBuf::from("/proc/self/exe")),
+        false => std::env::current_exe(),
+    }
+}
+
 enum Executable {
     Yes,
     No,

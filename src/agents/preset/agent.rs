@@ -11,6 +11,7 @@ use crate::domain::Money;
 use crate::mission::model::{
     Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
 };
+use crate::supervisor;
 
 use super::invocation::{Invocation, Session, Start, Use};
 
@@ -46,7 +47,7 @@ impl ByPreset {
         let is_acp = agent.adapter == Adapter::Acp;
         Ok(Some(Self {
             preset,
-            client: is_acp.then(std::env::current_exe).transpose()?,
+            client: is_acp.then(supervisor::this_program).transpose()?,
             model: agent.model.clone(),
             permissions: agent.permissions.clone(),
             budget: agent.max_cost_per_turn,
