@@ -8,10 +8,13 @@ use crate::engine::State;
 use crate::mission::Source;
 use crate::report::documents::plan::{PlanDocument, dot, human, mermaid};
 
+use crate::runtime::{ReadBefore, listed, settings_files};
+
 use super::args::{Format, Run};
 use super::failure::Failure;
-use super::load::{load, mission_folder, selected_plan};
+use super::load::{absolute, load, mission_folder, selected_plan};
 use super::options::{apply_flags, options_with_config};
+use super::project::current_dir;
 use super::screen::Screen;
 
 /// The flags of `run`, so that one word changes a run into its plan.
@@ -33,7 +36,14 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
         Some(Format::Dot) => screen.result(&dot(&state.plan)),
         Some(Format::Mermaid) => screen.result(&mermaid(&state.plan)),
         _ => {
-            let document = PlanDocument::of(&state);
+            let read = ReadBefore {
+                mission: absolute(&arguments.mission),
+                settings: settings_files(&current_dir()?)
+                    .into_iter()
+                    .map(|file| file.path)
+                    .collect(),
+            };
+            let document = PlanDocument::of(&state).protecting(listed(&state, &options, &read));
             if screen.is_json() {
                 screen.document(&document);
             } else {

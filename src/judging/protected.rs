@@ -1,14 +1,20 @@
-//! What a mission's work is judged by, as far as its words say: the programs and files that the commands of judges, checks,
-//! stages and approvers name. What these call in turn goes unseen (semantics, section 22, protected by default).
+//! What a mission's work is judged by, as far as its words say: each file that the commands of judges and approvers name, and
+//! what judges of those that checks and stages name. What these call in turn goes unseen (semantics, section 22, protected by
+//! default).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::{AgentId, TaskId};
 use crate::mission::model::{Check, CommandLine};
+use crate::mission::shell_line::{Word, simple_commands};
 use crate::mission::{ApproverPlan, Plan, Requirement, StagePlan};
 
+use super::check_words::{is_test, judging_words};
 use super::heuristic::named_commands;
+
+/// How many folders that a command goes into are followed.
+const MOST_FOLDERS: usize = 16;
 
 /// What stands between the words of a shell's command, beside white space.
 const BETWEEN: &[char] = &[
@@ -29,9 +35,12 @@ pub fn judging_paths(
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in tasks {
         let folder = plan.shared_workspace_of(id);
-        for (cwd, command) in judging_commands(plan, id) {
-            let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
-            found.shell(&folder, &command);
+        for (cwd, command) in check_commands(plan, id) {
+            let own = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
+            found.check(&own, &folder, &command);
+        }
+        for command in approver_commands(plan, id) {
+            found.shell(&folder, command);
         }
         folders.insert(folder);
     }
@@ -50,22 +59,39 @@ pub fn judging_paths(
     found.paths
 }
 
-/// Paths that one command in a folder may mean, absolute.
+/// Paths that judge by the words of one check in a folder, absolute.
 pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
     let mut found = Paths::default();
-    found.shell(folder, command);
+    found.check(folder, folder, command);
     found.paths.into_keys().collect()
 }
 
-/// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
+/// The files that a task of the mission is to make, absolute: its commands may name them, and it may change them all the same.
+/// What agents and requests say of files frees none.
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
     let task = plan.task(id);
     let folder = plan.workspace_of(id);
-    task.named_files().map(|path| plain(&folder.join(path))).collect()
+    let named = task.named_files().filter(|_| task.provenance.is_none());
+    named.map(|path| plain(&folder.join(path))).collect()
 }
 
 /// The commands that judge a task, each with the folder within the task's that it runs in, where it has one.
 pub fn judging_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
+    let of_approvers = approver_commands(plan, id).map(|command| (None, command.to_owned()));
+    check_commands(plan, id).into_iter().chain(of_approvers).collect()
+}
+
+fn approver_commands(plan: &Plan, id: TaskId) -> impl Iterator<Item = &str> {
+    let approvers = plan.task(id).approvals.iter();
+    approvers
+        .flat_map(|approval| &approval.approvers)
+        .filter_map(|approver| match approver {
+            ApproverPlan::Command(command) => Some(&**command),
+            _ => None,
+        })
+}
+
+fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     let task = plan.task(id);
     let mut all = Vec::new();
     for check in task.checks() {
@@ -94,11 +120,6 @@ pub fn judging_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)
     }
     let of_stages = task.pipeline.iter().filter_map(StagePlan::command);
     all.extend(of_stages.map(|command| (None, command.to_owned())));
-    for approver in task.approvals.iter().flat_map(|approval| &approval.approvers) {
-        if let ApproverPlan::Command(command) = approver {
-            all.push((None, command.to_string()));
-        }
-    }
     all
 }
 
@@ -114,14 +135,68 @@ impl Paths {
         let command = argv.join(" ");
         for word in argv {
             let word = word.replace("{workspace}", &folder.to_string_lossy());
-            self.name(folder, &word, &command);
-            self.words(folder, &word, &command);
+            if !word.contains(['*', '?']) {
+                self.name(folder, &word, &command);
+            }
+            self.every_word(folder, &word, &command);
         }
     }
 
     fn shell(&mut self, folder: &Path, script: &str) {
         if self.seen.insert((folder.to_owned(), script.to_owned())) {
-            self.words(folder, script, script);
+            self.every_word(folder, script, script);
+        }
+    }
+
+    /// What of a check in a folder judges; `workspace` is the task's.
+    fn check(&mut self, folder: &Path, workspace: &Path, command: &str) {
+        if !self.seen.insert((folder.to_owned(), command.to_owned())) {
+            return;
+        }
+        let found = judging_words(command);
+        let mut folders = vec![folder.to_owned()];
+        for inner in found.folders.iter().take(MOST_FOLDERS) {
+            let behind = folders.iter().rev().take(1);
+            let behind: Vec<PathBuf> = behind.map(|last| last.join(inner)).collect();
+            folders.extend(behind.into_iter().chain([folder.join(inner)]));
+        }
+        for folder in &folders {
+            for word in &found.words {
+                self.word(folder, word, command);
+            }
+            for word in &found.maybe_tests {
+                let value = word.text.split_once('=').map_or("", |(_, value)| value);
+                for text in [&word.text, value] {
+                    let path = plain(&folder.join(text.split("::").next().unwrap_or_default()));
+                    if path.strip_prefix(workspace).is_ok_and(is_test) {
+                        self.paths.entry(path).or_insert_with(|| command.to_owned());
+                    }
+                }
+            }
+        }
+        if found.is_open {
+            self.every_word(folder, command, command);
+        }
+    }
+
+    /// Every word that could be a path, as the shell reads it and as it is written.
+    fn every_word(&mut self, folder: &Path, text: &str, command: &str) {
+        // Patterns are followed only where a script is named by one: here a word may be anything.
+        let written = written_anew(text);
+        let is_name = |word: &&Word| !word.text.contains(['*', '?']) && written != Some(&*word.text);
+        for word in simple_commands(text).iter().flatten().filter(is_name) {
+            self.word(folder, word, command);
+        }
+        self.words(folder, text, command);
+    }
+
+    /// A word as the shell reads it. Of one that has a variable in it what stands behind that may be the path.
+    fn word(&mut self, folder: &Path, word: &Word, command: &str) {
+        let path = word.text.split("::").next().unwrap_or_default();
+        self.name(folder, path, command);
+        let ends = path.match_indices('/').filter(|_| word.is_open);
+        for (at, _) in ends {
+            self.name(folder, &path[at + 1..], command);
         }
     }
 
@@ -137,7 +212,7 @@ impl Paths {
             }
             goes = bare == "cd";
             for piece in std::iter::once(bare).chain(word.split(BETWEEN)) {
-                if written == Some(piece) {
+                if written == Some(piece) || piece.contains(['*', '?']) {
                     continue;
                 }
                 for folder in &folders {
@@ -179,7 +254,7 @@ fn written_anew(text: &str) -> Option<&str> {
 }
 
 /// The path without `.` and `..`, by its words alone.
-fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -220,6 +295,75 @@ mod tests {
             "diff >(x) log",
         ] {
             assert!(named(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn of_a_check_what_judges_is_a_path_and_what_is_judged_is_none() {
+        let named = |command: &str, path: &str| {
+            let all = paths_in(Path::new("/w"), command);
+            all.contains(&Path::new("/w").join(path))
+        };
+        for (command, path) in [
+            ("./check.sh answer.txt", "check.sh"),
+            ("sh 'te st/check.sh'", "te st/check.sh"),
+            (r"bash -euo pipefail te\ st/check.sh", "te st/check.sh"),
+            ("sh \"$PWD/check.sh\"", "check.sh"),
+            ("sh $HERE/tools/check.sh", "tools/check.sh"),
+            ("for f in a.sh b.sh; do sh $f; done", "b.sh"),
+            (
+                "if ! A=1 timeout -s KILL 10 python3.11 -W error check.py; then false; fi",
+                "check.py",
+            ),
+            ("cd sub && node --require ./setup.js check.js", "sub/setup.js"),
+            ("bash -c 'cd sub; . ./check.sh'", "sub/check.sh"),
+            ("sh < check.sh", "check.sh"),
+            ("uv run --quiet python -u check.py", "check.py"),
+            ("go run check.go answer.txt", "check.go"),
+            ("find . -name '*.txt' -exec ruby check.rb {} +", "check.rb"),
+            (
+                "diff -u <(sort answer.txt) 'expected one.txt'",
+                "expected one.txt",
+            ),
+            ("cmp answer.bin expected.bin", "expected.bin"),
+            ("comm -3 answer.txt - < expected.txt", "expected.txt"),
+            ("sha256sum --quiet -c SUMS", "SUMS"),
+            ("pytest -c conf/pytest.ini --rootdir=checks", "conf/pytest.ini"),
+            ("pytest --rootdir=checks", "checks/conftest.py"),
+            ("make -fcheck.mk", "check.mk"),
+            ("grep -q -f patterns.txt answer.txt", "patterns.txt"),
+            ("./tool --check rules.json", "rules.json"),
+            ("tool --config=rules.toml answer.txt", "rules.toml"),
+            ("pytest tests/a.py::test_one", "tests/a.py"),
+            ("npx jest src/calc.test.js", "src/calc.test.js"),
+            ("php -f check.php", "check.php"),
+            ("python3 -m pytest -c own.ini", "own.ini"),
+        ] {
+            assert!(named(command, path), "{command}");
+        }
+        for (command, path) in [
+            ("python3 -m py_compile calc.py", "calc.py"),
+            ("python3 -c 'import calc' calc.py", "calc.py"),
+            ("grep -q x answer.txt", "answer.txt"),
+            ("grep -qc x answer.txt", "answer.txt"),
+            ("wc -c answer.txt | grep -q 3", "answer.txt"),
+            ("test -f answer.txt && [ -s answer.txt ]", "answer.txt"),
+            ("node --check calc.js", "calc.js"),
+            ("ruby -c calc.rb", "calc.rb"),
+            ("perl -wc calc.pl", "calc.pl"),
+            ("php -l calc.php", "calc.php"),
+            ("bash -n calc.sh", "calc.sh"),
+            ("gcc -c calc.c -o /dev/null", "calc.c"),
+            ("rustfmt --check src/calc.rs", "src/calc.rs"),
+            ("black --check calc.py", "calc.py"),
+            ("go vet calc.go", "calc.go"),
+            ("jq -e .ok answer.json", "answer.json"),
+            ("sh check.sh answer.txt", "answer.txt"),
+            ("cat < answer.txt", "answer.txt"),
+            ("cargo test > answer.txt; grep ok answer.txt", "answer.txt"),
+            ("cat answer.txt # sh calc.sh", "calc.sh"),
+        ] {
+            assert!(!named(command, path), "{command}");
         }
     }
 

@@ -103,7 +103,16 @@ fn is_in(word: &str, list: &str) -> bool {
 fn bare(token: &str) -> &str {
     let is_mark = |c: char| !c.is_alphanumeric() && c != '_';
     let begins = |c: char| is_mark(c) && !matches!(c, '.' | '/' | '~' | '$');
-    token.trim_start_matches(begins).trim_end_matches(is_mark)
+    let bare = token.trim_start_matches(begins).trim_end_matches(is_mark);
+    // `[id].tsx`, `(auth)/page.tsx`: what is closed within the name is a part of it.
+    let before = token.len() - token.trim_start_matches(begins).len();
+    let pairs = [('[', ']'), ('(', ')'), ('{', '}')];
+    let is_open =
+        |(open, close)| token[..before].ends_with(open) && bare.contains(close) && !bare.contains(open);
+    match pairs.into_iter().any(is_open) {
+        true => &token[before - 1..before + bare.len()],
+        false => bare,
+    }
 }
 
 /// `out.txt`, `src/a.py`: a name with a short ending that begins with a letter.

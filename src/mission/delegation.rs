@@ -57,6 +57,9 @@ pub struct SubTask {
     /// Files that it must produce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<String>,
+    /// Which of them is protected; the runtime has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<String>,
     /// What its work is accepted by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance: Vec<String>,
@@ -208,6 +211,7 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, SubTaskError> {
         depends_on: texts(map, "dependsOn")?,
         priority,
         target_files,
+        protected: None,
         acceptance: criteria(map)?,
         verify: finish_gate(map)?,
     })

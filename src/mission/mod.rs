@@ -90,7 +90,7 @@ pub mod model;
 pub mod named_files;
 mod pipeline;
 mod plan;
-mod presets;
+pub mod presets;
 mod provenance;
 mod route;
 mod run_options;

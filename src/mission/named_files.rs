@@ -1,7 +1,31 @@
 //! The files that a task names: targets, and what a check wants to be there.
 
+use globset::{Glob, GlobBuilder};
+
 use super::model::Check;
 use super::plan::TaskPlan;
+
+/// How a pattern of files can be read, as globs in which `*` stays within a folder: as it is, and with brackets and braces that
+/// are a part of names (`app/[id]/page.tsx`).
+pub fn readings(pattern: &str) -> impl Iterator<Item = Result<Glob, globset::Error>> {
+    let has_marks = pattern.contains(['[', ']', '{', '}']);
+    let plain = has_marks.then(|| {
+        let escaped = pattern.chars().map(|c| match c {
+            '[' | ']' | '{' | '}' => format!("[{c}]"),
+            c => c.to_string(),
+        });
+        escaped.collect::<String>()
+    });
+    let all = std::iter::once(pattern.to_owned()).chain(plain);
+    all.map(|text| GlobBuilder::new(&text).literal_separator(true).build())
+}
+
+/// Whether a path is one that a pattern means.
+fn is_meant(pattern: &str, path: &str) -> bool {
+    let has_glob = || pattern.contains(['*', '?', '[', '{']);
+    let matches = |glob: Result<Glob, _>| glob.is_ok_and(|glob| glob.compile_matcher().is_match(path));
+    pattern == path || has_glob() && readings(pattern).any(matches)
+}
 
 impl TaskPlan {
     /// Whether the task names files: targets, or such as a check wants to be there.
@@ -19,16 +43,8 @@ impl TaskPlan {
     /// Whether a path, relative to its workspace, is one that the task names.
     #[must_use]
     pub fn names(&self, path: &str) -> bool {
-        let is_meant = |pattern: &String| {
-            pattern == path
-                || pattern.contains(['*', '?', '[', '{'])
-                    && globset::GlobBuilder::new(pattern)
-                        .literal_separator(true)
-                        .build()
-                        .or_else(|_| globset::Glob::new(pattern))
-                        .is_ok_and(|glob| glob.compile_matcher().is_match(path))
-        };
-        self.target_files.iter().any(|target| **target == *path) || self.wanted_files().any(is_meant)
+        self.target_files.iter().any(|target| **target == *path)
+            || self.wanted_files().any(|pattern| is_meant(pattern, path))
     }
 
     fn wanted_files(&self) -> impl Iterator<Item = &String> {
@@ -54,4 +70,24 @@ pub fn place_in(workspace: &str, path: &str) -> String {
     }
     let joined = parts.join("/");
     if is_absolute { format!("/{joined}") } else { joined }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_and_braces_of_a_pattern_may_be_a_part_of_names() {
+        for (pattern, path) in [
+            ("app/[id]/check.sh", "app/[id]/check.sh"),
+            ("app/[id]/check.sh", "app/i/check.sh"),
+            ("app/[...all]/*.ts", "app/[...all]/page.ts"),
+            ("app/[[slug]]/**", "app/[[slug]]/a/b"),
+            ("{{cookie}}/a.txt", "{{cookie}}/a.txt"),
+            ("src/{a,b}.rs", "src/b.rs"),
+        ] {
+            assert!(is_meant(pattern, path), "{pattern} {path}");
+        }
+        assert!(!is_meant("app/[id]/*.ts", "app/[id]/a/b.ts"));
+    }
 }

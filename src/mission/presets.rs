@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use super::keys::{Named, Value};
-use super::model::{Agent, Preset};
+use super::model::{Agent, CommandLine, Loads, Preset};
 
 /// The file of each preset, by the adapter's name.
 const FILES: [(&str, &str); 8] = [
@@ -34,6 +34,25 @@ pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
         let name = agent.adapter.as_str();
         agent.preset = own.get(name).or_else(|| BUILT_IN.get(name)).cloned();
     }
+}
+
+/// The preset that says what the program of an agent loads by itself: its own, else the built-in one of the same program.
+#[must_use]
+pub fn program_of(agent: &Agent) -> Option<Arc<Preset>> {
+    let own = agent
+        .preset
+        .as_ref()
+        .filter(|preset| preset.loads != Loads::default());
+    let by_name = || {
+        let word = match agent.run.as_ref()? {
+            CommandLine::Argv(argv) => argv.first()?.as_str(),
+            CommandLine::Shell(script) => script.split_whitespace().next()?,
+        };
+        let name = word.rsplit('/').next()?;
+        let name = name.trim_end_matches("-acp").trim_end_matches("-agent");
+        BUILT_IN.get(name).cloned()
+    };
+    own.cloned().or_else(by_name)
 }
 
 /// The built-in preset of this name.

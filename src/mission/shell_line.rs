@@ -56,6 +56,114 @@ pub fn characters(command: &str) -> impl Iterator<Item = (usize, char, Quoting)>
     })
 }
 
+/// A word of a command as the program gets it: without quotes and escapes, its pieces joined.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Word {
+    /// What it says.
+    pub text: String,
+    /// Whether it has a part that only the shell can tell: a variable, what another command prints.
+    pub is_open: bool,
+}
+
+/// The simple commands of a text, each with its words: what a file is read for stands among them, where output goes does not.
+/// `$PWD` is the folder itself.
+pub fn simple_commands(text: &str) -> Vec<Vec<Word>> {
+    let here = ["\"$PWD\"", "${PWD}", "$PWD", "$(pwd)"];
+    let text = here
+        .iter()
+        .fold(text.to_owned(), |text, form| text.replace(form, "."));
+    let mut read = Read {
+        commands: vec![Vec::new()],
+        ..Read::default()
+    };
+    let mut escape = None;
+    let mut last = '\n';
+    let mut all = characters(&text).peekable();
+    while let Some((_, c, how)) = all.next() {
+        let before = std::mem::replace(&mut last, c);
+        let next = all.peek().map(|(_, c, _)| *c);
+        match (c, how) {
+            (_, Quoting::Literal) => match escape.take() {
+                Some(Quoting::Double) if !"$`\"\\\n".contains(c) => read.word().text.extend(['\\', c]),
+                Some(_) if c != '\n' => read.word().text.push(c),
+                // The end of a comment.
+                None if c == '\n' => read.end_command(),
+                _ => {}
+            },
+            ('\\', Quoting::Bare | Quoting::Double) => escape = Some(how),
+            ('\'', Quoting::Bare | Quoting::Single) | ('"', Quoting::Bare | Quoting::Double) => {
+                let _ = read.word();
+            }
+            ('$', Quoting::Bare) if matches!(next, Some('\'' | '"')) => {}
+            ('$', Quoting::Bare | Quoting::Double) => {
+                read.word().is_open = true;
+                read.word().text.push(c);
+            }
+            ('`', Quoting::Bare | Quoting::Double) => {
+                read.word().is_open = true;
+                read.end_command();
+            }
+            ('(', Quoting::Double) if before == '$' => read.end_command(),
+            ('#', Quoting::Bare) if read.open.is_none() => {}
+            ('<', Quoting::Bare) => {
+                read.end_at_mark();
+                read.is_target = next == Some('<') || before == '<';
+            }
+            ('>', Quoting::Bare) => {
+                read.end_at_mark();
+                read.is_target = next != Some('(');
+            }
+            ('&' | '|', Quoting::Bare) if before == '>' => {}
+            ('&', Quoting::Bare) if next == Some('>') => {}
+            (';' | '|' | '&' | '(' | ')' | '\n', Quoting::Bare) => read.end_command(),
+            (c, Quoting::Bare) if c.is_whitespace() => read.end_word(),
+            (c, _) => read.word().text.push(c),
+        }
+    }
+    read.end_word();
+    read.commands.retain(|command| !command.is_empty());
+    read.commands
+}
+
+#[derive(Default)]
+struct Read {
+    commands: Vec<Vec<Word>>,
+    /// The word that has begun.
+    open: Option<Word>,
+    /// Whether the next word says where output goes, or what ends a text.
+    is_target: bool,
+}
+
+impl Read {
+    fn word(&mut self) -> &mut Word {
+        self.open.get_or_insert_default()
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.open.take() else {
+            return;
+        };
+        if !std::mem::take(&mut self.is_target)
+            && let Some(command) = self.commands.last_mut()
+        {
+            command.push(word);
+        }
+    }
+
+    /// A number before such a mark is a descriptor.
+    fn end_at_mark(&mut self) {
+        let is_number = |word: &mut Word| word.text.chars().all(|c| c.is_ascii_digit());
+        drop(self.open.take_if(is_number));
+        self.end_word();
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.is_target = false;
+        self.commands.push(Vec::new());
+    }
+}
+
 /// What the shell reads itself: all else, and the marks around it, are blanks of the same length.
 fn bare(command: &str) -> String {
     characters(command)
@@ -200,6 +308,34 @@ mod tests {
         ] {
             assert!(!needs_bash(command), "{command}");
         }
+    }
+
+    #[test]
+    fn words_are_read_as_the_shell_does() {
+        let read = |text: &str| -> Vec<String> {
+            let commands = simple_commands(text).into_iter();
+            let words = |command: Vec<Word>| command.into_iter().map(|word| word.text).collect::<Vec<_>>();
+            commands.map(|command| words(command).join("|")).collect()
+        };
+        for (text, expected) in [
+            ("sh 'te st/check.sh' a", &["sh|te st/check.sh|a"][..]),
+            (r"sh te\ st/check.sh", &["sh|te st/check.sh"]),
+            ("sh te' 's\"t/\"check.sh", &["sh|te st/check.sh"]),
+            (r#"sh "a\"b\c""#, &[r#"sh|a"b\c"#]),
+            ("sh $'a b'", &["sh|a b"]),
+            ("a && b; c | d & e", &["a", "b", "c", "d", "e"]),
+            ("a > out 2>&1 < in", &["a|in"]),
+            ("a &> out; b >| out >> more", &["a", "b"]),
+            ("diff <(sort a) 'b c'", &["diff", "sort|a", "b c"]),
+            ("a # it's nothing\nb", &["a", "b"]),
+            ("a \"$(sh 'b c')\"", &["a|$", "sh|b c"]),
+            ("sh \"$PWD\"/a ${PWD}/b", &["sh|./a|./b"]),
+            ("cat <<EOF\nx\nEOF", &["cat", "x", "EOF"]),
+            ("", &[]),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        assert!(simple_commands("sh \"$A\"/b")[0][1].is_open);
     }
 
     #[test]

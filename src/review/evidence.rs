@@ -7,11 +7,12 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobSet;
 use rustix::fs::{Mode, OFlags};
 
 use crate::domain::{Digest, Hasher};
 use crate::engine::FileFact;
+use crate::mission::named_files::readings;
 
 /// Folders that are never looked into, whatever a pattern says.
 const NEVER: [&str; 2] = [".polpo", ".git"];
@@ -51,26 +52,17 @@ pub fn expand(workspace: &Path, pattern: &str) -> Vec<String> {
     if !pattern.contains(['*', '?', '[', '{']) || open_beneath(workspace, pattern).is_ok() {
         return vec![pattern.to_owned()];
     }
-    let Ok(glob) = globset::GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .build()
-        .or_else(|_| Glob::new(pattern))
-    else {
-        return Vec::new();
-    };
+    let readings: GlobSet = readings(pattern)
+        .collect::<Result<Vec<_>, _>>()
+        .and_then(GlobSet::new)
+        .unwrap_or_default();
     let mut found = Vec::new();
-    walk(
-        workspace,
-        Path::new(""),
-        &glob.compile_matcher(),
-        DEEPEST,
-        &mut found,
-    );
+    walk(workspace, Path::new(""), &readings, DEEPEST, &mut found);
     found.sort();
     found
 }
 
-fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &mut Vec<String>) {
+fn walk(root: &Path, below: &Path, matcher: &GlobSet, depth: usize, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(root.join(below)) else {
         return;
     };

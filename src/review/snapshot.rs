@@ -11,11 +11,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, Hasher};
+use crate::mission::named_files::readings;
 
 /// How many files the patterns of one task may name.
 const MOST_FILES: usize = 20_000;
@@ -370,8 +371,9 @@ impl Patterns {
         for pattern in patterns {
             let parts = parts(pattern);
             for text in [parts.join("/"), format!("{}/**", parts.join("/"))] {
-                let glob = GlobBuilder::new(&text).literal_separator(true).build();
-                globs.add(glob.map_err(|error| PatternError::One(pattern.clone(), error))?);
+                for glob in readings(&text) {
+                    globs.add(glob.map_err(|error| PatternError::One(pattern.clone(), error))?);
+                }
             }
             let depth = if parts.iter().any(|part| part.contains("**")) {
                 DEEPEST

@@ -187,6 +187,14 @@ impl Confiner {
         rules.extend(git.map(|path| (path.clone(), Access::Read)));
         rules.extend(self.own(owner, job));
         rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
+        if let Owner::Ask(_, agent) = owner {
+            let masked = protection.masked(plan, task, agent).into_iter();
+            let masked = masked.filter_map(|path| real(&path));
+            rules.extend(masked.map(|path| match path.is_dir() {
+                true => (path, Access::Hidden),
+                false => (path, Access::Masked),
+            }));
+        }
         if let Owner::Task(task) = owner {
             let left = protection.left_by_checks(plan, task);
             rules.extend(left.into_iter().map(|path| (path, Access::Write)));

@@ -148,7 +148,7 @@ pub use operator::{ApplyError, apply_offline, drain, vouch_for};
 pub use origin::{
     CheckedOrigin, Origin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
 };
-pub use protection::{ReadBefore, named_scripts};
+pub use protection::{ReadBefore, listed, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay};
 pub use review_context::ReviewRequest;

@@ -5,11 +5,17 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `instructions` | what the programs of judges load by themselves |
+//! | `listed` | what is protected and why, in words, before a run begins |
 //! | `read_only` | what of it mounts can hold, and what only the comparison does |
+//! | `scripts` | the files that are protected because they judge |
 
+mod instructions;
+mod listed;
 mod read_only;
+mod scripts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,22 +23,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{State, judging_agents};
 use crate::executor::workspace::workspace;
-use crate::judging::protected::{PROTECTED, judging_paths, own_targets};
-use crate::mission::{Plan, RunOptions};
+use crate::judging::protected::{PROTECTED, own_targets, plain};
+use crate::mission::{Plan, RunOptions, SubTask};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
 
 use super::moved::recorded;
+use super::settings_files::NAME as SETTINGS;
 
+pub use listed::{idle_patterns, listed};
 pub(super) use read_only::ReadOnly;
+pub use scripts::named_scripts;
+use scripts::scripts;
 
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
 /// So many files are looked at by the loop itself, where none of them has changed.
 const FEW: usize = 64;
-/// How many scripts a run protects; what else its commands name is left to `protect`.
-const MOST_SCRIPTS: usize = 4_000;
+/// What stands in the workspace and says which files that git ignores are copied into worktrees.
+pub(super) const INCLUDED: &str = ".worktreeinclude";
 
 /// What a session read before it began.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +82,10 @@ pub(super) struct Protection {
     by_scope: HashMap<Scope, usize>,
     /// What is protected in the folder of an isolated task.
     by_folder: HashMap<TaskId, usize>,
+    /// What the programs of judges load from the workspace.
+    loaded: Vec<Scope>,
+    /// What is protected by default as it was when the session began.
+    start: FileMarks,
     /// The agents who may judge.
     pub(super) judges: BTreeSet<AgentId>,
 }
@@ -132,8 +146,7 @@ impl Protection {
         let mut warnings = Vec::new();
         let scripts = scripts(state, options, &mut warnings);
         let mut files: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
-        files.extend(read.mission.iter().map(|path| real(path)));
-        files.extend(read.settings.iter().map(|path| real(path)));
+        files.extend(places(plan, options, read).into_iter().map(|(path, _)| path));
         let recordings = options.record.as_ref().filter(|_| options.offline);
         let recordings = recordings.map(|folder| Scope {
             root: folder.clone(),
@@ -146,10 +159,15 @@ impl Protection {
             judges: judging_agents(state),
             ..Self::default()
         };
-        protection.add(recordings.into_iter().collect(), files.into_iter().collect());
+        let files: Vec<PathBuf> = files.into_iter().collect();
+        let (mut scopes, mut all) = protection.instructions(plan, &mut warnings);
+        scopes.extend(recordings);
+        all.extend(files.iter().cloned());
+        protection.add(scopes, all);
+        protection.start = protection.baseline_marks();
         for id in plan.selected_ids() {
             if plan.task(id).is_isolated() {
-                protection.add_folder(plan, id, &scripts);
+                protection.add_folder(plan, id, &files);
                 continue;
             }
             for scope in protected_scopes(plan, id) {
@@ -178,6 +196,7 @@ impl Protection {
                 ));
             }
         }
+        warnings.extend(protection.idle(plan));
         let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
         Taken {
             to_note: (!(is_known || held.is_empty() && state.protected.is_none())).then_some(held),
@@ -227,15 +246,34 @@ impl Protection {
         });
     }
 
-    /// What is protected in the folder of an isolated task: what the mission protects, and its own copies of the scripts.
-    fn add_folder(&mut self, plan: &Plan, task: TaskId, scripts: &[PathBuf]) {
-        let root = canonical(&plan.root_of(task));
-        let own = scripts
+    /// Patterns of `protect` that name nothing, one sentence each.
+    fn idle(&self, plan: &Plan) -> Vec<String> {
+        let groups = self
+            .by_scope
             .iter()
-            .filter_map(|path| path.strip_prefix(&self.root).ok());
+            .map(|(scope, index)| (scope, &self.groups[*index]));
+        let idle = groups.flat_map(|(scope, group)| match &group.held().baseline {
+            Ok(marks) => idle_patterns(plan, scope, marks),
+            Err(_) => Vec::new(),
+        });
+        idle.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    /// What is protected in the folder of an isolated task: what the mission protects, and its own copies of what is
+    /// protected by default, also where no file is yet.
+    fn add_folder(&mut self, plan: &Plan, task: TaskId, files: &[PathBuf]) {
+        let root = canonical(&plan.root_of(task));
+        let own = files.iter().filter_map(|path| path.strip_prefix(&self.root).ok());
         let own = own.map(|path| root.join(path)).collect();
         self.by_folder.insert(task, self.groups.len());
-        self.add(protected_scopes(plan, task), own);
+        let loaded = self.loaded.iter().map(|scope| Scope {
+            root: root.clone(),
+            ..scope.clone()
+        });
+        self.add(
+            protected_scopes(plan, task).into_iter().chain(loaded).collect(),
+            own,
+        );
         if let Some(group) = self.groups.last_mut() {
             group.root = root;
         }
@@ -340,6 +378,7 @@ impl Protection {
         let own = targets(plan, [task]);
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         let may_be_written = self.may_be_written(plan, task);
+        let kept = self.kept(plan, task);
         let mut changed = Vec::new();
         for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {
             let group = &self.groups[*index];
@@ -348,7 +387,7 @@ impl Protection {
                 continue;
             };
             for (path, said) in changed_paths(&before.marks, &now.marks, &group.root) {
-                if own.contains(Path::new(path)) {
+                if own.contains(Path::new(path)) || kept.holds(Path::new(path)) {
                     adopt(baseline, &now.marks, path);
                 } else if (before.is_record_of(path) || differs(baseline, &now.marks, path))
                     && !others.contains(Path::new(path))
@@ -418,6 +457,7 @@ impl Protection {
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         let is_of_others = |path: &str| others.contains(Path::new(path));
         let may_be_written = self.may_be_written(plan, task);
+        let kept = self.kept(plan, task);
         let mut compared = Compared::default();
         for (position, (index, now)) in now.0.iter().enumerate() {
             let group = &self.groups[*index];
@@ -431,7 +471,10 @@ impl Protection {
             };
             let before_it = before.and_then(|before| before.0.get(position));
             let mut free = Vec::new();
-            let is_free = |path: &str| own.contains(Path::new(path)) || may_be_written.holds(Path::new(path));
+            let is_free = |path: &str| {
+                let path = Path::new(path);
+                own.contains(path) || may_be_written.holds(path) || kept.holds(path)
+            };
             for (path, said) in changed_paths(baseline, &now.marks, &group.root) {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
@@ -469,8 +512,39 @@ impl Protection {
             .collect();
         // The loader has read them. Where they could not be read everything would be protected.
         let folders = Guarded::of(&scopes).ok();
+        let kept = self.kept(plan, task);
         let is_held = move |path: &Path| folders.as_ref().is_none_or(|folders| folders.holds(path));
-        move |path| !own.contains(path) && (files.contains(path) || is_held(path))
+        move |path| !own.contains(path) && !kept.holds(path) && (files.contains(path) || is_held(path))
+    }
+
+    /// Notes of sub-tasks that the agent of a task hands down which of their files is protected. Blocks.
+    pub fn mark(&self, plan: &Plan, task: TaskId, sub_tasks: &mut [SubTask]) {
+        if sub_tasks.iter().all(|sub_task| sub_task.target_files.is_empty()) {
+            return;
+        }
+        let groups = self.groups_of(plan, task).into_iter();
+        let groups: Vec<&Group> = groups.map(|index| &self.groups[index]).collect();
+        let scopes = groups.iter().flat_map(|group| group.scopes.iter().cloned());
+        let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>());
+        let folders = [
+            workspace(plan, task),
+            plan.root_of(task),
+            plan.rules.workspace.clone(),
+        ];
+        let is_protected = |name: &&String| {
+            let mut paths = folders.iter().map(|folder| plain(&folder.join(name)));
+            paths.any(|path| {
+                let known = [canonical(&path), real(&path)];
+                let has = |group: &&Group| known.iter().any(|path| group.files.contains(path));
+                groups.iter().any(has)
+                    || guarded
+                        .as_ref()
+                        .is_ok_and(|guarded| known.iter().any(|path| guarded.holds(path)))
+            })
+        };
+        for sub_task in sub_tasks {
+            sub_task.protected = sub_task.target_files.iter().find(is_protected).cloned();
+        }
     }
 
     /// Folders below protected ones in which checks may leave something. Blocks.
@@ -503,6 +577,20 @@ impl Group {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Places that are protected whether or not a file is there, each with the reason: the mission, its settings, and what says how
+/// worktrees are filled. The next run may begin in the workspace or beside the mission.
+fn places(plan: &Plan, options: &RunOptions, read: &ReadBefore) -> Vec<(PathBuf, &'static str)> {
+    let mission = read.mission.iter().map(|path| (path.clone(), "the mission"));
+    let own = [&plan.rules.workspace, &options.mission_folder].map(|folder| folder.join(SETTINGS));
+    let settings = read.settings.iter().cloned().chain(own);
+    let settings = settings.map(|path| (path, "settings are read from there"));
+    let included = plan.selected_ids().any(|id| plan.task(id).is_isolated());
+    let included = included.then(|| plan.rules.workspace.join(INCLUDED));
+    let included = included.map(|path| (path, "worktrees are filled by it"));
+    let all = mission.chain(settings).chain(included);
+    all.map(|(path, why)| (real(&path), why)).collect()
 }
 
 /// Takes what is there for what must be there.
@@ -551,50 +639,4 @@ pub(super) fn real(path: &Path) -> PathBuf {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         _ => path.to_owned(),
     }
-}
-
-/// The regular files below the workspace, or beside the mission, that judging commands name. A later session, and a review of
-/// recorded work, protect those that were there when the run began: what came since is work.
-fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
-    if let Some(known) = &state.protected {
-        let known = known.iter().map(|(path, _)| recorded(path, state, options));
-        return known.collect();
-    }
-    if state.phase != crate::engine::RunPhase::New {
-        return Vec::new();
-    }
-    let mut found = named_scripts(state, options);
-    if found.len() > MOST_SCRIPTS {
-        warnings.push(format!(
-            "the commands that judge name more than {MOST_SCRIPTS} files: the others are protected only as `protect` says"
-        ));
-        found = found.into_iter().take(MOST_SCRIPTS).collect();
-    }
-    found.into_keys().collect()
-}
-
-/// The files that are protected because commands that judge name them, each with the command, as they are now. Blocks.
-pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
-    let plan = &state.plan;
-    let folders: Vec<PathBuf> = [&plan.rules.workspace, &options.mission_folder]
-        .into_iter()
-        .filter_map(|folder| fs::canonicalize(folder).ok())
-        .filter(|folder| folder.parent().is_some())
-        .collect();
-    let is_below = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
-    let mut found = BTreeMap::new();
-    for (path, command) in judging_paths(plan, plan.selected_ids(), &judging_agents(state)) {
-        // What a link leads to is protected with the link.
-        let Ok(target) = fs::canonicalize(&path) else {
-            continue;
-        };
-        if !target.is_file() {
-            continue;
-        }
-        let link = real(&path);
-        for path in [target, link].into_iter().filter(|path| is_below(path)) {
-            found.entry(path).or_insert_with(|| command.clone());
-        }
-    }
-    found
 }

@@ -11,7 +11,7 @@ use crate::store::no_links::real_path;
 use crate::store::open_regular;
 
 /// What a file of settings is called.
-const NAME: &str = "quorum.yaml";
+pub const NAME: &str = "quorum.yaml";
 /// The longest that is read, in bytes: as long as a mission may be.
 const LONGEST: u64 = 64 * 1024 * 1024;
 

@@ -103,7 +103,7 @@ impl Executor {
         let after = self.after(end.turn);
         let (plan, folder) = (plan.clone(), self.folder.clone());
         self.blocking(move || {
-            end.files = after.seen(&plan, &folder, end.turn.task);
+            end.files = after.seen(&plan, &folder, (end.turn.task, &mut end.delegate));
             vec![Fact::TurnEnded(end)]
         });
     }

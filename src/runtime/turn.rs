@@ -182,7 +182,7 @@ impl Executor {
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
         if is_silent && after.is_known() && !has_spoken && preset_of(&plan, turn).is_none() {
             inputs.push(Fact::TurnEnded(Box::new(TurnEnd {
-                files: after.seen(&plan, &self.folder, turn.task),
+                files: after.seen(&plan, &self.folder, (turn.task, &mut [])),
                 ..turn_end(
                     turn,
                     &exit,
@@ -366,7 +366,9 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         let wish = end.asked.take();
         end.asked = wish.or_else(|| agent_messages::asked(&dropped, claimed, said, can_confirm));
     }
-    end.files = files.after.seen(&files.plan, &files.folder, turn.task);
+    end.files = files
+        .after
+        .seen(&files.plan, &files.folder, (turn.task, &mut end.delegate));
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
 }

@@ -22,7 +22,7 @@ use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
-use crate::mission::Plan;
+use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
@@ -285,8 +285,14 @@ impl After {
         self.protection.refused_writes(plan, task, &texts.join("\n"))
     }
 
-    /// What the turn did. Blocks.
-    pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
+    /// What the turn did, and which of the files that it wants sub-tasks to make are protected. Blocks.
+    pub fn seen(
+        self,
+        plan: &Plan,
+        folder: &RunFolder,
+        (task, sub_tasks): (TaskId, &mut [SubTask]),
+    ) -> Option<TurnFiles> {
+        self.protection.mark(plan, task, sub_tasks);
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
         if plan.task(task).commits() {

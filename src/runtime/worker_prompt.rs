@@ -4,6 +4,7 @@
 //! section 4). Everything that another agent wrote is fenced as data.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
 use crate::engine::{Feedback, OutputRefs, State, Way};
@@ -26,6 +27,8 @@ const EVIDENCE_CHARS: usize = 2_000;
 
 /// How much is told to an agent for whose model a prompt was too long, in characters.
 const SHORT_CHARS: usize = 16_000;
+/// How many files that judge are named.
+const MOST_JUDGING: usize = 30;
 
 /// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
 /// about.
@@ -132,6 +135,20 @@ fn of_task(state: &State, task: TaskId) -> String {
             prompt,
             "\nProtected files, which you must not change, add to or remove: {}\n",
             protected.join(", ")
+        );
+    }
+    let is_own = |path: &&str| {
+        plan.target_files
+            .iter()
+            .any(|own| Path::new(path).ends_with(&**own))
+    };
+    let judging = state.protected.iter().flatten().map(|(path, _)| path.as_str());
+    let judging: Vec<&str> = judging.filter(|path| !is_own(path)).take(MOST_JUDGING).collect();
+    if !judging.is_empty() {
+        let _ = write!(
+            prompt,
+            "\nFiles that judge work, which you must not change either: {}\n",
+            judging.join(", ")
         );
     }
     prompt

@@ -111,6 +111,7 @@ mod presets;
 mod probes;
 mod protected;
 mod protected_by_default;
+mod protected_words;
 mod provider_replies;
 mod questions;
 mod recorded;

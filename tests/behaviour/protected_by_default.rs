@@ -161,12 +161,13 @@ fn a_report_that_a_check_writes_each_time_is_in_nobodys_way() {
 
 #[test]
 fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
-    let check = "review: none, expectations: [{type: script, command: \"echo ok | tee -a report.txt\"}]";
+    let check =
+        "review: none, expectations: [{type: script, command: \"echo ok | tee -a tests/report.txt\"}]";
     let workspace = mission("echo work", check);
-    workspace.write("report.txt", "before");
+    workspace.write("tests/report.txt", "before");
     let document = workspace.run_json(3, &[]);
     task(&document, "work")["failure"]["message"].says(&["report.txt", "checksMayWrite"]);
-    let allowed = check.replace("review: none", "review: none, checksMayWrite: [report.txt]");
+    let allowed = check.replace("review: none", "review: none, checksMayWrite: [tests/report.txt]");
     workspace.mission(&workspace.read("mission.yaml").replace(check, &allowed));
     workspace.run_json(0, &[]);
 }

@@ -1,7 +1,9 @@
 //! What a turn is told in `QUORUM_ACP_TURN`.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use serde::Deserialize;
+
+use crate::mission::named_files::readings;
 
 /// How much the agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -85,8 +87,9 @@ impl TryFrom<Form> for Rule {
             Form::Paths(paths) => {
                 let mut set = GlobSetBuilder::new();
                 for glob in &paths.allow {
-                    // As everywhere in a mission: `*` stays within a folder, `**` does not.
-                    set.add(GlobBuilder::new(glob).literal_separator(true).build()?);
+                    for glob in readings(glob) {
+                        set.add(glob?);
+                    }
                 }
                 Self::Paths(set.build()?)
             }

@@ -87,6 +87,11 @@ fn take<'a>(
     if before >= most {
         return Err(format!("a task may delegate {most} tasks (maxDelegations)"));
     }
+    if let Some(file) = &sub_task.protected {
+        return Err(format!(
+            "its `targetFiles` name {file}, which is protected; only the mission can have it changed"
+        ));
+    }
     if let Some(why) = plan.refused_criterion(&sub_task.acceptance) {
         return Err(why);
     }

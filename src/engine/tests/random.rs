@@ -406,6 +406,7 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
             depends_on: random.chance(40).then_some(needs).into_iter().collect(),
             priority: None,
             target_files: Vec::new(),
+            protected: None,
             acceptance: random
                 .chance(30)
                 .then(|| "All of it is there.".to_owned())

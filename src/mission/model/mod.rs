@@ -112,7 +112,7 @@ pub use middleware::{
 };
 pub use mission::{Config, EffectiveSettings, Gate, GateFailure, Hold, Mission, Settings};
 pub use permissions::{PermissionRule, PermissionSet, Permissions};
-pub use preset::{Field, Grant, Login, Operation, OutputFormat, Preset, PromptRoute, Rule, Setting};
+pub use preset::{Field, Grant, Loads, Login, Operation, OutputFormat, Preset, PromptRoute, Rule, Setting};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
 pub use sla::{Sla, ViolationAction};
 pub use stages::{Color, Expected, OnMissing, Region, Stage, Vision, VisionKind};

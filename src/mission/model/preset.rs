@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::domain::FailureClass;
 use crate::mission::document::Node;
 use crate::mission::keys::{Named, Value, keys, single, words};
-use crate::mission::scalar::{Fault, Filled, Form, Scalar, VariableName};
+use crate::mission::scalar::{Fault, Filled, Form, InnerGlob, InnerPath, Scalar, VariableName};
 use crate::mission::shape::{OneShape, Shape};
 
 keys! {
@@ -45,6 +45,10 @@ keys! {
         "passEnv" pass_env: Vec<Box<str>> as VariableName;
         /// Files with settings for it, by name: each start has its own.
         "files" files: BTreeMap<String, String> as String;
+        /// What it loads by itself before it is asked: instructions, settings, hooks, servers, plug-ins.
+        "loads" loads: Loads;
+        /// What it keeps in the workspace by itself when it works, as globs: that fails no turn, and is masked for judges.
+        "keeps" keeps: Vec<Box<str>> as InnerGlob;
         /// What it prints [=].
         "format" format: OutputFormat, or("text");
         /// What lines of its output say: their JSON objects, or each as `{line: …}` where it prints its reply.
@@ -80,6 +84,17 @@ impl Preset {
     pub fn tells(&self, field: Field) -> bool {
         let mut settings = self.rules.iter().flat_map(|rule| &rule.set);
         settings.any(|setting| setting.field == field)
+    }
+}
+
+keys! {
+    /// What a program loads by itself.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Loads: "what a program loads" {
+        /// Globs below the workspace.
+        "workspace" workspace: Vec<Box<str>> as InnerGlob;
+        /// Files and folders below the home folder.
+        "home" home: Vec<Box<str>> as InnerPath;
     }
 }
 

@@ -208,12 +208,15 @@ pub struct TargetFile(String);
 
 impl Scalar for TargetFile {
     const EXPECTS: &'static str = InnerFile::EXPECTS;
-    const FORM: Form = InnerFile::FORM;
+    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?])(?!.*\{.*,.*\}).*\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        InnerPath::parse(text)?;
+        let InnerPath(path) = InnerPath::parse(text)?;
+        // Brackets are a part of names (`app/[id]/page.tsx`).
+        let is_choice = |path: &str| path.split_once('{').is_some_and(|(_, rest)| rest.contains(','));
         match InnerFile::parse(text) {
             Ok(InnerFile(path)) => Ok(Self(path)),
+            Err(_) if !path.contains(['*', '?']) && !is_choice(&path) => Ok(Self(path)),
             Err(fault) => Err(fault.with_help(
                 "name each file by its path, or use file_exists: `expectations: [{type: file_exists, paths: [\"src/*.rs\"]}]`",
             )),

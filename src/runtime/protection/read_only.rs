@@ -97,7 +97,11 @@ impl Protection {
 /// Folders of which everything is protected, without links.
 fn whole_folders(groups: &[&Group], free: &BTreeSet<PathBuf>, not_held: &mut NotHeld) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    for scope in groups.iter().flat_map(|group| &group.scopes) {
+    // Of a place where nothing is yet, nothing is said unless the mission names it.
+    let scopes = groups
+        .iter()
+        .flat_map(|group| group.scopes.iter().map(|scope| (scope, group.files.is_empty())));
+    for (scope, is_declared) in scopes {
         for (path, is_literal) in scope.patterns.iter().map(|pattern| named_by(scope, pattern)) {
             match fs::canonicalize(&path) {
                 Ok(folder) => {
@@ -106,7 +110,9 @@ fn whole_folders(groups: &[&Group], free: &BTreeSet<PathBuf>, not_held: &mut Not
                         found.insert(folder);
                     }
                 }
-                Err(_) if is_literal && !free.contains(&real(&path)) => not_held.missing.push(path),
+                Err(_) if is_literal && is_declared && !free.contains(&real(&path)) => {
+                    not_held.missing.push(path)
+                }
                 Err(_) => {}
             }
         }

@@ -12,11 +12,10 @@ use crate::mission::model::Isolation;
 use crate::mission::{Origin, Plan};
 use crate::store;
 
+use super::super::protection::INCLUDED;
 use super::git::{Git, borrow, entries, refused, run, text};
 use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
 
-/// In the workspace: patterns of files that git ignores, and that each worktree has a copy of.
-const INCLUDED: &str = ".worktreeinclude";
 /// The largest list of such files that is read, in bytes.
 const LONGEST_LIST: usize = 16 * 1024 * 1024;
 

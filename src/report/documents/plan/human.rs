@@ -62,6 +62,13 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         hook_lines(&mut text, plan);
         let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
     }
+    if !plan.protected.is_empty() {
+        let words = "protected; a task that is to change one names it in its targetFiles";
+        let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, words));
+    }
+    for row in &plan.protected {
+        let _ = writeln!(text, "  {}: {}", sanitize(&row.path), sanitize(&row.why));
+    }
     let _ = writeln!(text, "\nat most: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)

@@ -65,12 +65,23 @@ pub struct PlanDocument<'a> {
     holds: Vec<HoldRow<'a>>,
     /// What is done around turns and around the whole graph.
     middleware: MiddlewareRow,
+    /// What no task may change unless it names it in its `targetFiles`.
+    protected: Vec<ProtectedRow>,
     /// Tasks that `--only` leaves out.
     not_taken: u32,
     /// The most that all tasks may come to.
     worst_case: WorstCaseRow,
     /// What is known of the cost.
     cost: CostRow,
+}
+
+/// A path or pattern that no task may change.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProtectedRow {
+    /// Seen from the folder of the mission where it lies in there.
+    path: String,
+    /// Why.
+    why: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -313,6 +324,15 @@ impl WorstCaseRow {
 }
 
 impl<'a> PlanDocument<'a> {
+    /// The same with what is protected and why, and what is to be warned of about that.
+    #[must_use]
+    pub fn protecting(mut self, (paths, warnings): (Vec<(String, String)>, Vec<String>)) -> Self {
+        let rows = paths.into_iter().map(|(path, why)| ProtectedRow { path, why });
+        self.protected = rows.collect();
+        self.warnings.extend(warnings);
+        self
+    }
+
     /// The plan of a run that has not started.
     #[must_use]
     pub fn of(state: &'a State) -> Self {
@@ -338,6 +358,7 @@ impl<'a> PlanDocument<'a> {
             gates: gates(state),
             holds: holds(state),
             middleware: MiddlewareRow::of(plan),
+            protected: Vec::new(),
             not_taken: state.sums.counts.not_taken,
             worst_case,
             cost: CostRow {

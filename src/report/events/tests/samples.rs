@@ -156,6 +156,7 @@ pub(super) fn run_samples() -> Vec<Event> {
                     depends_on: Vec::new(),
                     priority: None,
                     target_files: Vec::new(),
+                    protected: None,
                     acceptance: Vec::new(),
                     verify: None,
                 }],

@@ -1,0 +1,94 @@
+//! What is protected and why, in words, before a run begins.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::instructions::{home, programs};
+use super::{ReadBefore, canonical, named_scripts, places, protected_scopes};
+use crate::engine::{State, judging_agents};
+use crate::mission::{Plan, RunOptions};
+use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
+
+/// Everything that the work of a run may not change: each path or pattern, seen from the mission's folder where it lies there,
+/// with the reason; and what is to be warned of. Blocks.
+pub fn listed(
+    state: &State,
+    options: &RunOptions,
+    read: &ReadBefore,
+) -> (Vec<(String, String)>, Vec<String>) {
+    let plan = &state.plan;
+    let folder = canonical(&options.mission_folder);
+    let shown = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+    let mut all: BTreeMap<PathBuf, String> = BTreeMap::new();
+    let places = places(plan, options, read).into_iter();
+    let places = places.map(|(path, why)| (path, why.to_owned()));
+    let scripts = named_scripts(state, options).into_iter();
+    let scripts = scripts.map(|(path, command)| {
+        let command = command.lines().next().unwrap_or_default().to_owned();
+        (path, format!("`{command}` judges"))
+    });
+    let mut loaded = Vec::new();
+    for (judge, preset) in programs(plan, &judging_agents(state)) {
+        let why = format!("the program of '{judge}' loads it");
+        let of_home = home().into_iter();
+        let of_home = of_home.flat_map(|home| preset.loads.home.iter().map(move |path| home.join(&**path)));
+        let root = canonical(&plan.rules.workspace);
+        let all = preset.loads.workspace.iter().map(|path| root.join(&**path));
+        loaded.extend(
+            all.chain(of_home)
+                .map(|path| (path, why.clone()))
+                .collect::<Vec<_>>(),
+        );
+    }
+    for (path, why) in places.chain(scripts).chain(loaded) {
+        all.entry(path).or_insert(why);
+    }
+    let mut warnings: Vec<String> = Vec::new();
+    let mut patterns: Vec<Scope> = Vec::new();
+    for scope in plan.selected_ids().flat_map(|id| protected_scopes(plan, id)) {
+        if patterns.contains(&scope) {
+            continue;
+        }
+        for pattern in &scope.patterns {
+            all.entry(canonical(&scope.root).join(pattern))
+                .or_insert_with(|| "`protect`".to_owned());
+        }
+        let marks = look(std::slice::from_ref(&scope), &folder.join(".polpo"), 0);
+        warnings.extend(marks.iter().flat_map(|marks| idle_patterns(plan, &scope, marks)));
+        patterns.push(scope);
+    }
+    warnings.sort();
+    warnings.dedup();
+    (
+        all.into_iter().map(|(path, why)| (shown(&path), why)).collect(),
+        warnings,
+    )
+}
+
+/// The patterns of a scope that name none of the files that were looked at, nor a folder, one sentence each. Of a folder that is
+/// made later nothing can be said.
+pub fn idle_patterns(plan: &Plan, scope: &Scope, marks: &FileMarks) -> Vec<String> {
+    if scope
+        .root
+        .starts_with(plan.rules.worktrees.root.as_deref().unwrap_or(Path::new("-")))
+    {
+        return Vec::new();
+    }
+    let names_nothing = |pattern: &&String| {
+        let scope = Scope {
+            root: scope.root.clone(),
+            patterns: vec![(*pattern).clone()],
+        };
+        let Ok(guarded) = Guarded::of(&[scope]) else {
+            return false;
+        };
+        !marks.keys().any(|path| guarded.holds(Path::new(path)))
+    };
+    let idle = scope
+        .patterns
+        .iter()
+        .filter(|pattern| !scope.root.join(pattern.trim_end_matches("/**")).exists());
+    let idle = idle.filter(names_nothing);
+    idle.map(|pattern| format!("`protect`: {pattern} names nothing that is there"))
+        .collect()
+}
