@@ -121,7 +121,9 @@ pub fn simple_commands(text: &str) -> Vec<Vec<Word>> {
         }
     }
     read.end_word();
-    read.commands.retain(|command| !command.is_empty());
+    // A mark that is closed behind another command leaves a word of nothing.
+    let is_some = |word: &Word| !word.text.is_empty();
+    read.commands.retain(|command| command.iter().any(is_some));
     read.commands
 }
 
