@@ -13,10 +13,11 @@ use crate::mission::{Plan, RunOptions, SubTask};
 use super::audit::AuditReport;
 use super::command::Command;
 use super::job::{ApproverSaid, Job, JobEnd};
+use super::merging::Delivery;
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, Delivery, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause,
-    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause, SupervisorRef,
+    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 use super::work::id::WorkId;

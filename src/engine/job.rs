@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
-use super::payload::{CheckResult, FileFact, Merged};
+use super::merging::Merged;
+use super::payload::{CheckResult, FileFact};
 
 /// One piece of such work, by what tells it apart within its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

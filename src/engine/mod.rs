@@ -35,6 +35,7 @@
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
 //! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
+//! | `merging` | what became of the work of isolated tasks (22) |
 //! | `payload` | what events carry |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
@@ -67,6 +68,7 @@ mod ledger;
 mod legal;
 mod mark;
 mod members;
+mod merging;
 mod mission_change;
 mod notice;
 mod outcome;
@@ -110,15 +112,16 @@ pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
 pub use mark::Mark;
 pub use members::{evidence_of_members, fact_of_members, members_only};
+pub use merging::{Delivery, Merged};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
 #[cfg(test)]
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
-    Asked, CheckResult, Commit, Deferral, DeferralReason, Delivery, Exit, FileFact, FileRef, GateResult,
-    Merged, OriginCode, ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef,
-    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
+    ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef, ToolCalls,
+    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};

@@ -12,6 +12,7 @@
 
 mod instructions;
 mod listed;
+mod marks;
 mod read_only;
 mod scripts;
 
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{State, judging_agents};
 use crate::executor::workspace::workspace;
-use crate::judging::protected::{PROTECTED, own_targets, plain};
+use crate::judging::protected::{PROTECTED, plain};
 use crate::mission::{Plan, RunOptions, SubTask};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
@@ -33,6 +34,8 @@ use super::moved::recorded;
 use super::settings_files::NAME as SETTINGS;
 
 pub use listed::{idle_patterns, listed};
+use marks::{adopt, differs, digest_of, targets};
+pub(super) use marks::{canonical, real};
 pub(super) use read_only::ReadOnly;
 pub use scripts::named_scripts;
 use scripts::scripts;
@@ -591,52 +594,4 @@ fn places(plan: &Plan, options: &RunOptions, read: &ReadBefore) -> Vec<(PathBuf,
     let included = included.map(|path| (path, "worktrees are filled by it"));
     let all = mission.chain(settings).chain(included);
     all.map(|(path, why)| (real(&path), why)).collect()
-}
-
-/// Takes what is there for what must be there.
-fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
-    match now.get(path) {
-        Some(mark) => drop(baseline.insert(path.to_owned(), mark.clone())),
-        None => drop(baseline.remove(path)),
-    }
-}
-
-fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
-    let one = |marks: &FileMarks| -> FileMarks {
-        marks
-            .get_key_value(path)
-            .map(|(p, m)| (p.clone(), m.clone()))
-            .into_iter()
-            .collect()
-    };
-    changed_paths(&one(baseline), &one(now), Path::new(""))
-        .next()
-        .is_some()
-}
-
-fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
-    match mark? {
-        Mark::File { digest, .. } => *digest,
-        Mark::Link(target) => Some(Digest::of(target.as_bytes())),
-        Mark::Other => None,
-    }
-}
-
-/// What tasks are to make, as files are known here.
-fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
-    let all = tasks.into_iter().flat_map(|task| own_targets(plan, task));
-    all.map(|path| real(&path)).collect()
-}
-
-/// A path without links, or as it is where nothing is there.
-pub(super) fn canonical(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// A path whose folder is named without links.
-pub(super) fn real(path: &Path) -> PathBuf {
-    match (path.parent().map(fs::canonicalize), path.file_name()) {
-        (Some(Ok(folder)), Some(name)) => folder.join(name),
-        _ => path.to_owned(),
-    }
 }

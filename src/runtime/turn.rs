@@ -304,11 +304,8 @@ fn with_failed<T>(
 fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
     let mut inputs = Vec::new();
     let file = |name| files.folder.spool_file(&name);
-    let (out, err, dropped) = (
-        file(SpoolName::Out(turn)),
-        file(SpoolName::Err(turn)),
-        file(SpoolName::Drop(turn)),
-    );
+    let printed = [SpoolName::Out, SpoolName::Err, SpoolName::Drop];
+    let [out, err, dropped] = printed.map(|name| file(name(turn)));
     let secrets = files.outputs.secrets.clone();
     let printed = files.outputs.stdout.clone().unwrap_or_else(|| out.clone());
     let left = files.outputs.end(Ok(exit));

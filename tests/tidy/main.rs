@@ -21,8 +21,8 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("tokens: all", 813_400),
-    ("tokens: core", 465_800),
-    ("tokens: edges", 349_000),
+    ("tokens: core", 468_300),
+    ("tokens: edges", 345_000),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

@@ -7,7 +7,8 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Commit, DeferralReason, Exit, Merged, SessionRef, StageReport, TurnFiles};
+use crate::engine::merging::Merged;
+use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
 use crate::engine::state::{
     Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
     SeatState, Streak, TaskState,

@@ -10,7 +10,8 @@ use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Status, Tas
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
-use crate::engine::payload::{Commit, Merged};
+use crate::engine::merging::Merged;
+use crate::engine::payload::Commit;
 use crate::engine::state::Merging;
 use crate::mission::model::Check;
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
+use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::payload::{
-    Delivery, FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
+    FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
 };
 use crate::mission::{Addition, RunOptions};
 

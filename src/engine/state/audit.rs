@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
-use crate::engine::payload::{Commit, Delivery, FileFact};
+use crate::engine::merging::Delivery;
+use crate::engine::payload::{Commit, FileFact};
 use crate::engine::timers::Timer;
 use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;

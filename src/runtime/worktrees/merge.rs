@@ -14,6 +14,7 @@ use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::{open_folders, remove};
 use super::git::{Git, failed, output, run, text};
+use super::unmerged::{Together, Unmerged, how, invented, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
@@ -562,49 +563,6 @@ impl Worktrees {
     }
 }
 
-/// Two commits put together.
-struct Together {
-    /// What git makes of both, without names that nobody has given.
-    tree: String,
-    is_clean: bool,
-    unmerged: Vec<Unmerged>,
-}
-
-/// What git calls unmerged.
-struct Unmerged {
-    path: String,
-    how: String,
-    /// Whether anything lies there.
-    lies: bool,
-}
-
-/// The name of a file that git has put aside under a name of its own, because something else lies at that one.
-fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
-    sides.iter().find_map(|side| {
-        let end = path.find(&format!("~{side}"))?;
-        path.get(..end)
-    })
-}
-
-/// How two sides differ that git does not merge, by the mode and the stage of each version.
-fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
-    let of = |stage| {
-        versions
-            .iter()
-            .find(|(_, other)| *other == stage)
-            .map(|(mode, _)| *mode)
-    };
-    match (of("1"), of("2"), of("3")) {
-        _ if is_folder => "a file on one side, a folder on the other",
-        (_, Some(LINK), Some(LINK)) => "a link to something else on each side",
-        (_, Some(LINK), Some(_)) | (_, Some(_), Some(LINK)) => "a link on one side, a file on the other",
-        (_, Some(mine), Some(theirs)) if mine != theirs => "another mode on each side",
-        (_, Some(_), Some(_)) => "changed on both sides",
-        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => "removed on one side, changed on the other",
-        _ => "under another name on each side",
-    }
-}
-
 fn own_repository(path: &str) -> String {
     format!("{path} is a repository of its own: remove its `.git`")
 }
@@ -614,50 +572,4 @@ fn plain(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| *part != Component::CurDir)
         .collect()
-}
-
-/// Whether a link at a path of the repository leads out of it, or could, where what it goes through is a link itself; or to what
-/// is git's.
-pub(super) fn leads_out(path: &str, target: &str) -> bool {
-    let target = Path::new(target);
-    let mut depth = Path::new(path).components().count().saturating_sub(1);
-    let mut goes_down = false;
-    for part in target.components() {
-        match part {
-            Component::CurDir => {}
-            Component::Normal(name) if name.eq_ignore_ascii_case(".git") => return true,
-            Component::Normal(_) => goes_down = true,
-            Component::ParentDir if depth > 0 && !goes_down => depth -= 1,
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::leads_out;
-
-    #[test]
-    fn a_link_leads_out_by_its_words() {
-        for (path, target) in [
-            ("a", "/etc/passwd"),
-            ("a", ".."),
-            ("a/b", "../../x"),
-            ("a", "b/../../x"),
-            ("a/b", "link/../x"),
-            ("a", "./b/../c"),
-            ("a/b", "../.git/config"),
-        ] {
-            assert!(leads_out(path, target), "{path} -> {target}");
-        }
-        for (path, target) in [
-            ("a", "b"),
-            ("a/b", "../x"),
-            ("a/b/c", "../../x/y"),
-            ("a", "./b/c"),
-        ] {
-            assert!(!leads_out(path, target), "{path} -> {target}");
-        }
-    }
 }

@@ -13,6 +13,7 @@
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `prepare` | the setup command of a folder |
+//! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
 //! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
 
 use std::fs::File;
@@ -35,6 +36,7 @@ use user_repository::User;
 mod folders;
 mod merge;
 mod prepare;
+mod unmerged;
 mod user_repository;
 
 pub(super) use merge::NotCommitted;

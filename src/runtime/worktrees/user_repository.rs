@@ -11,7 +11,7 @@ use crate::mission::model::MergeInto;
 
 use super::folders::{patterns, replace};
 use super::git::{Configuration, Git, borrowed, entries, failed, output, refused, run, text};
-use super::merge::leads_out;
+use super::unmerged::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
 /// So many files are compared one by one after a move.

@@ -3,7 +3,8 @@
 use super::*;
 use crate::domain::{Stage, StageKey, TaskId};
 use crate::engine::JobEnd;
-use crate::engine::payload::{Commit, Delivery, Merged};
+use crate::engine::merging::{Delivery, Merged};
+use crate::engine::payload::Commit;
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {

@@ -1,0 +1,45 @@
+//! What became of the work of isolated tasks: at its merge, and at its delivery (semantics, section 22).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::payload::{Commit, is_default};
+
+/// What became of a try to merge the work of an isolated task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Merged {
+    /// It is part of what was accepted.
+    Landed(Commit),
+    /// Others were accepted meanwhile: its folder has their work too, and what must hold there is to be shown anew.
+    Candidate(Commit),
+    /// Others changed the same: its folder has both, with marks.
+    Conflict {
+        /// Both together, marks included: the work goes on from there.
+        commit: Commit,
+        /// The files.
+        files: Vec<String>,
+        /// Titles of the tasks that changed them.
+        with: Vec<String>,
+        /// How both sides differ in those of them that no marks stand in.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        unmarked: BTreeMap<String, String>,
+    },
+    /// What was done cannot be committed: why, in words for whoever did it.
+    Refused(String),
+}
+
+/// What became of the accepted work of isolated tasks when a session had nothing left to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Commits that the run has added to what it began with.
+    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    pub commits: u32,
+    /// The reference to be merged; `None` where the branch has what it names.
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
+    pub waits: Option<String>,
+    /// Why the work is not where it was wanted.
+    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    pub why: Option<String>,
+}

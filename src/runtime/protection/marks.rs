@@ -1,0 +1,58 @@
+//! What was seen of one protected file, and under which name it is known.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::domain::{Digest, TaskId};
+use crate::judging::protected::own_targets;
+use crate::mission::Plan;
+use crate::review::snapshot::{FileMarks, Mark, changed_paths};
+
+/// Takes what is there for what must be there.
+pub(super) fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
+    match now.get(path) {
+        Some(mark) => drop(baseline.insert(path.to_owned(), mark.clone())),
+        None => drop(baseline.remove(path)),
+    }
+}
+
+pub(super) fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
+    let one = |marks: &FileMarks| -> FileMarks {
+        marks
+            .get_key_value(path)
+            .map(|(p, m)| (p.clone(), m.clone()))
+            .into_iter()
+            .collect()
+    };
+    changed_paths(&one(baseline), &one(now), Path::new(""))
+        .next()
+        .is_some()
+}
+
+pub(super) fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
+    match mark? {
+        Mark::File { digest, .. } => *digest,
+        Mark::Link(target) => Some(Digest::of(target.as_bytes())),
+        Mark::Other => None,
+    }
+}
+
+/// What tasks are to make, as files are known here.
+pub(super) fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
+    let all = tasks.into_iter().flat_map(|task| own_targets(plan, task));
+    all.map(|path| real(&path)).collect()
+}
+
+/// A path without links, or as it is where nothing is there.
+pub(in crate::runtime) fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A path whose folder is named without links.
+pub(in crate::runtime) fn real(path: &Path) -> PathBuf {
+    match (path.parent().map(fs::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}

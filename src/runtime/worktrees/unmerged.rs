@@ -1,0 +1,94 @@
+//! What git calls unmerged, in words; and links that lead out of a repository.
+
+use std::path::{Component, Path};
+
+use super::LINK;
+
+/// Two commits put together.
+pub(super) struct Together {
+    /// What git makes of both, without names that nobody has given.
+    pub(super) tree: String,
+    pub(super) is_clean: bool,
+    pub(super) unmerged: Vec<Unmerged>,
+}
+
+/// What git calls unmerged.
+pub(super) struct Unmerged {
+    pub(super) path: String,
+    pub(super) how: String,
+    /// Whether anything lies there.
+    pub(super) lies: bool,
+}
+
+/// The name of a file that git has put aside under a name of its own, because something else lies at that one.
+pub(super) fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
+    sides.iter().find_map(|side| {
+        let end = path.find(&format!("~{side}"))?;
+        path.get(..end)
+    })
+}
+
+/// How two sides differ that git does not merge, by the mode and the stage of each version.
+pub(super) fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
+    let of = |stage| {
+        versions
+            .iter()
+            .find(|(_, other)| *other == stage)
+            .map(|(mode, _)| *mode)
+    };
+    match (of("1"), of("2"), of("3")) {
+        _ if is_folder => "a file on one side, a folder on the other",
+        (_, Some(LINK), Some(LINK)) => "a link to something else on each side",
+        (_, Some(LINK), Some(_)) | (_, Some(_), Some(LINK)) => "a link on one side, a file on the other",
+        (_, Some(mine), Some(theirs)) if mine != theirs => "another mode on each side",
+        (_, Some(_), Some(_)) => "changed on both sides",
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => "removed on one side, changed on the other",
+        _ => "under another name on each side",
+    }
+}
+
+/// Whether a link at a path of the repository leads out of it, or could, where what it goes through is a link itself; or to what
+/// is git's.
+pub(super) fn leads_out(path: &str, target: &str) -> bool {
+    let target = Path::new(target);
+    let mut depth = Path::new(path).components().count().saturating_sub(1);
+    let mut goes_down = false;
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) if name.eq_ignore_ascii_case(".git") => return true,
+            Component::Normal(_) => goes_down = true,
+            Component::ParentDir if depth > 0 && !goes_down => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_out;
+
+    #[test]
+    fn a_link_leads_out_by_its_words() {
+        for (path, target) in [
+            ("a", "/etc/passwd"),
+            ("a", ".."),
+            ("a/b", "../../x"),
+            ("a", "b/../../x"),
+            ("a/b", "link/../x"),
+            ("a", "./b/../c"),
+            ("a/b", "../.git/config"),
+        ] {
+            assert!(leads_out(path, target), "{path} -> {target}");
+        }
+        for (path, target) in [
+            ("a", "b"),
+            ("a/b", "../x"),
+            ("a/b/c", "../../x/y"),
+            ("a", "./b/c"),
+        ] {
+            assert!(!leads_out(path, target), "{path} -> {target}");
+        }
+    }
+}
