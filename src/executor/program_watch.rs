@@ -194,7 +194,7 @@ impl ProgramWatch {
                 boot_id: supervisor.identity().boot_id.clone(),
             });
             if let (Some(turn), Some(word)) = (owner.as_turn(), watched.word()) {
-                tell(turn, outputs.secrets.redact(&word).into());
+                tell(turn, outputs.secrets.redact(&word));
             }
             // Of what is no file the supervisor tells.
             let from = watched.read[0];

@@ -5,14 +5,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `file_marks` | what was seen of one protected file, and under which name it is known |
 //! | `instructions` | what the programs of judges load by themselves |
 //! | `listed` | what is protected and why, in words, before a run begins |
 //! | `read_only` | what of it mounts can hold, and what only the comparison does |
 //! | `scripts` | the files that are protected because they judge |
 
+mod file_marks;
 mod instructions;
 mod listed;
-mod marks;
 mod read_only;
 mod scripts;
 
@@ -33,9 +34,9 @@ use crate::review::snapshot::{
 use super::moved::recorded;
 use super::settings_files::NAME as SETTINGS;
 
+use file_marks::{adopt, differs, digest_of, targets};
+pub(super) use file_marks::{canonical, real};
 pub use listed::{idle_patterns, listed};
-use marks::{adopt, differs, digest_of, targets};
-pub(super) use marks::{canonical, real};
 pub(super) use read_only::ReadOnly;
 pub use scripts::named_scripts;
 use scripts::scripts;

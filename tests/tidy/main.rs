@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 813_400),
-    ("tokens: core", 468_300),
-    ("tokens: edges", 345_000),
+    ("tokens: all", 814_000),
+    ("tokens: core", 468_900),
+    ("tokens: edges", 345_100),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

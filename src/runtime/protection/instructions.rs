@@ -58,10 +58,12 @@ impl Protection {
         let (mut scopes, mut files) = Places::default();
         for (judge, preset) in programs(plan, &self.judges) {
             let all = scope(&self.root, &preset.loads.workspace);
-            let single = |pattern: &Box<str>| scope(&self.root, std::slice::from_ref(pattern));
             let parts = match look(std::slice::from_ref(&all), &self.never, 0) {
                 Ok(_) => vec![all],
-                Err(_) => preset.loads.workspace.iter().map(single).collect(),
+                Err(_) => {
+                    let single = preset.loads.workspace.chunks(1);
+                    single.map(|pattern| scope(&self.root, pattern)).collect()
+                }
             };
             for part in parts {
                 match look(std::slice::from_ref(&part), &self.never, 0) {

@@ -45,12 +45,12 @@ pub(super) fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> B
 }
 
 /// A path without links, or as it is where nothing is there.
-pub(in crate::runtime) fn canonical(path: &Path) -> PathBuf {
+pub(crate) fn canonical(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// A path whose folder is named without links.
-pub(in crate::runtime) fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     match (path.parent().map(fs::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         _ => path.to_owned(),
