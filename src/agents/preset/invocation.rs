@@ -248,10 +248,10 @@ mod tests {
             (behind("--model"), behind("--json-schema")),
             ("{schema}", "{\"a\": \"{model}\"}")
         );
-        assert_eq!(
-            (behind("--max-budget-usd"), argv.last().unwrap().as_str()),
-            ("0.5", "--no-session-persistence")
-        );
+        assert_eq!(behind("--max-budget-usd"), "0.5");
+        for word in ["--no-session-persistence", "--strict-mcp-config"] {
+            assert!(argv.contains(&word.to_owned()), "{argv:?}");
+        }
     }
 
     #[test]

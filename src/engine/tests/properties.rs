@@ -74,7 +74,11 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
     let gates_ok = gates.all(|(plan, gate)| gate.is_open() == (plan.part == Part::Selected));
-    tasks_ok && gates_ok && state.threshold_failed.is_none() && state.stop.is_none()
+    let is_delivered = state
+        .delivery
+        .as_ref()
+        .is_none_or(|delivery| delivery.why.is_none());
+    tasks_ok && gates_ok && is_delivered && state.threshold_failed.is_none() && state.stop.is_none()
 }
 
 /// Everything in a state that follows from its plan and from where tasks and gates stand.
@@ -180,8 +184,8 @@ pub(crate) fn is_up_to_date(state: &State) {
 /// Whether what comes of it would still mean something. Turns are adopted or lost, and are no part of it.
 fn is_awaited(state: &State, effect: &Effect) -> bool {
     let input = match effect {
-        // The next session looks first at what was accepted, whether or not this one was about to.
-        Effect::RunTurn { .. } | Effect::Audit { .. } => return false,
+        // The next session looks first at what was accepted, whether or not this one was about to, and delivers last.
+        Effect::RunTurn { .. } | Effect::Audit { .. } | Effect::DeliverWork { .. } => return false,
         Effect::PreparePrompt(turn) => vec![Fact::PromptReady(Prompt {
             turn: *turn,
             digest: None,

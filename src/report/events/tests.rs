@@ -127,7 +127,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 83;
+const VARIANTS: usize = 85;
 
 fn mission() -> Mission {
     Mission::new("m")
