@@ -14,7 +14,7 @@ use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::{open_folders, remove};
 use super::git::{Git, failed, output, run, text};
-use super::unmerged::{Together, Unmerged, how, invented, leads_out};
+use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
@@ -516,6 +516,7 @@ impl Worktrees {
         let mut unmerged = both.unmerged;
         unmerged.truncate(MOST_NAMED);
         let files: Vec<String> = unmerged.iter().map(|file| file.path.clone()).collect();
+        self.age(task, &files)?;
         let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
         let with = text(run(self.git().args(log).args(&files))?);
         let with = with.lines().take(MOST_NAMED).map(str::to_owned).collect();
@@ -527,6 +528,19 @@ impl Worktrees {
             files,
             with,
         })
+    }
+
+    /// Git compares whole seconds: files that it could not merge get an old time, so that whoever writes them at once is seen to.
+    fn age(&self, task: TaskId, files: &[String]) -> Result<(), WorkError> {
+        let folder = self.folder(task);
+        let git = self.within(task)?.env("GIT_LITERAL_PATHSPECS", "1");
+        let lie = run(git.args(["ls-files", "-z", "--"]).args(files))?;
+        let lie = String::from_utf8_lossy(&lie.stdout);
+        for path in lie.split('\0').filter(|path| !path.is_empty()) {
+            let path = folder.join(path);
+            age(&path).map_err(WorkError::file("date", &path))?;
+        }
+        run(self.within(task)?.args(["update-index", "-q", "--refresh"])).map(drop)
     }
 
     /// The files of a tree in the folder of a task, and nothing else but what git ignores.

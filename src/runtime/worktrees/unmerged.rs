@@ -1,6 +1,9 @@
 //! What git calls unmerged, in words; and links that lead out of a repository.
 
+use std::io;
 use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
 use super::LINK;
 
@@ -18,6 +21,19 @@ pub(super) struct Unmerged {
     pub(super) how: String,
     /// Whether anything lies there.
     pub(super) lies: bool,
+}
+
+/// Gives a file an old time, whatever it is.
+pub(super) fn age(path: &Path) -> io::Result<()> {
+    let day_one = Timespec {
+        tv_sec: 86_400,
+        tv_nsec: 0,
+    };
+    let times = Timestamps {
+        last_access: day_one,
+        last_modification: day_one,
+    };
+    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
 }
 
 /// The name of a file that git has put aside under a name of its own, because something else lies at that one.
