@@ -46,11 +46,9 @@ use super::worktrees::Worktrees;
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
-/// How often the supervisor is asked for a sign of life, while it has something to do.
+/// How often the supervisor is asked for a sign of life, while it has something to do. In tests as well: a busy machine is no dead
+/// supervisor.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
-
-/// No test may ask for it more often: a busy machine is not a dead supervisor.
-const SHORTEST_SIGN: Duration = Duration::from_millis(500);
 
 /// How long the supervisor may take to end everything at once, when a second signal asks for it.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
@@ -196,7 +194,7 @@ impl Session {
     async fn work(&mut self, first: Fact) -> Result<(), RunError> {
         self.signals = Some(Signals::listen().map_err(RunError::Signals)?);
         let begin = Instant::now();
-        let (heartbeat, sign) = (scaled(HEARTBEAT), scaled(SIGN_OF_LIFE).max(SHORTEST_SIGN));
+        let (heartbeat, sign) = (scaled(HEARTBEAT), SIGN_OF_LIFE);
         let mut heartbeat = every(heartbeat, begin + heartbeat);
         let mut looks = every(INBOX_LOOK, begin);
         let mut signs = every(sign, begin + sign);
