@@ -381,15 +381,16 @@ pub fn borrow(repository: &Path, others: &str, objects: &Path) -> Result<(), Wor
     let path = repository.join("objects/info/alternates");
     let mut line = objects.display().to_string();
     if line.contains('\n') {
-        line = format!(
-            "\"{}\"",
-            line.replace('\\', "\\\\")
-                .replace("\"", "\\\"")
-                .replace('\n', "\\n")
-        );
+        line = quoted(&line);
     }
     store::replace_file(&path, format!("{others}{line}\n").as_bytes())
         .map_err(WorkError::file("write", &path))
+}
+
+/// A text between quotation marks, as git reads it in its files.
+pub fn quoted(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace("\"", "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n"))
 }
 
 /// The folder that a line of such a list names.

@@ -64,6 +64,26 @@ pub fn fork() -> io::Result<Handle> {
     }
 }
 
+/// Does what nobody needs to wait for in a process of its own, which holds nothing that is open here; in this one where that cannot
+/// be.
+pub fn behind(work: impl FnOnce()) {
+    // SAFETY: there is one thread.
+    let forked = matches!(platform::thread_count(), Ok(1)).then(|| unsafe { posix::fork() });
+    match forked {
+        Some(Ok(Forked::Runner { .. })) => {}
+        Some(Ok(Forked::Supervisor)) => {
+            let open = platform::open_descriptors();
+            if rustix::process::setsid().is_ok()
+                && open.is_ok_and(|open| posix::close_inherited(-1, open).is_ok())
+            {
+                work();
+            }
+            posix::exit_now(0)
+        }
+        _ => work(),
+    }
+}
+
 fn greeted(mut socket: &UnixStream) -> io::Result<ProcessIdentity> {
     let mut frames = Frames::default();
     let mut buffer = [0; 1024];

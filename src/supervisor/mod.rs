@@ -109,7 +109,7 @@ mod starter;
 pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 #[cfg(target_os = "linux")]
 pub use bubblewrap::live_as_first_of_a_namespace;
-pub use client::{Client, Handle, fork};
+pub use client::{Client, Handle, behind, fork};
 pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run, is_this_boot, this_boot};

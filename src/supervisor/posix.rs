@@ -39,7 +39,7 @@ pub(super) unsafe fn fork() -> io::Result<Forked> {
     }
 }
 
-/// Ends the process at once, without flushing buffers that the runner will flush too.
+/// Ends the process at once, without flushing buffers that another process will flush too.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process and touches nothing.
     unsafe { libc::_exit(code) }

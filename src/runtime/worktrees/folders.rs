@@ -1,7 +1,7 @@
 //! The folders that isolated tasks work in: how each is made, and what it has beside what git follows.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -13,11 +13,13 @@ use crate::mission::{Origin, Plan};
 use crate::store;
 
 use super::super::protection::INCLUDED;
-use super::git::{Git, borrow, entries, refused, run, text};
+use super::git::{Git, borrow, entries, quoted, refused, run, text};
 use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
 
 /// The largest list of such files that is read, in bytes.
 const LONGEST_LIST: usize = 16 * 1024 * 1024;
+/// The branch that a new repository has checked out.
+const BRANCH: &str = "refs/heads/master";
 
 impl Worktrees {
     /// Makes the folder of a task ready for its next turn, and says whether any file was put there. What is there of its work
@@ -40,7 +42,7 @@ impl Worktrees {
 
     fn create_worktree(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<bool, WorkError> {
         let (name, folder) = (task.0.to_string(), self.folder(task));
-        let base = self.resolve(&base_ref(task)).ok();
+        let base = self.reference(&base_ref(task));
         let tip = self.tip()?;
         // One whose work was merged begins with what was accepted since.
         let goes_on = base.as_ref().filter(|base| !known.merged || **base == tip);
@@ -66,8 +68,8 @@ impl Worktrees {
     /// The work that a fixup is to mend, and what that lies on.
     fn begins_with(&self, plan: &Plan, task: TaskId) -> Option<(String, String)> {
         let failed = to_mend(plan, task)?;
-        let work = self.resolve(&commit_ref(failed)).ok()?;
-        Some((work, self.resolve(&base_ref(failed)).ok()?))
+        let work = self.reference(&commit_ref(failed))?;
+        Some((work, self.reference(&base_ref(failed))?))
     }
 
     /// The folder of a task that somebody removed, or put something else in place of, with what was committed last.
@@ -103,11 +105,18 @@ impl Worktrees {
 
     /// What was accepted so far.
     fn tip(&self) -> Result<String, WorkError> {
-        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*accepted {
-            Some(tip) => Ok(tip.to_string()),
-            None => self.resolve(START),
-        }
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tip_of(&mut accepted)
+    }
+
+    /// The same, which is looked for once.
+    pub(super) fn tip_of(&self, accepted: &mut Option<Box<str>>) -> Result<String, WorkError> {
+        let tip = match accepted.take() {
+            Some(tip) => tip.into(),
+            None => self.resolve(START)?,
+        };
+        *accepted = Some(tip.as_str().into());
+        Ok(tip)
     }
 
     /// Removes what git does not follow in a folder, but for what it ignores, which was built there.
@@ -144,18 +153,32 @@ impl Worktrees {
             folder.file_name().unwrap_or_default().to_string_lossy()
         ));
         remove(&half)?;
-        self.init(&half)?;
+        let template = self.root.join("template.git");
+        if !is_folder(&template) {
+            self.init(&half)?;
+            let own = || Git::new().in_repository(&half);
+            run(own().args(["config", "core.bare", "false"]))?;
+            run(own().args(["config", "user.email", "agent@quorum.invalid"]))?;
+            if fs::rename(&half, &template).is_err() {
+                // Another task's has come first.
+                remove(&half)?;
+            }
+        }
+        copy(&template, &half, &|_| false)?;
         let borrowed = fs::read_to_string(self.repository().join("objects/info/alternates"))?;
         let ours = self.repository().join("objects");
         borrow(&half, &borrowed, &ours)?;
         self.share(BOUNDS, &half)?;
         self.share(EXCLUDED, &half)?;
-        let own = || Git::new().in_repository(&half).env("GIT_WORK_TREE", folder);
-        run(own().args(["config", "core.bare", "false"]))?;
-        run(own().args(["update-ref", "HEAD", tip]))?;
-        run(own().args(["read-tree", tip]))?;
-        run(own().args(["config", "user.name", agent]))?;
-        run(own().args(["config", "user.email", "agent@quorum.invalid"]))?;
+        let put = |name: &str, text: String| {
+            let path = half.join(name);
+            let file = fs::File::options().create(true).append(true).open(&path);
+            let put = file.and_then(|mut file| file.write_all(text.as_bytes()));
+            put.map_err(WorkError::file("write", &path))
+        };
+        put(BRANCH, format!("{tip}\n"))?;
+        put("config", format!("[user]\n\tname = {}\n", quoted(agent)))?;
+        copy(&folder.with_extension("index"), &half.join("index"), &|_| false)?;
         fs::rename(&half, &git).map_err(WorkError::file("make", &git))
     }
 
@@ -239,7 +262,7 @@ fn to_mend(plan: &Plan, fixup: TaskId) -> Option<TaskId> {
 
 /// Makes a bare repository.
 pub(super) fn init(repository: &Path, format: &str) -> Git {
-    let git = Git::new().args(["init", "-q", "--bare"]);
+    let git = Git::new().args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
     git.arg(format!("--object-format={format}")).arg(repository)
 }
 

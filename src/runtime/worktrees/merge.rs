@@ -13,9 +13,9 @@ use crate::mission::Plan;
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::{open_folders, remove};
-use super::git::{Git, failed, output, run, text};
+use super::git::{Git, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
-use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
+use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
 /// attributes say.
@@ -99,10 +99,12 @@ impl Worktrees {
         // What is on record weighs more than a reference, which an agent that is not confined could move.
         let base = match known.goes_on() {
             Some(commit) => commit.onto.to_string(),
-            None => self.resolve(&base_ref(task))?,
+            None => self
+                .reference(&base_ref(task))
+                .ok_or_else(|| refused("it is not known what it began with"))?,
         };
         let before = known.goes_on().map(|commit| commit.id.to_string());
-        let before = before.or_else(|| self.resolve(&commit_ref(task)).ok().filter(|_| !known.merged));
+        let before = before.or_else(|| self.reference(&commit_ref(task)).filter(|_| !known.merged));
         let last = before.as_deref().unwrap_or(&base);
         self.restore(plan, task, last)?;
         if known.conflicts > 0 {
@@ -118,7 +120,11 @@ impl Worktrees {
                 "{path} has conflict marks still: keep what both sides were for, and remove the marks"
             )));
         }
-        let id = match self.tree_of(last)? == tree {
+        let is_same = match last == base {
+            true => difference.changed.is_empty(),
+            false => self.tree_of(last)? == tree,
+        };
+        let id = match is_same {
             true => last.to_owned(),
             false => self.commit_tree(plan, task, &tree, &[last])?,
         };
@@ -332,6 +338,9 @@ impl Worktrees {
             .map(ToString::to_string);
         let state = self.inner_state_folder(&plan.rules.workspace);
         let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
+        // What does not lie there git does not follow now.
+        let folder = self.folder(task);
+        let brought = brought.filter(|path| fs::symlink_metadata(folder.join(path)).is_ok());
         let brought: Vec<String> = brought.map(|path| format!(":(top,literal){path}")).collect();
         // Without a path git would list everything.
         if brought.is_empty() {
@@ -433,10 +442,7 @@ impl Worktrees {
         known: Option<&Committed>,
     ) -> Result<Merged, WorkError> {
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        let tip = match &*accepted {
-            Some(tip) => tip.to_string(),
-            None => self.resolve(START)?,
-        };
+        let tip = self.tip_of(&mut accepted)?;
         let Some(known) = known else {
             return Ok(Merged::Landed(Difference::default().commit(&tip, &tip)));
         };
@@ -450,7 +456,7 @@ impl Worktrees {
                 Err(NotCommitted::Git(why)) => Err(why),
             };
         };
-        let tree = self.tree_of(&work.id)?;
+        let tree = format!("{}^{{tree}}", work.id);
         if let Some(path) = self.ignored_target(plan, task, &tree)? {
             return Ok(Merged::Refused(format!(
                 "{path} is ignored by git, so that it would be no part of what is merged"
@@ -462,7 +468,7 @@ impl Worktrees {
             protection.take_folder(task);
             return merged;
         }
-        if tree == self.tree_of(&tip)? {
+        if work.files == 0 {
             return Ok(Merged::Landed(Difference::default().commit(&work.id, &tip)));
         }
         let id = self.commit_tree(plan, task, &tree, &[&tip])?;

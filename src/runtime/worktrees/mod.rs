@@ -28,9 +28,10 @@ use crate::engine::{self, State};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 use crate::store::RunFolder;
+use crate::supervisor;
 
 use super::git::{self, Git, borrow, refused, run, text};
-use folders::{exclude, init, is_folder, missing, replace};
+use folders::{exclude, init, is_folder, missing, remove, replace};
 use user_repository::User;
 
 mod folders;
@@ -118,7 +119,7 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         })
 }
 
-/// Removes the folders of tasks whose work is part of what was accepted, as far as that can be done. Blocks.
+/// Has the folders of tasks removed whose work is part of what was accepted, as far as that can be done.
 pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     if state.phase == engine::RunPhase::Finished {
         Worktrees::at_rest(run).tidy(state);
@@ -296,14 +297,20 @@ impl Worktrees {
         self.set(MAIN, &head, None)
     }
 
-    /// Removes the folders of tasks whose work is part of what was accepted, as far as that can be done. Blocks.
+    /// Moves the folders of tasks aside whose work is part of what was accepted, as far as that can be done, and has them removed
+    /// by a process that nobody waits for.
     fn tidy(&self, state: &State) {
         let plan = &state.plan;
         let is_done = |id: &TaskId| plan.task(*id).has_worktree() && state.task(*id).status() == Status::Done;
         let done = plan.selected_ids().filter(is_done).map(|id| id.0.to_string());
+        let mut gone = Vec::new();
         for name in done.chain([Plan::MERGED.to_owned()]) {
+            let aside = self.root.join(format!("{name}.gone"));
+            let _ = std::fs::rename(self.root.join(&name), &aside);
             let _ = self.remove_folder(&name);
+            gone.push(aside);
         }
+        supervisor::behind(|| gone.iter().for_each(|aside| drop(remove(aside))));
     }
 
     /// The files of a commit, and none that it has not, in a folder; files that git does not follow stay.
@@ -317,6 +324,22 @@ impl Worktrees {
 
     fn resolve(&self, name: &str) -> Result<String, WorkError> {
         Ok(text(run(self.git().args(["rev-parse", "--verify", "-q", name]))?))
+    }
+
+    /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.
+    fn reference(&self, name: &str) -> Option<String> {
+        let repository = self.repository();
+        match std::fs::read_to_string(repository.join(name)) {
+            Ok(text) if text.len() > 40 && text.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Some(text.trim_end().to_owned())
+            }
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && !repository.join("packed-refs").exists() =>
+            {
+                None
+            }
+            _ => self.resolve(name).ok(),
+        }
     }
 
     /// Moves a reference from where it is expected to be; `None`: wherever it is.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{committed, git, repository, subjects};
-use crate::support::{Mission, standing, task};
+use crate::support::{DEADLINE, Mission, poll, standing, task};
 
 fn one(script: &str) -> Mission {
     Mission::new().worker(script).setting("evaluate", false)
@@ -147,4 +147,38 @@ fn what_a_task_changed_is_told_everywhere() {
         report.contains("3 files, +4 -0, not merged: <code>refs&#x2f;quorum&#x2f;r1&#x2f;task&#x2f;1"),
         "{report}"
     );
+}
+
+#[test]
+fn folders_of_accepted_work_are_gone_at_once_and_their_files_soon() {
+    let workspace = repository(one("echo a > a").task("one", |task| task), &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    let folder = workspace.run_folders()[0].join("worktrees");
+    assert!(!folder.join("0").exists() && !folder.join("0.index").exists());
+    poll(DEADLINE, || !folder.join("0.gone").exists());
+}
+
+#[test]
+fn an_agent_of_any_name_commits_as_itself_on_a_branch_of_its_own() {
+    let name = r#"a "b" \ c; [d]"#;
+    let commit = "git status --porcelain | grep . && exit 1; echo $QUORUM_TASK > a && git add a && git commit -qm own \
+                  && git log -1 --format='%an %ae' > who && git symbolic-ref HEAD >> who";
+    let mission = Mission::new().agent(name, commit).setting("evaluate", false);
+    let mission = mission.task("one", |task| task).task("two", |task| task.needs("one"));
+    let workspace = repository(mission, &[]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(
+        git(&workspace, &["show", "main:who"]),
+        format!("{name} agent@quorum.invalid\nrefs/heads/master")
+    );
+}
+
+#[test]
+fn references_that_were_packed_are_still_known() {
+    let pack = "git --git-dir=../repository.git pack-refs --all && echo $QUORUM_TASK > $QUORUM_TASK";
+    let mission =
+        one(pack).setting("sandbox", "off").task("one", |task| task).task("two", |task| task.needs("one"));
+    let workspace = repository(mission, &[("list", "")]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    assert_eq!(subjects(&workspace, "main"), ["two", "one"]);
 }

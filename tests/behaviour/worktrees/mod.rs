@@ -318,6 +318,28 @@ fn killed_at_any_record_it_ends_the_same() {
     }
 }
 
+/// What git of a session that was killed may have left: a lock of each reference of the run's repository and of each index, one in
+/// two of them.
+fn leave_locks(workspace: &Workspace, random: &mut impl FnMut(u64) -> u64) {
+    let Some(run) = workspace.run_folders().pop() else { return };
+    let repository = run.join("worktrees/repository.git");
+    let mut folders = vec![run.join("worktrees"), repository.clone(), repository.join("refs/quorum")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let (name, is_ref) = (entry.file_name(), path.starts_with(repository.join("refs")));
+            if path.is_dir() && is_ref {
+                folders.push(path);
+            } else if (is_ref || name == "HEAD" || path.extension().is_some_and(|end| end == "index"))
+                && random(2) == 0
+            {
+                // Git that still works has its own, and what is not there any more has none.
+                let _ = fs::File::create_new(format!("{}.lock", path.display()));
+            }
+        }
+    }
+}
+
 /// One life of the six tasks under SIGKILL at moments that follow from a seed. How many kills have struck.
 fn life(seed: u64) -> u32 {
     let workspace = six();
@@ -355,6 +377,7 @@ fn life(seed: u64) -> u32 {
         }
         running.kill();
         kills += 1;
+        leave_locks(&workspace, &mut random);
         let is_over = git(&workspace, &["rev-parse", "HEAD"]) != base;
         let status = git(&workspace, &["status", "--porcelain"]);
         assert!(
@@ -368,6 +391,12 @@ fn life(seed: u64) -> u32 {
     workspace.quorum(&["resume"]).exits(0);
     is_merged(&workspace);
     kills
+}
+
+#[test]
+fn six_tasks_that_are_killed_at_random_end_merged_whatever_lock_was_left() {
+    let kills: u32 = (1001..1004).map(life).sum();
+    assert!(kills > 0, "nothing was killed");
 }
 
 #[test]
