@@ -24,7 +24,7 @@ pub fn outcome(state: &State) -> Outcome {
     let (allowed, counting): (Vec<_>, Vec<_>) = conditions
         .iter()
         .copied()
-        .partition(|class| class.may_be_allowed() && state.options.allow.contains(class));
+        .partition(|class| is_allowed(state, *class));
     let mut class = counting.first().copied().unwrap_or(OutcomeClass::Ok);
     let delivery = state.delivery.as_ref();
     // What would be well is not, where the work is not where it was wanted.
@@ -37,6 +37,36 @@ pub fn outcome(state: &State) -> Outcome {
         class,
         conditions,
         allowed,
+    }
+}
+
+fn is_allowed(state: &State, class: OutcomeClass) -> bool {
+    class.may_be_allowed() && state.options.allow.contains(&class)
+}
+
+impl State {
+    /// Whether any selected task is not terminal, or what was accepted is still to be looked at or delivered: the run can be
+    /// resumed.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.has_work_left() || self.is_to_be_delivered() && !self.called_off
+    }
+
+    /// Whether nothing is left that needs a session: whoever tells the run something may give it its end.
+    pub(crate) fn may_end_without_session(&self) -> bool {
+        !self.is_resumable() && !self.is_to_be_delivered()
+    }
+
+    /// Whether accepted work of isolated tasks was delivered by no session, or by one that could not know yet that it is to be
+    /// merged (section 22).
+    pub(super) fn is_to_be_delivered(&self) -> bool {
+        let is_delivered = self.delivery.is_some() && (self.delivered_to_merge || !self.is_ok_by_its_tasks());
+        self.landed.is_some() && !is_delivered
+    }
+
+    /// Whether the run is well but for what may keep its work from being delivered.
+    pub(super) fn is_ok_by_its_tasks(&self) -> bool {
+        let is_harmless = |class: &OutcomeClass| *class == OutcomeClass::Ok || is_allowed(self, *class);
+        conditions(self).iter().all(is_harmless)
     }
 }
 
@@ -77,7 +107,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         .filter(|class| holds(*class))
         .collect();
     // A run that is not finished and cannot say why must never look like success.
-    if conditions.is_empty() && state.is_unfinished() {
+    if conditions.is_empty() && state.has_work_left() {
         conditions.push(OutcomeClass::Internal);
     }
     if conditions.is_empty() {

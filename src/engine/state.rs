@@ -110,8 +110,12 @@ pub struct State {
     pub landed: Option<Box<str>>,
     /// Whether it is being brought into the user's repository.
     pub delivering: bool,
-    /// What became of that in the session that works now, or else the last one; `None` before, and once more was accepted.
+    /// What became of that; `None` before, once more was accepted, and in a session after one that failed at it.
     pub delivery: Option<Delivery>,
+    /// Whether the delivery that was asked for last was to merge the work, because the run was well.
+    pub(super) delivered_to_merge: bool,
+    /// The session that asked for it, counted from 1; 0 before any.
+    pub(super) delivered_in: u32,
     pub(super) ready: ReadyQueue,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
@@ -232,6 +236,8 @@ impl State {
             landed: None,
             delivering: false,
             delivery: None,
+            delivered_to_merge: false,
+            delivered_in: 0,
             ready: ReadyQueue::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),
@@ -357,8 +363,8 @@ impl State {
         &self.gates[id.index()]
     }
 
-    /// Whether any selected task is not terminal, or what was accepted is still to be looked at: the run can be resumed.
-    pub(crate) fn is_unfinished(&self) -> bool {
+    /// Whether any selected task is not terminal, or what was accepted is still to be looked at.
+    pub(super) fn has_work_left(&self) -> bool {
         !self.has_all_ended() || self.audit_is_open()
     }
 

@@ -89,7 +89,7 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
             }
         }
     }
-    if moved && !writer.state.is_unfinished() && writer.state.phase != RunPhase::New {
+    if moved && writer.state.may_end_without_session() && writer.state.phase != RunPhase::New {
         let mut options = writer.state.options.clone();
         options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Fact::Resume {

@@ -288,7 +288,7 @@ impl History {
             self.records.last().map(Vec::as_slice),
             Some([Event::Run(RunEvent::CommandTaken { .. })])
         );
-        if moved && !self.state.is_unfinished() {
+        if moved && self.state.may_end_without_session() {
             let resume = Fact::resume(self.state.options.clone());
             self.decide(&resume, &mut Vec::new())?;
             while self.decide(&Fact::Advance, &mut Vec::new())? {}
@@ -550,6 +550,10 @@ impl History {
             &input,
             // Void once more while it is done again: that counts, like the first time.
             Fact::StageVoided(_)
+        ) || matches!(
+            &input,
+            // It says nothing of which delivery it is about; one is awaited.
+            Fact::WorkDelivered(_) if self.state.delivering
         ) || matches!(
             &input,
             // What was seen of files is held against what is known of them now: at worst they are looked at once more.

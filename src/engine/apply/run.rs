@@ -27,7 +27,9 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::Resumed { options, .. } => {
             state.sessions += 1;
             (state.audit.out, state.audit.of_session) = (false, 0);
-            (state.delivering, state.delivery) = (false, None);
+            state.delivering = false;
+            // What failed is tried again.
+            state.delivery.take_if(|delivery| delivery.why.is_some());
             state.session_ends = None;
             state.options = (**options).clone();
             note_written_off(state);
@@ -73,7 +75,10 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         }
         RunEvent::Warning { .. } => {}
         RunEvent::AuditRequested { number } => audit_requested(state, *number),
-        RunEvent::DeliveryRequested { .. } => state.deliver(None),
+        RunEvent::DeliveryRequested { merge } => {
+            (state.delivered_to_merge, state.delivered_in) = (*merge, state.sessions);
+            state.deliver(None);
+        }
         RunEvent::WorkDelivered(delivery) => state.deliver(Some(delivery)),
         RunEvent::AuditFinished {
             checked, files, rest, ..

@@ -3,7 +3,7 @@
 //!
 //! What the run ended with is told by `engine/outcome.rs`.
 
-use crate::domain::{OutcomeClass, Points, Status, Timestamp};
+use crate::domain::{Points, Status, Timestamp};
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::fact::Fact;
 use crate::engine::outcome::outcome;
@@ -14,8 +14,8 @@ use super::notify;
 /// Where only a person can move the run on and the session is to be kept alive for that: the wait, announced once.
 pub(super) fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let wait = state.options.wait_approvals?;
-    // Once the work was delivered the wait is over.
-    if !state.only_a_person_moves_it_on() || state.delivery.is_some() {
+    // Once the session has delivered the work the wait is over.
+    if !state.only_a_person_moves_it_on() || state.delivered_in == state.sessions {
         return None;
     }
     Some(match state.waits_until() {
@@ -67,8 +67,8 @@ pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
         return vec![Event::Run(RunEvent::ThresholdFailed { points, threshold })];
     }
     // What it ends with is known only once the work is where it is wanted. A session that was stopped waits for nothing.
-    if state.phase == RunPhase::Running && state.landed.is_some() && state.delivery.is_none() {
-        let merge = outcome(state).class == OutcomeClass::Ok;
+    if state.phase == RunPhase::Running && state.is_to_be_delivered() {
+        let merge = state.is_ok_by_its_tasks();
         return vec![Event::Run(RunEvent::DeliveryRequested { merge })];
     }
     notify::before_the_end(state, now).unwrap_or_else(|| run_finished(state))

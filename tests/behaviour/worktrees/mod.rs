@@ -154,6 +154,37 @@ fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
 }
 
 #[test]
+fn a_word_that_makes_an_ended_run_well_ends_nothing_before_its_work_is_merged() {
+    let mission = || {
+        Mission::new()
+            .worker("echo $QUORUM_TASK > $QUORUM_TASK.txt")
+            .setting("evaluate", false)
+            .task("good", |task| task)
+            .task("asked", |task| task.set("requiresApproval", true))
+    };
+    for (options, ends) in [(vec!["--allow", "task-failed"], 0), (vec![], 3)] {
+        let workspace = repository(mission(), &[]);
+        workspace.quorum(&[vec!["run", "mission.yaml", "--run-id", "r1"], options].concat()).exits(8);
+        assert_eq!(subjects(&workspace, "refs/quorum/r1/main"), ["good"]);
+        workspace.quorum(&["reject", "r1.1.1", "--reason", "not now"]).exits(0);
+        // Nobody is there who could merge: what is not merged is no success yet.
+        let told =
+            workspace.quorum(&["status", "--exit-code", "--json"]).exits(if ends == 0 { 8 } else { ends });
+        let state = if ends == 0 { "suspended" } else { "ended" };
+        assert_eq!(told.json()["state"], *state, "{}", told.stdout);
+        let merged: &[&str] = if ends == 0 {
+            workspace.quorum(&["resume"]).exits(0);
+            &["good"]
+        } else {
+            &[]
+        };
+        assert_eq!(subjects(&workspace, "main"), merged);
+        workspace.quorum(&["status", "--exit-code"]).exits(ends);
+        workspace.quorum(&["review", "--replay"]).exits(0);
+    }
+}
+
+#[test]
 fn what_others_do_at_the_same_time_is_nobodys_work() {
     let mission = Mission::new()
         .agent("lazy", "until test -e TOP/seen; do sleep 0.02; done")
