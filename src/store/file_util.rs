@@ -2,7 +2,8 @@
 //! in which agents may have put anything: no FIFO may hold us up, no link lead us elsewhere, no length use up the memory.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -100,6 +101,23 @@ fn has_hole(file: &File, len: u64) -> bool {
     hole.is_some_and(|hole| hole < len) || back.is_err()
 }
 
+/// Where a file has data next, at or behind `from`.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(start) => Ok(Some(start..seek(file, SeekFrom::Hole(start))?)),
+        Err(rustix::io::Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same where the system does not tell: all of it.
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
+    let length = file.metadata()?.len();
+    Ok((from < length).then_some(from..length))
+}
+
 /// All of a regular file.
 ///
 /// # Errors
@@ -176,6 +194,29 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Whatever the file system says.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
     Folder::of(path)?.0.sync()
+}
+
+/// Copies a file with its access, and shares what it holds where the file system can. What it has no blocks for stays so.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let found = source.metadata()?;
+    if !has_hole(&source, found.len()) {
+        return std::fs::copy(from, to).map(drop);
+    }
+    let mut copy = File::create(to)?;
+    copy.set_permissions(found.permissions())?;
+    copy.set_len(found.len())?;
+    let mut at = 0;
+    while let Some(data) = next_data(&source, at)? {
+        source.seek(io::SeekFrom::Start(data.start))?;
+        copy.seek(io::SeekFrom::Start(data.start))?;
+        at = data.end;
+        io::copy(&mut (&source).take(data.end - data.start), &mut copy)?;
+    }
+    Ok(())
 }
 
 /// Makes a folder and its missing parents, each durable in its parent.

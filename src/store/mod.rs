@@ -47,8 +47,8 @@ pub(crate) mod double;
 
 pub use dead_letters::{DeadLetters, QueueError};
 pub use file_util::{
-    LONGEST_FILE, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length, open_regular,
-    open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
+    LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length,
+    open_regular, open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
 };
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};

@@ -59,6 +59,30 @@ pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
     tempfile::tempdir_in(real_path(&std::env::temp_dir())?)
 }
 
+/// Removes a folder with all that is in it, however its folders were closed.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(path);
+            fs::remove_dir_all(path)
+        }
+        removed => removed,
+    }
+}
+
+/// Lets us change what lies in a folder, however its folders were closed; what cannot be opened stays as it is.
+pub fn open_folders(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o755));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        open_folders(&entry.path());
+    }
+}
+
 /// Opens what is at a path, no part of which may be a link.
 ///
 /// # Errors
@@ -189,6 +213,15 @@ impl Folder {
         Ok((Self::open(folder.unwrap_or(Path::new(".")))?, name))
     }
 
+    /// Which folder it is, by device and number. As long as it is open no other one has both.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        let found = rustix::fs::fstat(&self.opened)?;
+        Ok((found.st_dev as u64, found.st_ino as u64))
+    }
+
     /// Its names, in no order.
     ///
     /// # Errors
@@ -250,7 +283,7 @@ impl Folder {
     /// # Errors
     /// Whatever the file system says.
     pub fn remove_all(&self, name: &OsStr) -> io::Result<()> {
-        fs::remove_dir_all(self.through(name))
+        remove_folder(&self.through(name))
     }
 
     /// Gives something another name, in this folder or another one. What had that name before is replaced.

@@ -10,7 +10,8 @@ use crate::engine::Committed;
 use crate::executor::error::WorkError;
 use crate::mission::model::Isolation;
 use crate::mission::{Origin, Plan};
-use crate::store;
+use crate::store::no_links::remove_folder;
+use crate::store::{self, copy_file};
 
 use super::super::protection::INCLUDED;
 use super::git::{Git, borrow, entries, quoted, refused, run, text};
@@ -379,9 +380,7 @@ fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(
         let target = fs::read_link(from).map_err(WorkError::file("read", from))?;
         std::os::unix::fs::symlink(target, to).map_err(WorkError::file("link", to))
     } else if kind.is_file() {
-        fs::copy(from, to)
-            .map(drop)
-            .map_err(WorkError::file("copy to", to))
+        copy_file(from, to).map_err(WorkError::file("copy to", to))
     } else if kind.is_dir() {
         fs::create_dir_all(to).map_err(WorkError::file("make", to))?;
         for entry in fs::read_dir(from).map_err(WorkError::file("read", from))? {
@@ -407,20 +406,10 @@ pub(super) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Lets us change what lies in a folder, however its folders were closed; what cannot be opened stays as it is.
-pub(super) fn open_folders(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o755));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        open_folders(&entry.path());
-    }
-}
-
 /// Removes whatever is there.
 pub(super) fn remove(path: &Path) -> Result<(), WorkError> {
     let removed = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(found) if found.is_dir() => remove_folder(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };

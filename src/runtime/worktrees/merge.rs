@@ -9,10 +9,11 @@ use crate::domain::TaskId;
 use crate::engine::{Commit, Committed, Merged};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
+use crate::store::no_links::open_folders;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
-use super::folders::{open_folders, remove};
+use super::folders::remove;
 use super::git::{Git, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};

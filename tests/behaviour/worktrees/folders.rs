@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{committed, git, repository, subjects};
-use crate::support::{DEADLINE, Mission, poll, standing, task};
+use crate::support::{DEADLINE, Mission, RUN_AS_R1, poll, standing, task};
 
 fn one(script: &str) -> Mission {
     Mission::new().worker(script).setting("evaluate", false)
@@ -181,4 +181,90 @@ fn references_that_were_packed_are_still_known() {
     let workspace = repository(mission, &[("list", "")]);
     workspace.quorum(&["run", "mission.yaml"]).exits(0);
     assert_eq!(subjects(&workspace, "main"), ["two", "one"]);
+}
+
+/// Whether a file of this name lies anywhere below the state folder.
+fn is_left(folder: &std::path::Path, name: &str) -> bool {
+    let entries = fs::read_dir(folder).expect("it can be read").map(|entry| entry.expect("it can be read"));
+    entries.into_iter().any(|entry| {
+        let is_folder = entry.file_type().expect("it has a kind").is_dir();
+        entry.file_name() == name || is_folder && is_left(&entry.path(), name)
+    })
+}
+
+#[test]
+fn folders_that_an_agent_has_closed_go_with_their_run() {
+    for isolation in ["copy", "temp", "worktree"] {
+        for (closed, is_accepted) in [("a-w", true), ("a-rwx", false), ("a-x", false)] {
+            let script =
+                format!("mkdir -p c/m/n; echo x > c/m/n/closed; chmod -R {closed} c/m; chmod {closed} c");
+            let check = if is_accepted { "test -e c" } else { "false" };
+            let mission =
+                one(&script).task("a", |task| task.set("isolation", isolation).attempts(2).check(check));
+            let workspace = repository(mission, &[]);
+            let run = workspace.start_unprivileged(RUN_AS_R1).finish();
+            run.exits(if is_accepted { 0 } else { 3 });
+            if is_accepted && isolation == "worktree" {
+                let gone = workspace.path(".polpo/runs/r1/worktrees/0.gone");
+                poll(DEADLINE, || !gone.exists());
+            }
+            let clean = || workspace.start_unprivileged(&["clean", "--all", "--yes"]).finish();
+            let cleaned = clean();
+            assert_eq!(cleaned.code(), Some(0), "{isolation} {closed}: {}", cleaned.stderr);
+            assert!(!is_left(&workspace.path(".polpo"), "closed"), "{isolation} {closed}");
+            clean().exits(0);
+        }
+    }
+}
+
+#[test]
+fn holes_stay_holes_in_copies_and_everything_else_is_copied() {
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+    const LENGTH: u64 = 64 << 20;
+    // Where there is data, and how long it is.
+    let files: [(&str, &[(u64, usize)], u32); 6] = [
+        ("nothing", &[], 0o644),
+        ("first", &[(0, 5000)], 0o755),
+        ("middle", &[(20 << 20, 70_000)], 0o600),
+        ("last", &[(LENGTH - 1, 1)], 0o444),
+        ("several", &[(0, 1), (1 << 20, 100_000), (40 << 20, 1)], 0o640),
+        ("dense", &[(0, 1 << 20)], 0o644),
+    ];
+    let check = "for f in nothing first middle last several; do
+  test \"$(du -k $f | cut -f1)\" -lt 1024
+done
+test \"$(stat -c %s nothing)\" = 67108864
+stat -c '%n %a' nothing first middle last several dense > TOP/seen.modes
+sha256sum nothing first middle last several dense > TOP/seen.sums";
+    for key in ["copy", "worktree"] {
+        let copied = files.map(|(name, ..)| name);
+        let settings = if key == "copy" { json!({}) } else { json!({"copy": copied}) };
+        let mission = one("true")
+            .setting("worktree", settings)
+            .setting("sandbox", "off")
+            .task("a", |task| task.set("isolation", key).check(check));
+        let workspace = repository(mission, &[]);
+        super::names_its_top(&workspace);
+        workspace.write(".gitignore", format!(".polpo\nhome\nseen.*\n{}\n", copied.join("\n")));
+        git(&workspace, &["add", ".gitignore"]);
+        git(&workspace, &["commit", "-qam", "ignored"]);
+        for (name, data, mode) in files {
+            let file = fs::File::create(workspace.path(name)).expect("it can be made");
+            file.set_len(if name == "dense" { 1 << 20 } else { LENGTH }).expect("it can be long");
+            for (at, length) in data {
+                file.write_all_at(&vec![b'x'; *length], *at).expect("it can be written");
+            }
+            file.set_permissions(fs::Permissions::from_mode(mode)).expect("it is ours");
+        }
+        if fs::metadata(workspace.path("nothing")).expect("it is there").blocks() > 0 {
+            return crate::support::skipped("no holes are made here");
+        }
+        workspace.quorum(RUN_AS_R1).exits(0);
+        let sums =
+            std::process::Command::new("sha256sum").args(copied).current_dir(workspace.root()).output();
+        let sums = sums.expect("there is sha256sum");
+        assert_eq!(workspace.read("seen.sums"), String::from_utf8_lossy(&sums.stdout), "{key}");
+        let modes: Vec<String> = files.iter().map(|(name, _, mode)| format!("{name} {mode:o}")).collect();
+        assert_eq!(workspace.lines("seen.modes"), modes, "{key}");
+    }
 }
