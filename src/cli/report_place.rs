@@ -1,15 +1,16 @@
-//! Where a report goes: a file is replaced whole, also where a link leads to it; a FIFO or a device is written to.
+//! Where a report goes: a file is replaced whole, also where a link leads to it; a FIFO or a device is written to. While a
+//! session lives its places are held: whoever works meanwhile could lead a path to any file of the user.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-use crate::store::no_links::real_parent;
-use crate::store::replace_file;
+use crate::store::no_links::{Folder, real_parent, replace};
+use crate::store::{if_there, replace_file, sync_file};
 
 /// How long the other end of a FIFO or a device may take nothing before it is given up.
 const PATIENCE: Timespec = Timespec {
@@ -76,6 +77,67 @@ impl ReportPlace {
             }
         }
     }
+}
+
+/// The place of a report as it was when the session began.
+#[derive(Debug)]
+pub enum HeldPlace {
+    /// A file in a folder that stays open.
+    File(PathBuf, Folder),
+    /// A FIFO or a device, by device and number.
+    Stream((u64, u64)),
+}
+
+impl HeldPlace {
+    /// Removes the earlier report that a path names, and holds its place.
+    ///
+    /// # Errors
+    /// As [`ReportPlace::of`], and whatever the file system says.
+    pub fn cleared(path: &Path) -> io::Result<Self> {
+        match ReportPlace::of(path)? {
+            ReportPlace::File(path) => {
+                let (folder, name) = Folder::of(&path)?;
+                if_there(folder.remove(name))?;
+                Ok(Self::File(path, folder))
+            }
+            ReportPlace::Stream(path) => fs::metadata(path).map(|found| Self::Stream(identity(&found))),
+        }
+    }
+
+    /// Writes the report there, where `path` still leads there and nothing has been put there since.
+    ///
+    /// # Errors
+    /// That it leads elsewhere now, or that something is there, and whatever the file system says.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let moved = || io::Error::other("something else was put in its place since the run began");
+        match (self, ReportPlace::of(path)?) {
+            (Self::File(held, folder), ReportPlace::File(now)) if *held == now => {
+                let (now, name) = Folder::of(held)?;
+                if now.identity()? != folder.identity()? {
+                    return Err(moved());
+                }
+                if folder.kind(name)?.is_some() {
+                    return Err(io::Error::other(
+                        "the run's work has written a file there, which is kept",
+                    ));
+                }
+                replace(folder, name, bytes, sync_file)?;
+                folder.sync()
+            }
+            (Self::Stream(held), ReportPlace::Stream(path)) => {
+                let mut stream = open_stream(OpenOptions::new().write(true), &path)?;
+                match identity(&stream.metadata()?) == *held {
+                    true => write_stream(&mut stream, bytes),
+                    false => Err(moved()),
+                }
+            }
+            _ => Err(moved()),
+        }
+    }
+}
+
+fn identity(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// The path that a chain of links names, where nothing is yet.

@@ -3,8 +3,8 @@
 //! They are written however the run ends. One that cannot be written never changes what the run found out, but it must
 //! not pass unnoticed either: an exit code of 0 becomes 1.
 
-use std::cell::{Cell, RefCell};
-use std::fs::{self, OpenOptions};
+use std::cell::RefCell;
+use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -26,7 +26,7 @@ use crate::store::{RunFolder, StateFolder};
 use super::failure::Failure;
 use super::project::{current_dir, warn};
 use super::report_kind::{ReportTarget, ReportTargets};
-use super::report_place::{ReportPlace, open_stream, write_stream};
+use super::report_place::{HeldPlace, ReportPlace, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
 
 /// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
@@ -37,8 +37,8 @@ pub struct Reports {
     targets: Vec<ReportTarget>,
     summary: Option<PathBuf>,
     annotate: bool,
-    /// Whether a session has removed earlier ones, so that what lies there since is somebody's work.
-    cleared: Cell<bool>,
+    /// Where they go, since a session has removed earlier ones: what lies there since is somebody's work.
+    held: RefCell<Vec<HeldPlace>>,
 }
 
 impl Reports {
@@ -67,22 +67,12 @@ impl Reports {
     /// Removes earlier reports, since the session begins: if it is killed before it can write, nobody shall take the old
     /// ones for its result.
     pub fn clear(&self) -> Result<(), Failure> {
-        self.cleared.set(true);
         for target in &self.targets {
-            let removed = match ReportPlace::of(&target.path) {
-                Ok(ReportPlace::File(path)) => fs::remove_file(path),
-                Ok(ReportPlace::Stream(_)) => Ok(()),
-                Err(error) => Err(error),
-            };
-            match removed {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Failure::usage(anyhow!(
-                        "the earlier report {} cannot be removed: {error}",
-                        target.path.display()
-                    )));
-                }
-                _ => {}
-            }
+            let held = HeldPlace::cleared(&target.path).map_err(|error| {
+                let path = target.path.display();
+                Failure::usage(anyhow!("the earlier report {path} cannot be removed: {error}"))
+            })?;
+            self.held.borrow_mut().push(held);
         }
         Ok(())
     }
@@ -98,7 +88,7 @@ impl Reports {
             targets: targets.to_vec(),
             summary: None,
             annotate: false,
-            cleared: Cell::default(),
+            held: RefCell::default(),
         })
     }
 
@@ -150,20 +140,18 @@ impl Reports {
     /// Writes all of them. `false` if one that was asked for could not be written, which is said.
     pub fn write(&self, run: &RunFolder, document: &RunDocument<'_>, screen: &Screen) -> bool {
         let mut all = true;
-        for target in &self.targets {
+        let held = self.held.borrow();
+        for (number, target) in self.targets.iter().enumerate() {
             let rendered = target.kind.render(run, document);
             let written = rendered.and_then(|bytes| {
                 if target.is_stdout() {
                     screen.result(&String::from_utf8_lossy(&bytes));
                     return Ok(());
                 }
-                let place = ReportPlace::of(&target.path)?;
-                if self.cleared.get() && matches!(&place, ReportPlace::File(file) if file.exists()) {
-                    return Err(io::Error::other(
-                        "the run's work has written a file there, which is kept",
-                    ));
+                match held.get(number) {
+                    Some(held) => held.write(&target.path, &bytes),
+                    None => ReportPlace::of(&target.path)?.write(&bytes),
                 }
-                place.write(&bytes)
             });
             if let Err(error) = written {
                 all = false;

@@ -1,7 +1,7 @@
 //! What a child is asked, and what it answers, where others may want to change either.
 //!
-//! Whoever judges reads its request from a copy that cannot be written to, and prints into a pipe whose other end only the
-//! supervisor holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
+//! Every child reads its input from a copy that cannot be written to: the descriptor of a file would lead to the record of it.
+//! Whoever judges prints into a pipe whose other end only the supervisor holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
 //! it may read instead are held against what they were when it started.
 
 use std::fs::File;
@@ -44,7 +44,7 @@ fn stamp(file: &std::fs::Metadata) -> Stamp {
 #[derive(Debug, Default)]
 pub(super) struct Request {
     files: Vec<(PathBuf, Stamp)>,
-    /// A copy of the one that it reads as its standard input.
+    /// A copy of what it reads as its standard input.
     pub(super) input: Option<File>,
 }
 
@@ -56,15 +56,17 @@ impl Request {
     pub(super) fn open(told: &[Told], input: Option<&Path>) -> io::Result<Request> {
         let mut request = Request::default();
         for Told { path, digest } in told {
-            let unreadable = |error| format!("cannot read `{}`: {error}", path.display());
-            let (bytes, stamp) = read(path).map_err(|error| io::Error::other(unreadable(error)))?;
+            let (bytes, stamp) = read(path)?;
             if Digest::of(&bytes) != *digest {
                 return Err(io::Error::other(changed(path)));
             }
             if input == Some(path.as_path()) {
-                request.input = platform::sealed(&bytes).ok();
+                request.input = Some(unwritable(path, &bytes)?);
             }
             request.files.push((path.clone(), stamp));
+        }
+        if let (Some(path), None) = (input, &request.input) {
+            request.input = Some(unwritable(path, &read(path)?.0)?);
         }
         Ok(request)
     }
@@ -87,14 +89,32 @@ fn changed(path: &Path) -> String {
 }
 
 fn read(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
-    let file = open_regular(OFlags::RDONLY, path, OFlags::empty())?;
-    let found = file.metadata()?;
-    if found.len() > LARGEST_ASKED {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST_ASKED).read_to_end(&mut bytes)?;
-    Ok((bytes, stamp(&found)))
+    let read = || {
+        let file = open_regular(OFlags::RDONLY, path, OFlags::empty())?;
+        let found = file.metadata()?;
+        if found.len() > LARGEST_ASKED {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST_ASKED).read_to_end(&mut bytes)?;
+        Ok((bytes, stamp(&found)))
+    };
+    read().map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, why: &io::Error) -> io::Error {
+    io::Error::other(format!("cannot read `{}`: {why}", path.display()))
+}
+
+/// A copy of a file's bytes that nobody can write to; the file itself where the system has no such copies.
+fn unwritable(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let copy = match platform::sealed(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            open_regular(OFlags::RDONLY, path, OFlags::empty())
+        }
+        sealed => sealed,
+    };
+    copy.map_err(|error| unreadable(path, &error))
 }
 
 /// That what was written for this path is lost.

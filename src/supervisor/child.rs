@@ -8,14 +8,13 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::adoption::HeldChild;
 use super::asked::{Answer, Request};
 use super::confine::{Launcher, NotStarted, Report};
 use super::identity::number;
-use super::outputs::{Checked, Output, Outputs, open_regular};
+use super::outputs::{Checked, Output, Outputs};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
@@ -435,10 +434,6 @@ fn start(
         )));
     }
     let [stdout, stderr] = streams.open(spawn, outputs)?;
-    let input = match input {
-        Some(sealed) => Some(sealed),
-        None => open_input(spawn.stdin.as_deref())?,
-    };
     let start = Start {
         arguments: &spawn.argv,
         environment: &spawn.env,
@@ -461,12 +456,4 @@ fn refusal(program: &str, cwd: &Path, error: &io::Error) -> SpawnError {
         Ok(metadata) if metadata.is_dir() => SpawnError::system("cannot start", Path::new(program), error),
         _ => SpawnError::system("cannot enter the working directory", cwd, error),
     }
-}
-
-fn open_input(path: Option<&Path>) -> Result<Option<File>, SpawnError> {
-    let open = |path| {
-        open_regular(OFlags::RDONLY, path, OFlags::empty())
-            .map_err(|error| SpawnError::system("cannot read the input", path, &error))
-    };
-    path.map(open).transpose()
 }

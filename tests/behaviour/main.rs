@@ -67,6 +67,7 @@ mod gates;
 mod generated_docs;
 mod golden_journals;
 mod good_ends;
+mod held_places;
 mod held_programs;
 mod help;
 mod holds;
