@@ -24,14 +24,37 @@ use super::protection::{Protection, ReadOnly};
 /// The variables whose files and folders in the state folder a process may write.
 const WRITTEN: [&str; 2] = ["QUORUM_TASK_DIR", "QUORUM_RESULT_FILE"];
 
-/// Where programs listen that would act for whoever asks them, outside of any confinement.
-const SERVICES: [&str; 5] = [
+/// Where programs listen that would act for whoever asks them, outside of any confinement: sockets, and folders of them.
+const SERVICES: [&str; 16] = [
     "/run/docker.sock",
-    "/run/podman/podman.sock",
-    "/run/containerd/containerd.sock",
+    "/run/docker",
+    "/run/podman",
+    "/run/containerd",
+    "/run/k3s/containerd",
+    "/run/crio",
+    "/run/buildkit",
+    "/run/libvirt",
+    "/run/incus",
+    "/var/lib/incus/unix.socket",
+    "/var/lib/lxd/unix.socket",
+    "/var/snap/lxd/common/lxd/unix.socket",
+    "/run/snapd.socket",
     "/run/systemd/private",
     "/run/dbus/system_bus_socket",
+    "/run/screen",
 ];
+
+/// Folders of the user that hold nothing but what such programs keep.
+const USER_SERVICES: [&str; 5] = [
+    ".ssh/agent",
+    ".docker/run",
+    ".docker/desktop",
+    ".orbstack/run",
+    ".screen",
+];
+
+/// Folders of the user in which their sockets lie beside other files.
+const LISTENING: [&str; 4] = [".gnupg", ".rd", ".colima/default", ".colima/docker"];
 
 /// A folder for temporary files in the state folder, which is made only in the namespace of who uses it.
 const SCRATCH: &str = "tmp";
@@ -68,7 +91,7 @@ impl Confiner {
         let masked = SERVICES
             .iter()
             .map(PathBuf::from)
-            .chain(key_agents())
+            .chain(user_sockets())
             .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
         let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
@@ -309,9 +332,11 @@ fn user_services() -> Vec<PathBuf> {
         Some(PathBuf::from(format!("/run/user/{user}"))),
         run,
         Some(tmux.join(format!("tmux-{user}"))),
-        Some(PathBuf::from(format!("/run/screen/S-{user}"))),
+        std::env::var_os("SCREENDIR").map(PathBuf::from),
     ];
-    let all: BTreeSet<PathBuf> = all.into_iter().flatten().collect();
+    let home = std::env::home_dir().into_iter();
+    let own = home.flat_map(|home| USER_SERVICES.map(|folder| home.join(folder)));
+    let all: BTreeSet<PathBuf> = all.into_iter().flatten().chain(own).collect();
     all.into_iter().collect()
 }
 
@@ -327,12 +352,19 @@ fn raw_devices() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Sockets of agents that hold keys.
-fn key_agents() -> Vec<PathBuf> {
-    let ssh = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
-    let home = std::env::home_dir();
-    let gpg = home.iter().flat_map(|home| {
-        ["S.gpg-agent", "S.gpg-agent.ssh", "S.gpg-agent.extra"].map(|name| home.join(".gnupg").join(name))
+/// Sockets of the user's services, where they usually lie, and wherever a variable of this process names one:
+/// `/tmp/agent.7`, `unix:///run/x.sock`, `unix:path=/run/x,guid=1`, `/tmp/x,7,0`.
+fn user_sockets() -> impl Iterator<Item = PathBuf> {
+    let home = std::env::home_dir().into_iter();
+    let folders = home.flat_map(|home| LISTENING.map(|folder| home.join(folder)));
+    let folders = folders.chain(std::env::var_os("GNUPGHOME").map(PathBuf::from));
+    let listed = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let values = std::env::vars_os().filter_map(|(_, value)| value.into_string().ok());
+    let named = values.flat_map(|value| {
+        let parts = value.split([',', ';', '=', ':']).map(PathBuf::from);
+        parts.chain([PathBuf::from(&value)]).collect::<Vec<_>>()
     });
-    ssh.into_iter().chain(gpg).collect()
+    let all = listed.map(|entry| entry.path()).chain(named);
+    all.filter(|path| path.is_absolute())
+        .filter(|path| fs::metadata(path).is_ok_and(|found| found.file_type().is_socket()))
 }

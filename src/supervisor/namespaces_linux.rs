@@ -35,8 +35,8 @@ use rustix::thread::{
 use super::child::Start;
 use super::confine::{NotStarted, Processes};
 use super::mount_plan::{Access, MountPlan};
-use super::posix;
 use super::starter::Starter;
+use super::{posix, scope};
 
 /// What the first process of a namespace tells the supervisor, over a pipe that closes with it: one of these bytes, then four
 /// of an error number or a status; behind [`NOT_CONFINED`] words up to the end.
@@ -274,6 +274,12 @@ fn confine(plan: &MountPlan, processes: Processes, ids: Ids) -> Result<(), Refus
 /// Gives up all rights, and becomes a process that nobody in the namespace can read, and that ends with the one outside.
 fn withdraw() -> Result<(), Refused> {
     give_up_rights()?;
+    // Abstract sockets belong to the network, which is shared. A kernel without such domains leaves them within reach.
+    if let Some(domain) = scope::domain()
+        && !scope::enter(domain.as_raw_fd())
+    {
+        return Err(io::Error::last_os_error()).or_refused(|| "cannot close abstract sockets".into());
+    }
     // Whoever reads this process would read the supervisor's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).or_refused(|| "cannot hide".into())?;
     set_parent_process_death_signal(Some(Signal::KILL))

@@ -68,8 +68,25 @@ fn nobody_who_would_act_for_an_agent_is_reached_over_a_socket() {
     // Key agents of ssh and gpg, container engines, the system's and the user's own services, terminal multiplexers.
     let of_the_user = ["ssh/agent.1", "home/.gnupg/S.gpg-agent", "home/.gnupg/S.gpg-agent.ssh"];
     let more = ["home/.gnupg/S.gpg-agent.extra", "xdg/bus", "xdg/gnupg/S.gpg-agent", "tmux/tmux-0/default"];
-    let of_the_system = ["docker.sock", "podman/podman.sock", "containerd/containerd.sock"];
-    let system_more = ["systemd/private", "dbus/system_bus_socket", "screen/S-0/1.tty", "user/0/bus"];
+    let of_today =
+        ["home/.gnupg/S.gpg-agent.browser", "home/.ssh/agent/s.1.sshd", "home/.docker/run/docker.sock"];
+    let of_engines =
+        ["home/.docker/desktop/docker.sock", "home/.colima/default/docker.sock", "home/.rd/docker.sock"];
+    let by_variables = [
+        ("DBUS_SESSION_BUS_ADDRESS", "unix:path=%,guid=0123"),
+        ("DOCKER_HOST", "unix://%"),
+        ("CONTAINER_HOST", "unix://%"),
+        ("TMUX", "%,4711,0"),
+        ("DBUS_SYSTEM_BUS_ADDRESS", "tcp:host=localhost;unix:guid=0123,path=%"),
+        ("CONTAINERD_ADDRESS", "%"),
+        ("GPG_AGENT_INFO", "%:4711:1"),
+        ("VSCODE_IPC_HOOK_CLI", "%"),
+        ("PULSE_SERVER", "{abc}unix:%"),
+    ];
+    let of_the_system =
+        ["docker.sock", "podman/podman.sock", "containerd/containerd.sock", "libvirt/libvirt-sock"];
+    let system_more =
+        ["systemd/private", "dbus/system_bus_socket", "screen/S-0/1.tty", "user/0/bus", "crio/crio.sock"];
     by_everybody(|who| {
         if !who.is_tester() {
             // Who tests makes a `/run` of its own, in a namespace.
@@ -77,8 +94,10 @@ fn nobody_who_would_act_for_an_agent_is_reached_over_a_socket() {
         }
         let mission = Mission::new().key("workspace", "w").worker("sh attack.sh");
         let workspace = mission.task("work", |t| t.unreviewed()).workspace().confined();
-        let own = of_the_user.iter().chain(&more).map(|name| workspace.path(name));
-        let own: Vec<PathBuf> = own.collect();
+        let own = of_the_user.iter().chain(&more).chain(&of_today).chain(&of_engines);
+        let own = own.map(|name| workspace.path(name));
+        let named_by = |variable: &str| workspace.path(&format!("by/{variable}"));
+        let own: Vec<PathBuf> = own.chain(by_variables.map(|(variable, _)| named_by(variable))).collect();
         let system = of_the_system.iter().chain(&system_more);
         let (placed, named): (Vec<PathBuf>, Vec<PathBuf>) =
             system.map(|name| (workspace.path("run").join(name), Path::new("/run").join(name))).unzip();
@@ -94,6 +113,9 @@ fn nobody_who_would_act_for_an_agent_is_reached_over_a_socket() {
             command.args(["run", "mission.yaml", "--json", "--run-id", id, "--sandbox", sandbox]);
             command.env("SSH_AUTH_SOCK", workspace.path("ssh/agent.1"));
             command.env("XDG_RUNTIME_DIR", workspace.path("xdg")).env("TMUX_TMPDIR", workspace.path("tmux"));
+            for (variable, value) in by_variables {
+                command.env(variable, value.replace('%', &named_by(variable).display().to_string()));
+            }
             Running::start(command).finish().exits(0);
             assert!(workspace.exists("w/tried"), "nothing was tried");
             let reached = workspace.lines("w/reached");
@@ -104,5 +126,56 @@ fn nobody_who_would_act_for_an_agent_is_reached_over_a_socket() {
         // All of them are there; the same agent reaches them where it is not confined.
         assert_eq!(run("r1", "off").len(), listening.len());
         assert_eq!(run("r2", "required"), Vec::<String>::new());
+    });
+}
+
+/// Whether this kernel keeps processes from abstract sockets of others.
+fn has_scopes() -> bool {
+    use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
+    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    rules.scope(Scope::AbstractUnixSocket).and_then(|rules| rules.create()).is_ok()
+}
+
+#[test]
+fn abstract_sockets_of_others_are_not_reached_and_ones_own_are() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
+    if !has_scopes() {
+        return skipped("this kernel has no Landlock with scopes");
+    }
+    by_everybody(|who| {
+        let mission =
+            Mission::new().worker("sh attack.sh").key("workspace", "w").task("work", |t| t.unreviewed());
+        let workspace = mission.workspace().confined();
+        let name = format!("quorum-test-{}", workspace.root().display());
+        let address = SocketAddr::from_abstract_name(&name[..name.len().min(100)]).expect("a name");
+        let listening = UnixListener::bind_addr(&address).expect("it can be bound");
+        let connect = |name: &str| {
+            format!(
+                "socket(my $c, AF_UNIX, SOCK_STREAM, 0) or die; connect($c, pack_sockaddr_un(\"\\0{name}\")) or exit 1"
+            )
+        };
+        let own = format!(
+            "socket(my $s, AF_UNIX, SOCK_STREAM, 0) or die; bind($s, pack_sockaddr_un(\"\\0own-{0}\")) or die; listen($s, 1); {1}",
+            &name[..name.len().min(90)],
+            connect(&format!("own-{}", &name[..name.len().min(90)]))
+        );
+        let others = connect(&name[..name.len().min(100)]);
+        workspace.write(
+            "w/attack.sh",
+            format!(
+                "perl -e 1 || {{ touch skipped; exit; }}
+perl -MSocket -e '{others}' && touch reached
+perl -MSocket -e '{own}' && touch own
+touch tried"
+            ),
+        );
+        ended(&who.run(&workspace), 0);
+        if workspace.exists("w/skipped") {
+            return skipped("there is no perl to ask");
+        }
+        assert!(workspace.exists("w/tried") && workspace.exists("w/own"), "its own is reached");
+        assert!(!workspace.exists("w/reached"), "that of others is not");
+        drop(listening);
     });
 }
