@@ -225,9 +225,11 @@ impl Confiner {
         if how.only_workspace() {
             rules.extend(self.outside_of_workspace(job));
         }
-        let mut mounts = MountPlan::new(rules);
+        let mut mounts = match how.only_workspace() {
+            true => MountPlan::within(rules),
+            false => MountPlan::new(rules),
+        };
         mounts.without_network = how.without_network();
-        mounts.read_only_elsewhere = how.only_workspace();
         mounts
     }
 

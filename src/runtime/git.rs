@@ -256,7 +256,12 @@ pub fn run(git: Git) -> Result<Output, WorkError> {
 /// Why a call has failed, in the words of git.
 pub fn failed(output: &Output) -> WorkError {
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().lines().last().unwrap_or("it says nothing").to_owned();
+    let lines = || said.trim().lines();
+    let is_reason = |line: &&str| ["fatal: ", "error: "].iter().any(|word| line.starts_with(word));
+    let said = lines()
+        .find(is_reason)
+        .or_else(|| lines().last())
+        .unwrap_or("it says nothing");
     refused(format!("git ended with {}: {said}", output.status))
 }
 
@@ -456,6 +461,23 @@ mod tests {
             assert!(!is_name(name), "{name}");
         }
         assert!(is_name("<a>"));
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_the_line_that_names_it() {
+        let failed_with = |text: &str| {
+            let output = Output {
+                status: Default::default(),
+                stdout: Vec::new(),
+                stderr: text.into(),
+            };
+            failed(&output).to_string()
+        };
+        let locked = "fatal: Unable to create '/r/HEAD.lock': File exists.\n\nAnother process\nremove it.";
+        assert!(failed_with(locked).ends_with("/r/HEAD.lock': File exists."));
+        assert!(failed_with("hint: a\nerror: one\nfatal: two\n").ends_with("error: one"));
+        assert!(failed_with("odd\nwords\n").ends_with("words"));
+        assert!(failed_with("").ends_with("it says nothing"));
     }
 
     #[test]

@@ -40,6 +40,16 @@ impl MountPlan {
     /// `.` or `..`; others are left out, because nobody could tell what they lead to.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
+        Self::with(Access::Write, rules)
+    }
+
+    /// The same where everything of which nothing is said is read-only.
+    #[must_use]
+    pub fn within(rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
+        Self::with(Access::Read, rules)
+    }
+
+    fn with(elsewhere: Access, rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
         let mut entries: BTreeMap<PathBuf, Access> = BTreeMap::new();
         for (path, access) in rules.into_iter().filter(|(path, _)| is_plain(path)) {
             let entry = entries.entry(path).or_insert(access);
@@ -49,7 +59,7 @@ impl MountPlan {
         for path in &stays {
             for above in path.ancestors().skip(1).filter(|above| is_plain(above)) {
                 // What is read-only, hidden or made anew keeps what lies in it in its place.
-                if !entries.contains_key(above) && access_of(&entries, above) == Access::Write {
+                if !entries.contains_key(above) && access_of(&entries, above, elsewhere) == Access::Write {
                     entries.insert(above.to_owned(), Access::Write);
                 }
             }
@@ -57,7 +67,7 @@ impl MountPlan {
         Self {
             entries: entries.into_iter().collect(),
             without_network: false,
-            read_only_elsewhere: false,
+            read_only_elsewhere: elsewhere == Access::Read,
         }
     }
 
@@ -72,7 +82,11 @@ impl MountPlan {
     #[must_use]
     pub fn access(&self, path: &Path) -> Access {
         let above = self.entries().filter(|(entry, _)| path.starts_with(entry));
-        above.last().map_or(Access::Write, |(_, access)| access)
+        let elsewhere = match self.read_only_elsewhere {
+            true => Access::Read,
+            false => Access::Write,
+        };
+        above.last().map_or(elsewhere, |(_, access)| access)
     }
 }
 
@@ -87,10 +101,10 @@ fn is_plain(path: &Path) -> bool {
             .all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What the nearest folder above `path`, or `path` itself, says.
-fn access_of(entries: &BTreeMap<PathBuf, Access>, path: &Path) -> Access {
+/// What the nearest folder above `path`, or `path` itself, says; `elsewhere` where none says anything.
+fn access_of(entries: &BTreeMap<PathBuf, Access>, path: &Path, elsewhere: Access) -> Access {
     let nearest = path.ancestors().find_map(|above| entries.get(above));
-    nearest.copied().unwrap_or(Access::Write)
+    nearest.copied().unwrap_or(elsewhere)
 }
 
 #[cfg(test)]
@@ -140,6 +154,22 @@ mod tests {
             ("/w/.polpo", Hidden),
         ];
         assert_eq!(plan(&rules), expected);
+    }
+
+    #[test]
+    fn where_all_else_is_read_only_nothing_above_a_writable_folder_becomes_writable() {
+        let rules = [("/home/u/w", Write), ("/home/u/w/a/tests", Read)];
+        let plan = MountPlan::within(rules.map(|(path, access)| (PathBuf::from(path), access)));
+        let entries: Vec<_> = plan.entries().collect();
+        let path = Path::new;
+        let expected = [
+            (path("/home/u/w"), Write),
+            (path("/home/u/w/a"), Write),
+            (path("/home/u/w/a/tests"), Read),
+        ];
+        assert_eq!(entries, expected);
+        assert!(plan.read_only_elsewhere);
+        assert_eq!(plan.access(Path::new("/home/u/x")), Read);
     }
 
     #[test]

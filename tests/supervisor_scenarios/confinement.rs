@@ -10,6 +10,7 @@ use super::scene::{Scene, running, until};
 super::scenarios! {
     confined_exit_codes_and_signals_are_told_apart,
     what_is_read_only_cannot_be_changed_by_any_way,
+    nothing_beside_a_writable_folder_can_be_changed_where_all_else_is_read_only,
     a_hidden_folder_is_empty_but_for_what_is_bound_back,
     what_a_confined_child_leaves_behind_is_dead_at_its_end,
     a_confined_child_has_its_grace,
@@ -98,6 +99,22 @@ fn what_is_read_only_cannot_be_changed_by_any_way() {
     let spawn = confined(&mut scene, "echo ok >own && cat a/tests/t.sh >seen");
     assert_eq!(scene.run(spawn).code, Some(0));
     assert_eq!((scene.text("w/own").as_str(), scene.text("w/seen").as_str()), ("ok\n", "as it was"));
+}
+
+fn nothing_beside_a_writable_folder_can_be_changed_where_all_else_is_read_only() {
+    let mut scene = Scene::new();
+    for (script, code) in
+        [("echo own >own", 0), ("echo evil >../beside", 1), ("mkdir ../beside", 1), ("rm ../file", 1)]
+    {
+        let mut spawn = confined(&mut scene, &format!("{script} || exit 1"));
+        fs::write(scene.path("file"), "as it was").unwrap();
+        let rules = [(real(&scene, "w"), Access::Write), (real(&scene, "w/a/tests"), Access::Read)];
+        spawn.confinement = Some(MountPlan::within(rules));
+        assert_eq!(scene.run(spawn).code, Some(code), "{script}");
+    }
+    assert_eq!(scene.text("w/own"), "own\n");
+    assert_eq!(scene.text("file"), "as it was");
+    assert!(!scene.path("beside").exists());
 }
 
 fn a_hidden_folder_is_empty_but_for_what_is_bound_back() {

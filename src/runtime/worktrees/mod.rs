@@ -289,7 +289,7 @@ impl Worktrees {
             run(self.git().args(["config", key, &value]))?;
         }
         // Whatever merges by a program of theirs is for people, or agents, to merge.
-        for key in user.merge_drivers() {
+        for key in user.merge_drivers()? {
             run(self.git().args(["config", &key, "false"]))?;
         }
         replace(&self.branch_file(), &user.branch())?;

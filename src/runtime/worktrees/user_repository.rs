@@ -236,10 +236,23 @@ impl User {
     }
 
     /// The keys by which programs are set that merge files.
-    pub(super) fn merge_drivers(&self) -> Vec<String> {
-        let list = ["config", "--name-only", "--get-regexp", r"^merge\..*\.driver$"];
-        let keys = run(self.git().args(list)).map(text).unwrap_or_default();
-        keys.lines().map(str::to_owned).collect()
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub(super) fn merge_drivers(&self) -> Result<Vec<String>, WorkError> {
+        let list = [
+            "config",
+            "-z",
+            "--name-only",
+            "--get-regexp",
+            r"^merge\..*\.driver$",
+        ];
+        let listed = output(self.git().args(list))?;
+        match listed.status.code() {
+            // 1: none is set.
+            Some(0 | 1) => Ok(entries(&listed).collect()),
+            _ => Err(failed(&listed)),
+        }
     }
 
     /// Moves what is checked out from one commit to another, but for its files.
@@ -472,9 +485,12 @@ impl Worktrees {
         let moved = user.set_head(&head, main);
         let moved = moved.and_then(|()| {
             let followed = run(user.git().args(["read-tree", "-m", "-u", &head, main]));
-            followed.map(drop).inspect_err(|_| {
-                let _ = user.set_head(main, &head);
-            })
+            followed
+                .map(drop)
+                .map_err(|why| match user.set_head(main, &head) {
+                    Ok(()) => why,
+                    Err(also) => refused(format!("{why}; and your branch cannot be put back: {also}")),
+                })
         });
         match moved {
             Ok(()) => std::fs::remove_file(self.moving())?,
