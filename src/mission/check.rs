@@ -66,9 +66,7 @@ struct Checker<'t, 's> {
 impl Checker<'_, '_> {
     fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) {
         let place = Place::Span(first_line(self.tree, node));
-        self.found
-            .problems
-            .push(Violation::error(code, place, message).help(help));
+        self.found.problems.refuse(code, place, message, help);
     }
 
     fn place(&self, node: NodeId) -> Place {
@@ -119,9 +117,7 @@ impl Checker<'_, '_> {
                 self.place(map)
             };
             let help = format!("add `{}: ...`", key.name);
-            self.found
-                .problems
-                .push(Violation::error(Code::MissingKey, place, message).help(help));
+            self.found.problems.refuse(Code::MissingKey, place, message, help);
         }
         is_there
     }

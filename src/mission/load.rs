@@ -351,9 +351,12 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
                 .skip(1)
                 .find_map(|file| file.place(key))
                 .unwrap_or_default();
-            let message = format!("{place} names a channel that is not there: {}", quoted(name));
-            let help = "define it below `channels` of the mission or of a quorum.yaml";
-            problems.push(Violation::error(Code::UnknownChannel, Place::File, message).help(help));
+            problems.refuse(
+                Code::UnknownChannel,
+                Place::File,
+                format!("{place} names a channel that is not there: {}", quoted(name)),
+                "define it below `channels` of the mission or of a quorum.yaml",
+            );
         }
     }
     problems

@@ -63,13 +63,11 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Violations) {
             "add `acceptance: [...]` to the task, for example \"`README.md` exists\"",
         ));
     } else if let Some(rubric) = tree.get(declared, "rubric").filter(|_| is_heuristic) {
-        problems.push(
-            Violation::error(
-                Code::KeyDoesNotApply,
-                at(tree, rubric),
-                "a heuristic grader grades by no rubric",
-            )
-            .help("remove `rubric`, or `grader: heuristic`"),
+        problems.refuse(
+            Code::KeyDoesNotApply,
+            at(tree, rubric),
+            "a heuristic grader grades by no rubric",
+            "remove `rubric`, or `grader: heuristic`",
         );
     }
 }
@@ -89,13 +87,14 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Violatio
     let weights: Option<Vec<Decimal>> = criteria.iter().map(weight).collect();
     let sum: Decimal = weights.iter().flatten().copied().sum();
     if weights.is_some() && !criteria.is_empty() && (sum - Decimal::ONE).abs() > Decimal::new(1, 6) {
-        let message = format!(
-            "the weights of the rubric {} sum to {sum}, not to 1",
-            quoted(tree.text(name))
-        );
-        problems.push(
-            Violation::error(Code::BadValue, at(tree, name), message)
-                .help("change the weights so that they sum to 1"),
+        problems.refuse(
+            Code::BadValue,
+            at(tree, name),
+            format!(
+                "the weights of the rubric {} sum to {sum}, not to 1",
+                quoted(tree.text(name))
+            ),
+            "change the weights so that they sum to 1",
         );
     }
     for grades in items(tree, rubric, "examples").filter_map(|example| tree.get(example, "grades")) {
@@ -104,13 +103,11 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Violatio
             .filter(|grade| !names.contains(&tree.text(grade.key)))
         {
             let text = tree.text(grade.key);
-            let message = format!("the rubric has no criterion {}", quoted(text));
-            problems.push(
-                Violation::error(Code::UnknownWord, at(tree, grade.key), message).help(suggestion(
-                    text,
-                    names.iter().copied(),
-                    "known criteria",
-                )),
+            problems.refuse(
+                Code::UnknownWord,
+                at(tree, grade.key),
+                format!("the rubric has no criterion {}", quoted(text)),
+                suggestion(text, names.iter().copied(), "known criteria"),
             );
         }
     }
@@ -121,9 +118,12 @@ fn named_once(tree: &Tree<'_>, nodes: impl Iterator<Item = NodeId>, list: &str, 
     for node in nodes {
         let text = tree.text(node);
         if seen.contains(&text) {
-            let message = format!("`{list}` names {} twice", quoted(text));
-            problems
-                .push(Violation::error(Code::Repeated, at(tree, node), message).help("remove one of them"));
+            problems.refuse(
+                Code::Repeated,
+                at(tree, node),
+                format!("`{list}` names {} twice", quoted(text)),
+                "remove one of them",
+            );
         }
         seen.push(text);
     }

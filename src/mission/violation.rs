@@ -67,6 +67,12 @@ pub(super) enum Place {
     Key(Path),
 }
 
+impl From<Path> for Place {
+    fn from(path: Path) -> Self {
+        Self::Value(path)
+    }
+}
+
 /// A problem, not yet located.
 #[derive(Debug, Clone)]
 pub(super) struct Violation {
@@ -82,11 +88,11 @@ pub(super) struct Violation {
 }
 
 impl Violation {
-    pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Self {
         Self {
             code,
             severity: Severity::Error,
-            place,
+            place: place.into(),
             message: message.into(),
             label: None,
             help: None,
@@ -132,8 +138,8 @@ impl Violation {
         self
     }
 
-    pub fn related(mut self, place: Place, label: impl Into<String>) -> Self {
-        self.related = Some((place, label.into()));
+    pub fn related(mut self, place: impl Into<Place>, label: impl Into<String>) -> Self {
+        self.related = Some((place.into(), label.into()));
         self
     }
 }
@@ -154,6 +160,29 @@ impl Violations {
             self.dropped += 1;
             self.dropped_error |= problem.severity == Severity::Error;
         }
+    }
+
+    /// Adds an error at a place, with what mends it.
+    pub fn refuse(
+        &mut self,
+        code: Code,
+        place: impl Into<Place>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(Violation::error(code, place, message).help(help));
+    }
+
+    /// Adds a warning at a place, with what mends it.
+    pub fn warn(
+        &mut self,
+        code: Code,
+        place: impl Into<Place>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let problem = Violation::error(code, place, message).help(help);
+        self.push(problem.severity(Severity::Warning));
     }
 
     /// An error that takes some work to describe, which is spared if it would only be counted.

@@ -11,42 +11,42 @@ use crate::mission::violation::{Path, Place, Violation, Violations};
 
 pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
-        problems.push(
-            Violation::error(
-                Code::NoAgents,
-                Place::Value(Path::of("agents")),
-                "the mission has no agents",
-            )
-            .help("add for example `agents: {worker: {run: [\"my-agent\"]}}`"),
+        problems.refuse(
+            Code::NoAgents,
+            Path::of("agents"),
+            "the mission has no agents",
+            "add for example `agents: {worker: {run: [\"my-agent\"]}}`",
         );
     }
     validate_each(agents, problems);
     unknown_adapters(agents, problems);
     for (name, agent) in &agents.0 {
         if let Some(manager) = &agent.reports_to {
-            let place = || Place::Value(path(name).key("reportsTo"));
+            let place = || path(name).key("reportsTo");
             names.check_agent(manager, place, problems);
         }
         for (item, other) in agent.fallback.iter().enumerate() {
-            let place = || Place::Value(path(name).key("fallback").item(item));
+            let place = || path(name).key("fallback").item(item);
             names.check_agent(other, place, problems);
             if other == name {
-                let message = format!("the agent {} cannot stand in for itself", quoted(name));
-                problems.push(
-                    Violation::error(Code::BadValue, place(), message)
-                        .help("name another agent, or remove `fallback`"),
+                problems.refuse(
+                    Code::BadValue,
+                    place(),
+                    format!("the agent {} cannot stand in for itself", quoted(name)),
+                    "name another agent, or remove `fallback`",
                 );
             }
             let mut known = agents.0.iter();
             let found = known.find(|(known, _)| known == other);
             if found.is_some_and(|(_, found)| found.adapter == Adapter::Human) {
-                let message = format!(
-                    "{} is a person, and nobody can be called instead of an agent",
-                    quoted(other)
-                );
-                problems.push(
-                    Violation::error(Code::BadValue, place(), message)
-                        .help("name an agent; people are asked by approvals and reviews that name them"),
+                problems.refuse(
+                    Code::BadValue,
+                    place(),
+                    format!(
+                        "{} is a person, and nobody can be called instead of an agent",
+                        quoted(other)
+                    ),
+                    "name an agent; people are asked by approvals and reviews that name them",
                 );
             }
         }
@@ -60,21 +60,22 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
         // Git leaves these out of whoever made a commit.
         let is_left_out = |c: char| c.is_ascii_whitespace() || ".,:;<>\"\\'".contains(c);
         if !name.is_empty() && name.chars().all(is_left_out) {
-            let message = format!("the agent {} could sign no commit", quoted(name));
-            problems.push(
-                Violation::error(Code::BadTitle, Place::Key(path(name)), message)
-                    .help("give it a name with a letter or a digit"),
+            problems.refuse(
+                Code::BadTitle,
+                Place::Key(path(name)),
+                format!("the agent {} could sign no commit", quoted(name)),
+                "give it a name with a letter or a digit",
             );
         }
         if agent.tools.is_some() && !agent.adapter.is_http() {
-            let place = Place::Key(path(name).key("tools"));
-            let message = format!(
-                "`tools` does not apply to the agent {}: its adapter asks no model over HTTP",
-                quoted(name)
-            );
-            problems.push(
-                Violation::error(Code::KeyDoesNotApply, place, message)
-                    .help("remove `tools`: any other agent brings its own"),
+            problems.refuse(
+                Code::KeyDoesNotApply,
+                Place::Key(path(name).key("tools")),
+                format!(
+                    "`tools` does not apply to the agent {}: its adapter asks no model over HTTP",
+                    quoted(name)
+                ),
+                "remove `tools`: any other agent brings its own",
             );
         }
         match agent.adapter.kind() {
@@ -82,9 +83,9 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
             AdapterKind::Model { example, .. } => {
                 if agent.model.is_none() {
                     let message = format!("the agent {} has no `model`", quoted(name));
-                    let place = Place::Value(path(name).key("model"));
+                    let place = path(name).key("model");
                     let example = format!("add for example `model: {example}`");
-                    problems.push(Violation::error(Code::IncompleteAgent, place, message).help(example));
+                    problems.refuse(Code::IncompleteAgent, place, message, example);
                 }
                 foreign(name, agent, problems);
             }
@@ -119,29 +120,41 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
                 "remove it, or write for example `adapter: claude`",
             ),
         };
-        let message = format!("`{key}` does not apply to the agent {}: {message}", quoted(name));
-        problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
+        problems.refuse(
+            Code::KeyDoesNotApply,
+            place,
+            format!("`{key}` does not apply to the agent {}: {message}", quoted(name)),
+            help,
+        );
     }
 }
 
 /// An agent that a preset starts: `run` names another program.
 fn program(name: &str, agent: &Agent, problems: &mut Violations) {
-    let place = || Place::Value(path(name).key("run"));
+    let place = || path(name).key("run");
     let example = "write a list, such as `run: [\"gemini\", \"--acp\"]`";
     match &agent.run {
         None if agent.adapter == Adapter::Acp => {
-            let message = format!(
-                "the agent {} has no `run`: the server that speaks ACP",
-                quoted(name)
+            problems.refuse(
+                Code::IncompleteAgent,
+                place(),
+                format!(
+                    "the agent {} has no `run`: the server that speaks ACP",
+                    quoted(name)
+                ),
+                example,
             );
-            problems.push(Violation::error(Code::IncompleteAgent, place(), message).help(example));
         }
         Some(CommandLine::Shell(_)) => {
-            let message = format!(
-                "`run` of the agent {} is no list: its preset adds arguments",
-                quoted(name)
+            problems.refuse(
+                Code::BadValue,
+                place(),
+                format!(
+                    "`run` of the agent {} is no list: its preset adds arguments",
+                    quoted(name)
+                ),
+                example,
             );
-            problems.push(Violation::error(Code::BadValue, place(), message).help(example));
         }
         Some(CommandLine::Argv(_)) => command(name, agent, problems),
         None => {}
@@ -155,11 +168,12 @@ fn program(name: &str, agent: &Agent, problems: &mut Violations) {
     {
         let is_own = agent.env.contains_key(variable);
         let (variable, told) = (quoted(variable), quoted(name));
-        let message = format!("{variable} is how its preset says what the agent {told} may do");
-        let help =
-            "remove it, and write `permissions`; other settings of the program belong into a file of its own";
-        let place = Place::Key(path(name).key(if is_own { "env" } else { "passEnv" }));
-        problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
+        problems.refuse(
+            Code::KeyDoesNotApply,
+            Place::Key(path(name).key(if is_own { "env" } else { "passEnv" })),
+            format!("{variable} is how its preset says what the agent {told} may do"),
+            "remove it, and write `permissions`; other settings of the program belong into a file of its own",
+        );
     }
 }
 
@@ -169,9 +183,12 @@ fn unknown_adapters(agents: &Named<Agent>, problems: &mut Violations) {
         if agent.adapter == Adapter::Own && agent.preset.is_none() {
             let words: Vec<&str> = Adapter::all().map(Adapter::as_str).collect();
             let fault = unknown_word(agent.adapter.as_str(), AdapterName::EXPECTS, &words);
-            let place = Place::Value(path(name).key("adapter"));
-            let help = fault.help.unwrap_or_default();
-            problems.push(Violation::error(fault.code, place, fault.message).help(help));
+            problems.refuse(
+                fault.code,
+                path(name).key("adapter"),
+                fault.message,
+                fault.help.unwrap_or_default(),
+            );
         }
     }
 }
@@ -181,7 +198,7 @@ fn path(name: &str) -> Path {
 }
 
 fn command(name: &str, agent: &Agent, problems: &mut Violations) {
-    let place = || Place::Value(path(name).key("run"));
+    let place = || path(name).key("run");
     match &agent.run {
         None => problems.push(
             Violation::error(
@@ -193,23 +210,19 @@ fn command(name: &str, agent: &Agent, problems: &mut Violations) {
             .unless_wrong(path(name).key("adapter")),
         ),
         Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
-            problems.push(
-                Violation::error(
-                    Code::EmptyValue,
-                    place(),
-                    format!("the agent {} runs nothing", quoted(name)),
-                )
-                .help("name the program first: `run: [\"program\", \"argument\"]`"),
+            problems.refuse(
+                Code::EmptyValue,
+                place(),
+                format!("the agent {} runs nothing", quoted(name)),
+                "name the program first: `run: [\"program\", \"argument\"]`",
             );
         }
         Some(CommandLine::Shell(script)) if script.trim().is_empty() => {
-            problems.push(
-                Violation::error(
-                    Code::EmptyValue,
-                    place(),
-                    format!("the agent {} runs nothing", quoted(name)),
-                )
-                .help("write a command, such as `run: \"my-agent --fast\"`"),
+            problems.refuse(
+                Code::EmptyValue,
+                place(),
+                format!("the agent {} runs nothing", quoted(name)),
+                "write a command, such as `run: \"my-agent --fast\"`",
             );
         }
         Some(_) => {}
@@ -219,14 +232,14 @@ fn command(name: &str, agent: &Agent, problems: &mut Violations) {
 /// `run` of an agent that is not started by a command line would be ignored.
 fn foreign(name: &str, agent: &Agent, problems: &mut Violations) {
     if agent.run.is_some() {
-        let place = Place::Key(path(name).key("run"));
-        let message = format!(
-            "`run` does not apply to the agent {}: its adapter is not `command`",
-            quoted(name)
-        );
-        problems.push(
-            Violation::error(Code::KeyDoesNotApply, place, message)
-                .help("remove `run`, or write `adapter: command`"),
+        problems.refuse(
+            Code::KeyDoesNotApply,
+            Place::Key(path(name).key("run")),
+            format!(
+                "`run` does not apply to the agent {}: its adapter is not `command`",
+                quoted(name)
+            ),
+            "remove `run`, or write `adapter: command`",
         );
     }
 }
@@ -267,7 +280,7 @@ fn reporting_circles(agents: &Named<Agent>, problems: &mut Violations) {
 
 fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Violations) {
     let name = |at: usize| &*agents.0[at].0;
-    let place = Place::Value(path(name(circle[0])).key("reportsTo"));
+    let place = path(name(circle[0])).key("reportsTo");
     let message = if circle.len() == 2 {
         format!("the agent {} reports to itself", quoted(name(circle[0])))
     } else {
@@ -277,5 +290,5 @@ fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Violations) {
             shown.join(" -> ")
         )
     };
-    problems.push(Violation::error(Code::ReportingCycle, place, message).help("remove one `reportsTo`"));
+    problems.refuse(Code::ReportingCycle, place, message, "remove one `reportsTo`");
 }

@@ -3,7 +3,7 @@
 use crate::mission::codes::Code;
 use crate::mission::model::{Agent, Mission};
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violations};
 
 pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     let budget = mission.budget.or(mission.settings.budget);
@@ -23,13 +23,16 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
         let Some(model) = model_of(agent).filter(|model| !is_priced(model)) else {
             continue;
         };
-        let place = Place::Value(Path::of("agents").key(name.to_string()).key("model"));
-        let message = format!(
-            "`maxCost` is set, and the model {} of the agent {} has no price",
-            quoted(model),
-            quoted(name)
+        problems.refuse(
+            Code::UnpricedModel,
+            Path::of("agents").key(name.to_string()).key("model"),
+            format!(
+                "`maxCost` is set, and the model {} of the agent {} has no price",
+                quoted(model),
+                quoted(name)
+            ),
+            example(model),
         );
-        problems.push(Violation::error(Code::UnpricedModel, place, message).help(example(model)));
     }
 }
 

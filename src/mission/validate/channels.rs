@@ -20,7 +20,7 @@ pub(super) fn validate(channels: &Named<Channel>, problems: &mut Violations) {
             let applies = key == wanted || (key == "headers" && wanted == "url");
             if key == wanted && !is_given {
                 let message = format!("the channel {} has no `{key}`", quoted(name));
-                let problem = Violation::error(Code::MissingKey, Place::Value(at(key)), message);
+                let problem = Violation::error(Code::MissingKey, at(key), message);
                 problems.push(
                     problem
                         .help(format!("add {}", example(key)))

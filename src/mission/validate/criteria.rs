@@ -11,7 +11,7 @@ use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
     Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType,
 };
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 /// A criterion that takes fewer columns says too little.
 const SHORT: usize = 10;
@@ -67,14 +67,14 @@ pub(super) fn enforce(mission: &Mission, problems: &mut Violations) {
             .enumerate()
             .filter(|(_, task)| has_none(task))
         {
-            let place = Place::Value(Path::of("tasks").item(index).key("title"));
-            let message = format!(
-                "the task {} has no criteria that its work is accepted by",
-                quoted(&task.title)
-            );
-            problems.push(
-                Violation::error(Code::UnclearCriteria, place, message)
-                    .help("add `acceptance: [...]` with what can be told from the work, or `expectations`"),
+            problems.refuse(
+                Code::UnclearCriteria,
+                Path::of("tasks").item(index).key("title"),
+                format!(
+                    "the task {} has no criteria that its work is accepted by",
+                    quoted(&task.title)
+                ),
+                "add `acceptance: [...]` with what can be told from the work, or `expectations`",
             );
         }
         look(mission, Severity::Error, problems);
@@ -128,7 +128,7 @@ fn criticise(criterion: &str, severity: Severity, place: impl FnOnce() -> Path, 
     }
     let message = format!("the criterion {} {}", quoted(criterion), reasons.join(", and "));
     problems.push(
-        Violation::error(Code::UnclearCriteria, Place::Value(place()), message)
+        Violation::error(Code::UnclearCriteria, place(), message)
             .severity(severity)
             .help(
                 "say what can be told from the work, for example \"the API answers 200 to a GET of /health\"",

@@ -5,7 +5,7 @@ use crate::domain::Edge;
 use crate::mission::codes::Code;
 use crate::mission::model::{Expectation, Grader, Mission, OnRefer, Review, Task, TaskType};
 use crate::mission::scalar::Referent;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violations};
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
@@ -35,8 +35,8 @@ impl Checker<'_, '_> {
         Path::of("tasks").item(self.index)
     }
 
-    fn value(&self, key: &'static str) -> Place {
-        Place::Value(self.path().key(key))
+    fn value(&self, key: &'static str) -> Path {
+        self.path().key(key)
     }
 
     fn node(&self, problems: &mut Violations) {
@@ -51,23 +51,17 @@ impl Checker<'_, '_> {
     fn edge(&self, edge: Edge, problems: &mut Violations) {
         let key = edge.as_str();
         match self.task.edge(edge) {
-            None => problems.push(
-                Violation::error(
-                    Code::MissingKey,
-                    self.value("type"),
-                    format!("the verification {} has no `{key}`", quoted(&self.task.title)),
-                )
-                .help(format!(
-                    "add `{key}: ...` with the title of the task that follows then"
-                )),
+            None => problems.refuse(
+                Code::MissingKey,
+                self.value("type"),
+                format!("the verification {} has no `{key}`", quoted(&self.task.title)),
+                format!("add `{key}: ...` with the title of the task that follows then"),
             ),
-            Some(title) if title == &*self.task.title => problems.push(
-                Violation::error(
-                    Code::BadValue,
-                    self.value(key),
-                    format!("`{key}` of {} leads to itself", quoted(title)),
-                )
-                .help("name another task; to have work done again, let `onFail` name the task that does it"),
+            Some(title) if title == &*self.task.title => problems.refuse(
+                Code::BadValue,
+                self.value(key),
+                format!("`{key}` of {} leads to itself", quoted(title)),
+                "name another task; to have work done again, let `onFail` name the task that does it",
             ),
             Some(title) => self
                 .names
@@ -90,13 +84,11 @@ impl Checker<'_, '_> {
         if self.judged().next().is_some() || !all_known || self.names.incomplete.contains(&Referent::Task) {
             return;
         }
-        problems.push(
-            Violation::error(
-                Code::JudgesNothing,
-                self.value("type"),
-                format!("the verification {} judges nothing", quoted(&self.task.title)),
-            )
-            .help("name the tasks whose work it judges: `dependsOn: [title]`"),
+        problems.refuse(
+            Code::JudgesNothing,
+            self.value("type"),
+            format!("the verification {} judges nothing", quoted(&self.task.title)),
+            "name the tasks whose work it judges: `dependsOn: [title]`",
         );
     }
 
@@ -121,13 +113,11 @@ impl Checker<'_, '_> {
             author.is_some() && author == judge
         });
         if let (Some(judge), Some(author)) = (judge, author) {
-            let message = format!(
+            problems.refuse(Code::OwnReviewer, self.value("assignTo"), format!(
                 "the agent {} cannot verify {}, which it does itself",
                 quoted(judge),
                 quoted(&author.title)
-            );
-            let help = "assign the verification to another agent, or grade by facts: `verification: {grader: heuristic}`";
-            problems.push(Violation::error(Code::OwnReviewer, self.value("assignTo"), message).help(help));
+            ), "assign the verification to another agent, or grade by facts: `verification: {grader: heuristic}`");
         }
     }
 
@@ -152,29 +142,36 @@ impl Checker<'_, '_> {
             ("onExhausted", task.on_exhausted.is_some()),
         ];
         for (key, _) in declared.into_iter().filter(|(_, is_there)| *is_there) {
-            let message = format!("`{key}` says nothing about a verification: it judges work and does none");
-            let help = "remove it, or write it on the task that does the work";
-            problems.push(Violation::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
+            problems.refuse(
+                Code::KeyDoesNotApply,
+                self.value(key),
+                format!("`{key}` says nothing about a verification: it judges work and does none"),
+                "remove it, or write it on the task that does the work",
+            );
         }
         let on_refer = task
             .verification
             .as_deref()
             .map(|verification| verification.on_refer);
         if on_refer.is_some_and(|on_refer| on_refer != OnRefer::Human) {
-            let place = Place::Value(self.path().key("verification").key("onRefer"));
-            let message = "`verification.onRefer` says nothing here: the edge `onRefer` says what follows";
-            problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help("remove it"));
+            problems.refuse(
+                Code::KeyDoesNotApply,
+                self.path().key("verification").key("onRefer"),
+                "`verification.onRefer` says nothing here: the edge `onRefer` says what follows",
+                "remove it",
+            );
         }
         let panel = task
             .expectations
             .iter()
             .position(|expectation| matches!(expectation, Expectation::Review(_)));
         if let Some(position) = panel {
-            let place = Place::Value(self.path().key("expectations").item(position));
-            let message =
-                "a verification is not reviewed by a panel: the agent that it is assigned to judges";
-            let help = "name what it grades by: `verification: {rubric: NAME}`, or `acceptance: [...]`";
-            problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
+            problems.refuse(
+                Code::KeyDoesNotApply,
+                self.path().key("expectations").item(position),
+                "a verification is not reviewed by a panel: the agent that it is assigned to judges",
+                "name what it grades by: `verification: {rubric: NAME}`, or `acceptance: [...]`",
+            );
         }
     }
 
@@ -187,9 +184,12 @@ impl Checker<'_, '_> {
             .chain([visits])
             .filter(|(_, is_there)| *is_there)
         {
-            let message = format!("`{key}` belongs to a task of `type: verification`");
-            let help = "write `type: verification` if the task judges others, or remove the key";
-            problems.push(Violation::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
+            problems.refuse(
+                Code::KeyDoesNotApply,
+                self.value(key),
+                format!("`{key}` belongs to a task of `type: verification`"),
+                "write `type: verification` if the task judges others, or remove the key",
+            );
         }
     }
 
@@ -206,15 +206,16 @@ impl Checker<'_, '_> {
             };
             let leads_here = |edge: &Edge| node.edge(*edge) == Some(&*self.task.title);
             if !Edge::ALL.iter().any(leads_here) {
-                let place = Place::Value(self.path().key("dependsOn").item(item));
-                let message = format!(
-                    "{} waits for the verification {}, and none of its edges leads there",
-                    quoted(&self.task.title),
-                    quoted(title)
+                problems.refuse(
+                    Code::ExtraEdge,
+                    self.path().key("dependsOn").item(item),
+                    format!(
+                        "{} waits for the verification {}, and none of its edges leads there",
+                        quoted(&self.task.title),
+                        quoted(title)
+                    ),
+                    "let `onPass`, `onFail` or `onRefer` lead to it, or depend on a task that they lead to",
                 );
-                let help =
-                    "let `onPass`, `onFail` or `onRefer` lead to it, or depend on a task that they lead to";
-                problems.push(Violation::error(Code::ExtraEdge, place, message).help(help));
             }
         }
     }

@@ -4,12 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::quoted;
 use crate::mission::codes::Code;
-use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
     Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
 };
 use crate::mission::stages;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violations};
 
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
 pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
@@ -35,16 +34,8 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
             _ if judges.contains(&**name) || workers.contains(&**name) => continue,
             _ => "nothing in this mission asks it to work or to judge",
         };
-        let message = format!("`fallback` of the agent {} does nothing: {why}", quoted(name));
-        let place = Place::Value(Path::of("agents").key(name.to_string()).key("fallback"));
-        problems.push(
-            Violation::error(Code::IdleFallback, place, message)
-                .severity(Severity::Warning)
-                .help(
-                    "it says who works or judges instead of an agent that cannot be reached; answers and approvals are \
-                     handed over to nobody. Remove it, or give the agent a task or the work of another to judge",
-                ),
-        );
+        problems.warn(Code::IdleFallback, Path::of("agents").key(name.to_string()).key("fallback"), format!("`fallback` of the agent {} does nothing: {why}", quoted(name)), "it says who works or judges instead of an agent that cannot be reached; answers and approvals are \
+                     handed over to nobody. Remove it, or give the agent a task or the work of another to judge");
     }
 }
 

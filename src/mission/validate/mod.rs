@@ -81,7 +81,12 @@ impl<'m> Names<'m> {
     }
 
     /// Reports a name that no agent has.
-    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place, problems: &mut Violations) {
+    pub fn check_agent<P: Into<Place>>(
+        &self,
+        name: &str,
+        place: impl FnOnce() -> P,
+        problems: &mut Violations,
+    ) {
         // That a required name is missing has been said.
         if name.is_empty() || self.agents.contains(name) || self.incomplete.contains(&Referent::Agent) {
             return;
@@ -100,11 +105,11 @@ impl<'m> Names<'m> {
     }
 
     /// Reports a title that no task has.
-    pub fn check_task(
+    pub fn check_task<P: Into<Place>>(
         &self,
         title: &str,
         mission: &Mission,
-        place: impl FnOnce() -> Place,
+        place: impl FnOnce() -> P,
         problems: &mut Violations,
     ) {
         if self.tasks.contains_key(title) || self.incomplete.contains(&Referent::Task) {
@@ -133,7 +138,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Vio
     version(mission, &mut problems);
     agents::validate(&mission.agents, &names, &mut problems);
     if let Some(orchestrator) = &mission.settings.orchestrator {
-        let place = || Place::Value(Path::of("settings").key("orchestrator"));
+        let place = || Path::of("settings").key("orchestrator");
         names.check_agent(orchestrator, place, &mut problems);
     }
     channels::validate(&mission.channels, &mut problems);
@@ -181,11 +186,11 @@ fn version(mission: &Mission, problems: &mut Violations) {
         part(env!("CARGO_PKG_VERSION_PATCH")),
     );
     if let Some(range) = mission.requires.as_ref().filter(|range| !range.matches(&this)) {
-        let place = Place::Value(Path::of("requires"));
-        let message = format!("the mission needs quorum {range}, this is {this}");
-        problems.push(
-            Violation::error(Code::RequiresOther, place, message)
-                .help("install a fitting version of quorum, or change the range"),
+        problems.refuse(
+            Code::RequiresOther,
+            Path::of("requires"),
+            format!("the mission needs quorum {range}, this is {this}"),
+            "install a fitting version of quorum, or change the range",
         );
     }
 }
@@ -202,21 +207,24 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
             } else {
                 "blocks nothing"
             };
-            let message = format!("the gate {} {does}", quoted(&gate.name));
-            let help = format!("name at least one task: `{key}: [title]`");
-            problems.push(Violation::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
+            problems.refuse(
+                Code::EmptyGate,
+                at(key),
+                format!("the gate {} {does}", quoted(&gate.name)),
+                format!("name at least one task: `{key}: [title]`"),
+            );
         }
         for (item, title) in titles.iter().enumerate() {
-            let place = || Place::Value(at(key).item(item));
+            let place = || at(key).item(item);
             names.check_task(title, mission, place, problems);
         }
-        repeated(titles, key, |item| Place::Value(at(key).item(item)), problems);
+        repeated(titles, key, |item| at(key).item(item), problems);
     }
 }
 
 fn gate_names(mission: &Mission, problems: &mut Violations) {
     let mut first = HashMap::new();
-    let place = |index: usize| Place::Value(Path::of("qualityGates").item(index).key("name"));
+    let place = |index: usize| Path::of("qualityGates").item(index).key("name");
     for (index, gate) in mission
         .gates
         .iter()
@@ -236,7 +244,7 @@ fn gate_names(mission: &Mission, problems: &mut Violations) {
 }
 
 /// Reports names that a list holds twice.
-fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Place, problems: &mut Violations) {
+fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Path, problems: &mut Violations) {
     if names.len() < 2 {
         return;
     }

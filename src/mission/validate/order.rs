@@ -11,7 +11,7 @@ use crate::domain::Edge;
 use crate::mission::codes::Code;
 use crate::mission::edges::Edges;
 use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 /// How many circles are looked for. Each costs a pass over what is left of the graph.
 const CIRCLES: usize = 20;
@@ -265,7 +265,6 @@ fn describe(mission: &Mission, circle: &[usize]) -> Violation {
                 .item(item)
         }
     };
-    let place = Place::Value(place);
     if circle.len() == 1 {
         return Violation::error(
             Code::Cycle,

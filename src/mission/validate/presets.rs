@@ -4,13 +4,13 @@ use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Preset;
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Place, Violations};
 
 pub(super) fn validate(presets: &Named<Preset>, problems: &mut Violations) {
     for (name, preset) in &presets.0 {
         let at = |key: &'static str| Path::of("presets").key(name.to_string()).key(key);
         let mut add = |place, message, help| {
-            problems.push(Violation::error(Code::BadValue, place, message).help(help));
+            problems.refuse(Code::BadValue, place, message, help);
         };
         if preset.argv.first().is_none_or(|word| word.trim().is_empty()) {
             let help = "name the program first: `argv: [\"program\", \"argument\"]`";

@@ -10,7 +10,7 @@ use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::model::Mission;
 use crate::mission::named_files::place_in;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 /// How many pairs of tasks are looked at, in all: a mission of which more share files has been told enough.
 const MOST_PAIRS: usize = 2_000;
@@ -53,9 +53,7 @@ pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
 
 fn describe(mission: &Mission, earlier: (usize, usize), later: (usize, usize)) -> Violation {
     let title = |(index, _): (usize, usize)| quoted(&mission.tasks[index].title);
-    let at = |(index, item): (usize, usize)| {
-        Place::Value(Path::of("tasks").item(index).key("targetFiles").item(item))
-    };
+    let at = |(index, item): (usize, usize)| Path::of("tasks").item(index).key("targetFiles").item(item);
     let path = &mission.tasks[later.0].target_files[later.1];
     let message = format!(
         "the tasks {} and {} may work at the same time and both name {}",

@@ -7,7 +7,7 @@ use crate::mission::codes::Code;
 use crate::mission::model::{
     Adapter, Agent, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
 };
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 /// Pictures of one check.
 const MOST_SCREENSHOTS: usize = 10;
@@ -20,7 +20,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
     };
     checker.stages(&mission.stages, &[], || Path::of("stages"));
     if let Some(red_team) = &mission.red_team {
-        let place = || Place::Value(Path::of("redTeam").key("agent"));
+        let place = || Path::of("redTeam").key("agent");
         checker.agent(&red_team.agent, false, place);
     }
     if let Some(vision) = &mission.vision {
@@ -43,14 +43,11 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
         for (key, agent, least) in &looks {
             if *agent == author && stakes >= *least && task.kind != TaskType::Verification {
                 let (author, title) = (quoted(author), quoted(&task.title));
-                let message = format!("the agent {author} would judge its own work on {title} by `{key}`");
-                checker.problems.push(
-                    Violation::error(
-                        Code::OwnReviewer,
-                        Place::Value(Path::of(key).key("agent")),
-                        message,
-                    )
-                    .help("name an agent that does none of the work that it looks at"),
+                checker.problems.refuse(
+                    Code::OwnReviewer,
+                    Path::of(key).key("agent"),
+                    format!("the agent {author} would judge its own work on {title} by `{key}`"),
+                    "name an agent that does none of the work that it looks at",
                 );
             }
         }
@@ -63,15 +60,16 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
         let of_all = of_all.map(|(item, stage)| (Path::of("stages").item(item), stage));
         for (path, stage) in of_all.chain(own) {
             if stage.agent.as_deref() == Some(author) {
-                let message = format!(
-                    "the agent {} would judge its own work on {} in the stage {}",
-                    quoted(author),
-                    quoted(&task.title),
-                    quoted(&stage.name)
-                );
-                checker.problems.push(
-                    Violation::error(Code::OwnReviewer, Place::Value(path.key("agent")), message)
-                        .help("name another agent, or give the stage only to tasks of other agents"),
+                checker.problems.refuse(
+                    Code::OwnReviewer,
+                    path.key("agent"),
+                    format!(
+                        "the agent {} would judge its own work on {} in the stage {}",
+                        quoted(author),
+                        quoted(&task.title),
+                        quoted(&stage.name)
+                    ),
+                    "name another agent, or give the stage only to tasks of other agents",
                 );
             }
         }
@@ -124,36 +122,41 @@ impl Checker<'_, '_> {
     fn stages(&mut self, stages: &[Stage], before: &[Stage], path: impl Fn() -> Path) {
         let mut seen: HashMap<&str, ()> = before.iter().map(|stage| (&*stage.name, ())).collect();
         for (item, stage) in stages.iter().enumerate() {
-            let at = |key: &'static str| Place::Value(path().item(item).key(key));
+            let at = |key: &'static str| path().item(item).key(key);
             let name = quoted(&stage.name);
             if !stage.name.is_empty() && seen.insert(&stage.name, ()).is_some() {
-                let message = format!("two stages of a task are called {name}");
-                self.problems
-                    .push(Violation::error(Code::Repeated, at("name"), message).help("rename one of them"));
+                self.problems.refuse(
+                    Code::Repeated,
+                    at("name"),
+                    format!("two stages of a task are called {name}"),
+                    "rename one of them",
+                );
             }
             match (&stage.agent, &stage.command) {
                 (None, None) => {
                     let message =
                         format!("the stage {name} says neither which agent judges nor by which command");
                     self.problems.push(
-                        Violation::error(Code::MissingKey, Place::Value(path().item(item)), message)
+                        Violation::error(Code::MissingKey, path().item(item), message)
                             .help("add `agent: NAME` or `command: ...`")
                             .unless_wrong(path().item(item).key("agent")),
                     );
                 }
                 (Some(_), Some(_)) => {
-                    let message = format!("the stage {name} has an agent and a command; only one can judge");
-                    self.problems.push(
-                        Violation::error(Code::KeyDoesNotApply, at("command"), message)
-                            .help("make two stages of it: they run one after the other"),
+                    self.problems.refuse(
+                        Code::KeyDoesNotApply,
+                        at("command"),
+                        format!("the stage {name} has an agent and a command; only one can judge"),
+                        "make two stages of it: they run one after the other",
                     );
                 }
                 (Some(agent), None) => self.agent(agent, true, || at("agent")),
                 (None, Some(_)) if stage.criteria.is_some() => {
-                    let message = format!("`criteria` are for an agent, and the stage {name} has a command");
-                    self.problems.push(
-                        Violation::error(Code::KeyDoesNotApply, at("criteria"), message)
-                            .help("remove `criteria`"),
+                    self.problems.refuse(
+                        Code::KeyDoesNotApply,
+                        at("criteria"),
+                        format!("`criteria` are for an agent, and the stage {name} has a command"),
+                        "remove `criteria`",
                     );
                 }
                 (None, Some(_)) => {}
@@ -165,7 +168,7 @@ impl Checker<'_, '_> {
     fn vision(&mut self, vision: &Vision) {
         let at = |key: &'static str| Path::of("vision").key(key);
         let mut wrong = |key, code, message: String, help: &str| {
-            let problem = Violation::error(code, Place::Value(at(key)), message);
+            let problem = Violation::error(code, at(key), message);
             self.problems.push(problem.help(help.to_owned()));
         };
         let looks = vision.kind == VisionKind::LlmVision;
@@ -225,43 +228,41 @@ impl Checker<'_, '_> {
 
     /// The agent of `vision`, and whoever would look instead, can see pictures.
     fn onlooker(&mut self, name: &str) {
-        let at = || Place::Value(Path::of("vision").key("agent"));
+        let at = || Path::of("vision").key("agent");
         self.agent(name, false, at);
         let mission = self.mission;
         let is_blind = |name: &str| agent_of(mission, name).is_some_and(|agent| !agent.vision);
         if is_blind(name) {
-            let message = format!("the agent {} is not known to see pictures", quoted(name));
-            self.problems.push(
-                Violation::error(Code::BadValue, at(), message)
-                    .help("name an agent whose model can look at pictures, and give it `vision: true`"),
+            self.problems.refuse(
+                Code::BadValue,
+                at(),
+                format!("the agent {} is not known to see pictures", quoted(name)),
+                "name an agent whose model can look at pictures, and give it `vision: true`",
             );
         }
         for instead in stand_ins(mission, name).into_iter().filter(|name| is_blind(name)) {
-            let message = format!(
+            self.problems.refuse(Code::BadValue, at(), format!(
                 "the agent {} would look instead of {}, and is not known to see pictures",
                 quoted(instead),
                 quoted(name)
-            );
-            let help = "give it `vision: true` if its model can look at pictures, or name an agent for `vision` whose \
-                        `fallback` does";
-            self.problems
-                .push(Violation::error(Code::BadValue, at(), message).help(help));
+            ), "give it `vision: true` if its model can look at pictures, or name an agent for `vision` whose \
+                        `fallback` does");
         }
     }
 
     /// It exists, and it can give the reply that is wanted.
-    fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Place) {
+    fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Path) {
         self.names.check_agent(name, &place, self.problems);
         let found = agent_of(self.mission, name);
         if found.is_some_and(|agent| agent.adapter == Adapter::Human && !may_be_person) {
-            let message = format!(
-                "the agent {} is a person, who is asked for a yes or no",
-                quoted(name)
-            );
-            self.problems.push(
-                Violation::error(Code::BadValue, place(), message).help(
-                    "name an agent that replies with findings; a person can judge as one of the `stages`",
+            self.problems.refuse(
+                Code::BadValue,
+                place(),
+                format!(
+                    "the agent {} is a person, who is asked for a yes or no",
+                    quoted(name)
                 ),
+                "name an agent that replies with findings; a person can judge as one of the `stages`",
             );
         }
     }

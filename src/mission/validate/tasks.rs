@@ -5,24 +5,21 @@ use std::collections::HashSet;
 use super::{Names, repeated};
 use crate::domain::{look_alike, skeleton_of};
 use crate::mission::codes::Code;
-use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
     Adapter, Check, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview, Mission, Reviewers,
     Task, TaskType,
 };
 use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {
-        problems.push(
-            Violation::error(
-                Code::NoTasks,
-                Place::Value(Path::of("tasks")),
-                "the mission has no tasks",
-            )
-            .help("add for example `tasks: [{title: Write the module}]`"),
+        problems.refuse(
+            Code::NoTasks,
+            Path::of("tasks"),
+            "the mission has no tasks",
+            "add for example `tasks: [{title: Write the module}]`",
         );
     }
     for (index, task) in mission.tasks.iter().enumerate() {
@@ -73,7 +70,7 @@ impl Checker<'_, '_> {
 
     /// Whoever cuts criteria into probes has criteria to cut and a judge to ask, and is not whose work is judged.
     fn decomposer(&mut self, name: &str) {
-        let place = || Place::Value(Path::of("tasks").item(self.index).key("decomposer").key("agent"));
+        let place = || Path::of("tasks").item(self.index).key("decomposer").key("agent");
         self.names.check_agent(name, place, self.problems);
         let mut agents = self.mission.agents.0.iter();
         let found = agents.find(|(known, _)| &**known == name);
@@ -109,8 +106,7 @@ impl Checker<'_, '_> {
         } else {
             return;
         };
-        self.problems
-            .push(Violation::error(code, place(), message).help(help));
+        self.problems.refuse(code, place(), message, help);
     }
 
     /// Whether the work that the criteria are about is an agent's own. A verification is about the tasks that it depends on.
@@ -130,7 +126,7 @@ impl Checker<'_, '_> {
         let mut wrong = |key: &'static str, code, message: &str, help: &str| {
             let path = Path::of("tasks").item(self.index).key("verify").key(key);
             self.problems
-                .push(Violation::error(code, Place::Value(path), message.to_owned()).help(help.to_owned()));
+                .refuse(code, path, message.to_owned(), help.to_owned());
         };
         let has_tests = !gate.required_tests.is_empty() || gate.fail_to_pass.is_some();
         let tests = if gate.required_tests.is_empty() {
@@ -179,17 +175,12 @@ impl Checker<'_, '_> {
         if agent.is_none_or(|(_, agent)| agent.has_ledger()) {
             return;
         }
-        let message = format!(
+        self.problems.refuse(Code::NoLedger, self.path("requiresToolCalls"), format!(
             "the task {} requires tool calls, and those of the agent {} cannot be seen",
             quoted(&self.task.title),
             quoted(name)
-        );
-        let place = Place::Value(self.path("requiresToolCalls"));
-        self.problems
-            .push(Violation::error(Code::NoLedger, place, message).help(
-                "plain commands and plain HTTP models do not show their tool calls: ask for what can be seen, with \
-             `targetFiles` or `verify: {requireFileChanges: true}`, or give an HTTP model `tools`",
-            ));
+        ), "plain commands and plain HTTP models do not show their tool calls: ask for what can be seen, with \
+             `targetFiles` or `verify: {requireFileChanges: true}`, or give an HTTP model `tools`");
     }
 
     fn title(&mut self) {
@@ -198,8 +189,8 @@ impl Checker<'_, '_> {
             self.look_alike();
             return;
         };
-        let place = Place::Value(self.path("title"));
-        let first = Place::Value(Path::of("tasks").item(*first).key("title"));
+        let place = self.path("title");
+        let first = Path::of("tasks").item(*first).key("title");
         self.problems.push(
             Violation::error(
                 Code::DuplicateTitle,
@@ -226,8 +217,8 @@ impl Checker<'_, '_> {
         if !look_alike(title, other) {
             return;
         }
-        let place = Place::Value(self.path("title"));
-        let first = Place::Value(Path::of("tasks").item(first).key("title"));
+        let place = self.path("title");
+        let first = Path::of("tasks").item(first).key("title");
         let message = format!(
             "the title {} looks like {} and is another one",
             quoted(title),
@@ -251,16 +242,17 @@ impl Checker<'_, '_> {
     }
 
     fn assignee(&mut self) {
-        let path = |key| Place::Value(Path::of("tasks").item(self.index).key(key));
+        let path = |key| Path::of("tasks").item(self.index).key(key);
         match self.task.assign_to.as_deref() {
             Some(name) => {
                 self.names.check_agent(name, || path("assignTo"), self.problems);
             }
             None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
-                let message = format!("the task {} has no `assignTo`", quoted(&self.task.title));
-                self.problems.push(
-                    Violation::error(Code::Unassigned, path("assignTo"), message)
-                        .help("the mission has several agents: say which one works on this task"),
+                self.problems.refuse(
+                    Code::Unassigned,
+                    path("assignTo"),
+                    format!("the task {} has no `assignTo`", quoted(&self.task.title)),
+                    "the mission has several agents: say which one works on this task",
                 );
             }
             None => {}
@@ -272,7 +264,7 @@ impl Checker<'_, '_> {
     }
 
     fn dependencies(&mut self) {
-        let path = |item| Place::Value(Path::of("tasks").item(self.index).key("dependsOn").item(item));
+        let path = |item| Path::of("tasks").item(self.index).key("dependsOn").item(item);
         for (item, title) in self.task.depends_on.iter().enumerate() {
             self.names
                 .check_task(title, self.mission, || path(item), self.problems);
@@ -284,15 +276,15 @@ impl Checker<'_, '_> {
             .map(|(item, _)| item)
             .collect();
         for item in apart {
-            let message = format!(
-                "the task {} does not find the files of {}, which works apart from it",
-                quoted(&self.task.title),
-                quoted(&self.task.depends_on[item])
-            );
-            self.problems.push(
-                Violation::error(Code::LeftApart, path(item), message)
-                    .severity(Severity::Warning)
-                    .help("give both the same `isolation`"),
+            self.problems.warn(
+                Code::LeftApart,
+                path(item),
+                format!(
+                    "the task {} does not find the files of {}, which works apart from it",
+                    quoted(&self.task.title),
+                    quoted(&self.task.depends_on[item])
+                ),
+                "give both the same `isolation`",
             );
         }
     }
@@ -317,15 +309,14 @@ impl Checker<'_, '_> {
     }
 
     fn deployment(&mut self) {
-        let message = format!(
-            "the task {} is a deployment and may be run again",
-            quoted(&self.task.title)
-        );
-        let place = Place::Value(self.path("sideEffects"));
-        self.problems.push(
-            Violation::error(Code::DeployRepeats, place, message)
-                .severity(Severity::Warning)
-                .help("say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`"),
+        self.problems.warn(
+            Code::DeployRepeats,
+            self.path("sideEffects"),
+            format!(
+                "the task {} is a deployment and may be run again",
+                quoted(&self.task.title)
+            ),
+            "say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`",
         );
     }
 
@@ -338,14 +329,15 @@ impl Checker<'_, '_> {
                 Expectation::Review(review) => {
                     panels += 1;
                     if panels == 2 {
-                        let message = format!(
-                            "the task {} has more than one llm_review",
-                            quoted(&self.task.title)
+                        self.problems.refuse(
+                            Code::SeveralPanels,
+                            path.clone(),
+                            format!(
+                                "the task {} has more than one llm_review",
+                                quoted(&self.task.title)
+                            ),
+                            "keep one and give it several `dimensions`, each with a name and a weight",
                         );
-                        let help = "keep one and give it several `dimensions`, each with a name and a weight";
-                        let place = Place::Value(path.clone());
-                        self.problems
-                            .push(Violation::error(Code::SeveralPanels, place, message).help(help));
                     }
                     self.panel(review, &path);
                 }
@@ -362,13 +354,14 @@ impl Checker<'_, '_> {
         } = check
             && min > max
         {
-            let message = format!(
-                "the metric {} can never pass: its `min` {min} is above its `max` {max}",
-                quoted(name)
-            );
-            self.problems.push(
-                Violation::error(Code::BadValue, Place::Value(path.key("min")), message)
-                    .help("swap the two numbers"),
+            self.problems.refuse(
+                Code::BadValue,
+                path.key("min"),
+                format!(
+                    "the metric {} can never pass: its `min` {min} is above its `max` {max}",
+                    quoted(name)
+                ),
+                "swap the two numbers",
             );
         }
     }
@@ -377,10 +370,12 @@ impl Checker<'_, '_> {
         let mut seen = HashSet::new();
         for (index, dimension) in review.dimensions.iter().enumerate() {
             if !seen.insert(&*dimension.name) {
-                let place = Place::Value(path.clone().key("dimensions").item(index).key("name"));
-                let message = format!("two dimensions are called {}", quoted(&dimension.name));
-                self.problems
-                    .push(Violation::error(Code::Repeated, place, message).help("rename one of them"));
+                self.problems.refuse(
+                    Code::Repeated,
+                    path.clone().key("dimensions").item(index).key("name"),
+                    format!("two dimensions are called {}", quoted(&dimension.name)),
+                    "rename one of them",
+                );
             }
         }
         if let Some(Reviewers::Named(names)) = &review.reviewers {
@@ -391,13 +386,14 @@ impl Checker<'_, '_> {
     fn reviewers(&mut self, names: &[Box<str>], path: &Path) {
         let author = self.mission.assignee(self.task);
         for (index, name) in names.iter().enumerate() {
-            let place = || Place::Value(path.clone().key("reviewers").item(index));
+            let place = || path.clone().key("reviewers").item(index);
             self.names.check_agent(name, place, self.problems);
             if author == Some(&**name) {
-                let message = format!("the agent {} cannot review its own work", quoted(name));
-                self.problems.push(
-                    Violation::error(Code::OwnReviewer, place(), message)
-                        .help("name another agent, or remove `reviewers` and quorum finds one"),
+                self.problems.refuse(
+                    Code::OwnReviewer,
+                    place(),
+                    format!("the agent {} cannot review its own work", quoted(name)),
+                    "name another agent, or remove `reviewers` and quorum finds one",
                 );
             }
         }

@@ -3,9 +3,8 @@
 use super::fallback::is_reviewed;
 use super::quoted;
 use crate::mission::codes::Code;
-use crate::mission::diagnostics::Severity;
 use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violations};
 
 pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
     // Where nothing is reviewed at all, every run says so itself.
@@ -19,15 +18,14 @@ pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
         if before.peek().is_none() || before.any(is_scored) {
             continue;
         }
-        let place = Place::Value(Path::of("qualityGates").item(index).key("minScore"));
-        let message = format!(
-            "no task before the gate {} is given a score, so it cannot reach {least}",
-            quoted(&gate.name)
-        );
-        problems.push(
-            Violation::error(Code::UnscoredGate, place, message)
-                .severity(Severity::Warning)
-                .help("add an `llm_review` or `review: required` to one of them, or leave `minScore` out"),
+        problems.warn(
+            Code::UnscoredGate,
+            Path::of("qualityGates").item(index).key("minScore"),
+            format!(
+                "no task before the gate {} is given a score, so it cannot reach {least}",
+                quoted(&gate.name)
+            ),
+            "add an `llm_review` or `review: required` to one of them, or leave `minScore` out",
         );
     }
 }

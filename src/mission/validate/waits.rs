@@ -7,7 +7,7 @@ use crate::mission::codes::Code;
 use crate::mission::condition::{Conditions, check};
 use crate::mission::model::{ApprovalGate, Approver, Hold, Mission, Settings};
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, Violations};
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
@@ -20,11 +20,11 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
                 && author == Some(&**name)
             {
                 let path = Path::of("tasks").item(index).key("requiresApproval");
-                let place = Place::Value(path.key("approvers").item(item));
-                let message = format!("the agent {} cannot approve its own task", quoted(name));
-                problems.push(
-                    Violation::error(Code::OwnReviewer, place, message)
-                        .help("name another agent, a person or a command"),
+                problems.refuse(
+                    Code::OwnReviewer,
+                    path.key("approvers").item(item),
+                    format!("the agent {} cannot approve its own task", quoted(name)),
+                    "name another agent, a person or a command",
                 );
             }
         }
@@ -37,15 +37,11 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
 /// What is wrong with approval gates whatever the mission.
 pub(super) fn settings(settings: &Settings, problems: &mut Violations) {
     let gates = settings.approval_gates.as_deref().unwrap_or_default();
-    let at = |index: usize, key: &'static str| {
-        Place::Value(Path::of("settings").key("approvalGates").item(index).key(key))
-    };
+    let at = |index: usize, key: &'static str| Path::of("settings").key("approvalGates").item(index).key(key);
     let mut first = HashMap::new();
     for (index, gate) in gates.iter().enumerate() {
         if let Some(wrong) = gate.when.as_deref().and_then(|when| check(when).err()) {
-            problems.push(
-                Violation::error(Code::BadCondition, at(index, "when"), wrong.message).help(wrong.help),
-            );
+            problems.refuse(Code::BadCondition, at(index, "when"), wrong.message, wrong.help);
         }
         if gate.name.is_empty() {
             continue;
@@ -75,14 +71,14 @@ fn conditions(mission: &Mission, problems: &mut Violations) {
         let wrong = |task| conditions.holds(when, task).err().map(|why| (task, why));
         if let Some((task, why)) = mission.tasks.iter().find_map(wrong) {
             let path = Path::of("settings").key("approvalGates").item(index).key("when");
-            let message = format!(
-                "the condition cannot be decided for the task {}: {why}",
-                quoted(&task.title)
-            );
-            problems.push(
-                Violation::error(Code::BadCondition, Place::Value(path), message).help(
-                    "write something that is true or false for every task, such as `task.priority > 1`",
+            problems.refuse(
+                Code::BadCondition,
+                path,
+                format!(
+                    "the condition cannot be decided for the task {}: {why}",
+                    quoted(&task.title)
                 ),
+                "write something that is true or false for every task, such as `task.priority > 1`",
             );
         }
     }
@@ -106,25 +102,15 @@ fn holds(
             if titles.is_empty() {
                 let message = format!("the {what} {} {does}", quoted(&hold.name));
                 let help = format!("name at least one task: `{key}: [title]`");
-                let place = Place::Value(at(index, key));
+                let place = at(index, key);
                 // A list that is not there was told of already.
                 let problem = Violation::error(Code::EmptyGate, place, message).help(help);
                 problems.push(problem.unless_wrong(at(index, key)));
             }
             for (item, title) in titles.iter().enumerate() {
-                names.check_task(
-                    title,
-                    mission,
-                    || Place::Value(at(index, key).item(item)),
-                    problems,
-                );
+                names.check_task(title, mission, || at(index, key).item(item), problems);
             }
-            repeated(
-                titles,
-                key,
-                |item| Place::Value(at(index, key).item(item)),
-                problems,
-            );
+            repeated(titles, key, |item| at(index, key).item(item), problems);
         }
         if hold.name.is_empty() {
             continue;
@@ -132,10 +118,10 @@ fn holds(
         if let Some(earlier) = first.insert(&hold.name, index) {
             let message = format!("two {list} are called {}", quoted(&hold.name));
             problems.push(
-                Violation::error(Code::DuplicateGate, Place::Value(at(index, "name")), message)
+                Violation::error(Code::DuplicateGate, at(index, "name"), message)
                     .label("again here")
                     .help("rename one of them")
-                    .related(Place::Value(at(earlier, "name")), "first here"),
+                    .related(at(earlier, "name"), "first here"),
             );
         }
     }
