@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Digest, FailureClass, Timestamp};
 use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
@@ -76,6 +77,7 @@ pub trait ToolHost: Sync {
 }
 
 /// One call, as it goes on record.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRecord {
@@ -87,10 +89,8 @@ pub struct ToolRecord {
     pub arguments: Value,
     /// Whether it was refused or failed.
     pub failed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Of a command that ran to its end: its exit code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
     /// Bytes of the result.
     pub bytes: usize,

@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Points;
 
@@ -203,6 +204,7 @@ impl Severity {
 }
 
 /// Something a stage found. A pass may carry findings too.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -211,10 +213,8 @@ pub struct Finding {
     /// What is wrong, in words.
     pub description: String,
     /// What was seen, as the runtime or the reviewer saw it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// How it could be mended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
     /// Whether it is a point of an earlier review that nobody has shown to be addressed (semantics, section 4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

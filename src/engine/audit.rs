@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::TaskId;
 use crate::mission::{FilesIn, TaskPlan};
 
-use super::payload::{CheckResult, FileFact, FileRef, is_default};
+use super::payload::{CheckResult, FileFact, FileRef};
 
 /// What a task was accepted for. Files and checks that it does not name are not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -87,12 +88,12 @@ pub type Looks = Vec<(TaskId, Vec<FileFact>)>;
 
 /// What an audit came to. A record names the file that holds what was seen, by its digest: what many tasks have in common
 /// must not make a record that is too long.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
     /// Which audit.
     pub number: u32,
     /// The sealed file that holds what was seen. `None` in older journals, whose records hold it themselves.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub file: Option<FileRef>,
     /// What was seen; `None` where the file was not read.
     #[serde(skip)]

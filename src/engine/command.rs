@@ -1,11 +1,13 @@
 //! What a person can say to a run from outside, while it works or while nobody works on it.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{GateId, HoldOwner, TaskId};
 use crate::mission::SubTask;
 
 /// An operator's command, as it is queued and as it is decided about.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
@@ -41,7 +43,6 @@ pub enum Command {
         /// The attempt whose work was accepted.
         attempt: u32,
         /// Why it is refused; `None` where it stays accepted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
     },
     /// A task is called off.

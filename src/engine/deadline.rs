@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{TaskId, Timestamp};
 use crate::mission::Deadline;
@@ -23,15 +24,14 @@ pub enum DeadlineStep {
 }
 
 /// Something that happened to a deadline.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadlineEvent {
     pub step: DeadlineStep,
     /// Whose; `None` is the mission's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// When its time began; `None` for a task that never did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// The last moment that is in time.
     pub due: Timestamp,

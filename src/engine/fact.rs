@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{
     AgentId, Answer, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
@@ -23,6 +24,7 @@ use super::timers::Timer;
 use super::work::id::WorkId;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Fact {
@@ -40,7 +42,6 @@ pub enum Fact {
         /// The number of the rules by which the session decides, [`super::RULES`].
         rules: u32,
         /// When the last session is known to have worked last.
-        #[serde(default, skip_serializing_if = "is_default")]
         last: Option<Timestamp>,
     },
     /// Look at what has become due: gates, failed dependencies, free slots, the end of the run. On record as a fact only
@@ -77,7 +78,6 @@ pub enum Fact {
     TurnSpawned {
         turn: TurnId,
         /// The process, where there is one.
-        #[serde(default, skip_serializing_if = "is_default")]
         process: Option<ProcessRef>,
     },
     /// The agent of a turn says how far it is.
@@ -106,7 +106,6 @@ pub enum Fact {
         /// What went wrong, in words.
         message: String,
         /// What the provider asked for.
-        #[serde(default, skip_serializing_if = "is_default")]
         retry_after: Option<Millis>,
         /// Randomness for the back-off, 0 to 1000.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -293,24 +292,24 @@ impl Fact {
 }
 
 /// The prompt of a turn, as it was written.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
     /// The turn it is for.
     pub turn: TurnId,
     /// Its digest; `None` where the agent gets no prompt.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub digest: Option<Digest>,
     /// How often it speaks with authority.
     pub cues: u32,
 }
 
 /// A command from outside.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorInput {
     /// The id of one that was sent: it is taken once.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub id: Option<String>,
     /// What is asked for.
     pub command: Command,
@@ -319,6 +318,7 @@ pub struct OperatorInput {
 }
 
 /// Why a notification was not taken.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Undelivered {
@@ -327,7 +327,6 @@ pub struct Undelivered {
     /// In words, without secrets.
     pub message: String,
     /// The pause that was asked for.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub retry_after: Option<Millis>,
     /// Whether trying again cannot help: there is nothing to deliver to.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -338,6 +337,7 @@ pub struct Undelivered {
 }
 
 /// How a turn ended, and with what.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
@@ -347,25 +347,20 @@ pub struct TurnEnd {
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub interrupted: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub output: Option<FileRef>,
     /// What it wrote to standard error.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub stderr: Option<FileRef>,
     /// How long it took.
     #[serde(default, skip_serializing_if = "is_default")]
     pub duration: Millis,
     /// Its result file, if it wrote one.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub result: Option<FileRef>,
     /// What it used.
     #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Usage,
     /// The model as returned.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub model: Option<String>,
     /// The session in which its next turn can go on. What it used counts from where `counted` does.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub session: Option<Box<SessionRef>>,
     /// What its program was not allowed to do, as that names it.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -374,22 +369,17 @@ pub struct TurnEnd {
     #[serde(default, skip_serializing_if = "is_default")]
     pub delegate: Vec<SubTask>,
     /// What it did to files, where that was looked at.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_calls: Option<ToolCalls>,
     /// Those of them that failed for good, for a reason that may pass.
     #[serde(default, skip_serializing_if = "is_default")]
     pub failed_tools: Vec<FailedTool>,
     /// The record of them in the spool, where this program made them.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub asked: Option<Asked>,
     /// What it says does not hold of what it was told.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub broken: Option<BrokenAssumption>,
     /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -403,6 +393,7 @@ pub struct TurnEnd {
 }
 
 /// Why an agent gave no reply.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AskFailure {
@@ -413,13 +404,11 @@ pub struct AskFailure {
     /// What went wrong, in words.
     pub message: String,
     /// What the provider asked for.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
     /// What it had used until then, where that is known.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub used: Option<Box<Used>>,
     /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
     #[serde(default, skip_serializing_if = "is_default")]

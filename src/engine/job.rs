@@ -2,6 +2,7 @@
 //! (semantics, section 21). What is out follows from the state: `state/jobs.rs` says it.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
@@ -67,6 +68,7 @@ impl Job {
 }
 
 /// How such work ended.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum JobEnd {
@@ -76,7 +78,6 @@ pub enum JobEnd {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileFact>,
         /// Why the task's answer stands for no work, where that was asked.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         hollow: Option<String>,
     },
     /// A check or a command of the finish gate ended.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::payload::{Commit, is_default};
 
@@ -31,15 +32,16 @@ pub enum Merged {
 }
 
 /// What became of the accepted work of isolated tasks when a session had nothing left to do.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Commits that the run has added to what it began with.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub commits: u32,
     /// The reference to be merged; `None` where the branch has what it names.
-    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "r")]
     pub waits: Option<String>,
     /// Why the work is not where it was wanted.
-    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "w")]
     pub why: Option<String>,
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 use crate::domain::{
     AgentId, BarrierId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
@@ -70,6 +71,7 @@ impl Topic {
 }
 
 /// What a channel is told, by value: the state may have moved on when it is delivered.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// What it is about.
@@ -79,28 +81,28 @@ pub struct Notice {
     #[serde(rename = "a")]
     pub at: Timestamp,
     /// The task, if it is about one.
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "t")]
     pub task: Option<TaskId>,
     /// The gate, if it is about one.
-    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "g")]
     pub gate: Option<GateId>,
     /// The checkpoint or delay, if it is about one.
-    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "h")]
     pub barrier: Option<BarrierId>,
     /// The hold's number, where a person is asked.
-    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "n")]
     pub approval: Option<u32>,
     /// Why a person is asked.
-    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "w")]
     pub waiting: Option<WaitingReason>,
     /// The score of the task, or the mean score of the gate.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "s")]
     pub points: Option<Points>,
     /// How the task failed.
-    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "m")]
     pub mode: Option<FailureMode>,
     /// What the run ends with.
-    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "o")]
     pub outcome: Option<OutcomeClass>,
     /// In words.
     #[serde(rename = "x", default, skip_serializing_if = "String::is_empty")]
@@ -195,6 +197,7 @@ pub struct FailedTool {
 }
 
 /// What happens to notifications and dead letters.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NoticeEvent {
@@ -228,7 +231,6 @@ pub enum NoticeEvent {
         /// What went wrong, in words.
         message: String,
         /// Until when nothing else is tried on the channel; `None` if it is not to blame.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         down_until: Option<Timestamp>,
     },
     /// `dlq:requested`: an operation failed for good.

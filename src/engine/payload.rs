@@ -3,6 +3,7 @@
 //! Like the events themselves they stand in the journal: fields are only ever added, with a default.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
@@ -14,6 +15,7 @@ use crate::mission::RunOptions;
 use super::work::id::WorkId;
 
 /// What a run starts with.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStarted {
@@ -28,14 +30,12 @@ pub struct RunStarted {
     /// Digest of the frozen mission.
     pub mission_digest: Digest,
     /// Where the mission came from; `None` for standard input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission_path: Option<std::path::PathBuf>,
     /// Resolved flags and environment.
     pub options: RunOptions,
     /// The process that holds this session's children.
     pub supervisor: SupervisorRef,
     /// By whose key it is vouched for; `None` where there was no key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginCode>,
 }
 
@@ -91,26 +91,28 @@ pub struct ProcessRef {
 }
 
 /// How a turn ended.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Exit {
     /// Exit code, where the process exited.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c")]
     pub code: Option<i32>,
     /// Signal, where one ended it.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "s")]
     pub signal: Option<i32>,
     /// What went wrong, by class; `None` if the agent finished.
-    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "f")]
     pub failure: Option<FailureClass>,
     /// What went wrong, in words.
-    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "m")]
     pub message: Option<String>,
     /// How long whoever failed asks to be left alone, where that was told.
-    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "w")]
     pub retry_after: Option<Millis>,
 }
 
 /// A task waits for a moment or for a slot, and holds none.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deferral {
@@ -124,7 +126,6 @@ pub struct Deferral {
     #[serde(default, skip_serializing_if = "is_default")]
     pub message: String,
     /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub stage: Option<StageKey>,
 }
 
@@ -150,16 +151,17 @@ impl Exit {
 }
 
 /// What a turn or call used. `None` is unknown, never free.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read.
-    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "i")]
     pub input_tokens: Option<u64>,
     /// Tokens written.
-    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "o")]
     pub output_tokens: Option<u64>,
     /// What that cost: by the price table when it was decided, else as the agent said.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c")]
     pub cost: Option<Money>,
 }
 
@@ -262,19 +264,20 @@ pub struct FileRef {
 }
 
 /// What the runtime saw of one file that the task's rules name.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFact {
     /// Its path, relative to the workspace.
     #[serde(rename = "p")]
     pub path: String,
     /// Its size in bytes; `None` if there is no such regular file.
-    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "n")]
     pub size: Option<u64>,
     /// Its content, where it could be read.
-    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "d")]
     pub digest: Option<Digest>,
     /// Where there is no such regular file, but something stands there all the same: why it cannot be looked at.
-    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "o")]
     pub obstacle: Option<Box<str>>,
 }
 
@@ -315,22 +318,23 @@ impl VoidedStage {
 
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before
 /// and after.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TurnFiles {
     /// What became of protected files, one sentence a file.
     #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
     /// Watched files whose content is another one now, that appeared or vanished; `None` where it is not known.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c")]
     pub changed: Option<u32>,
     /// The same, and those that were written anew with what they held.
-    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "w")]
     pub written: Option<u32>,
     /// Whether another turn overlapped: then it is not known who did it.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
     /// For a task in a worktree: what was committed.
-    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "k")]
     pub commit: Option<Box<Commit>>,
 }
 
@@ -383,23 +387,24 @@ pub struct CheckResult {
 }
 
 /// A raw reply and what is known about it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyRef {
     /// The reply's text.
     #[serde(rename = "f")]
     pub file: FileRef,
     /// The model as the provider returned it.
-    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "m")]
     pub model: Option<String>,
     /// What the call used.
     #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
     pub usage: Usage,
     /// What its verdict rests on beside the reply: prompt, inputs, parameters. `None` in older journals, and where no
     /// verdict was asked for.
-    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "j")]
     pub judgement: Option<Box<FileRef>>,
     /// What it did with tools, where it was given any and its provider took them.
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "l")]
     pub tools: Option<Box<ToolLedgerRef>>,
 }
 
@@ -459,6 +464,7 @@ pub struct Used {
 }
 
 /// The verdict of one stage on one attempt.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
     #[serde(rename = "t")]
@@ -469,10 +475,10 @@ pub struct StageReport {
     pub stage: Stage,
     #[serde(rename = "v")]
     pub verdict: Verdict,
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c")]
     pub cause: Option<Cause>,
     /// The points, where there are any.
-    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "p")]
     pub points: Option<Points>,
     /// The consensus per dimension.
     #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
@@ -487,28 +493,28 @@ pub struct StageReport {
     #[serde(rename = "g", default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<CriterionGrade>,
     /// How sure the stage is of its verdict, a share from 0 to 1 as points; `None` where it does not say.
-    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "k")]
     pub confidence: Option<Points>,
     /// For the outcome stage: what the agent failed with.
-    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "w")]
     pub failure: Option<FailureClass>,
     /// Who said so, where it was a person.
-    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "b")]
     pub by: Option<String>,
     /// What it leaves to be known about the work, beside what its verdict and cause say.
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "l")]
     pub mark: Option<Mark>,
     /// For one of the mission's own stages: its name.
-    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "n")]
     pub name: Option<String>,
     /// For one of the mission's own stages: why, in its words.
-    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "r")]
     pub reason: Option<String>,
     /// The model of its judge, as the provider returned it. Of a panel the seats have it.
-    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "m")]
     pub model: Option<String>,
     /// For a further stage: the agent that was asked last. `None` where none was, and in older journals.
-    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "j")]
     pub judge: Option<AgentId>,
 }
 
@@ -563,15 +569,16 @@ impl StageReport {
 }
 
 /// What came out of a gate.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateResult {
     /// Whether it passed.
     #[serde(rename = "p")]
     pub passed: bool,
     /// The mean score of its tasks, where there are scores.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "s")]
     pub avg: Option<Points>,
     /// Why it failed, or what should be known about the pass.
-    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "r")]
     pub reason: Option<String>,
 }

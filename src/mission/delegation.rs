@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use crate::domain::folded;
 
@@ -36,15 +37,14 @@ const NUDGES: u32 = 20;
 const COMMANDS: usize = 50;
 
 /// A sub-task that an agent asks for. Nothing is known yet of the names in it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubTask {
     pub title: String,
     /// What is to be done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Who is to do it; may be left out if there is only one other agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assign_to: Option<String>,
     /// What kind of work it is.
     #[serde(rename = "type", default)]
@@ -52,13 +52,11 @@ pub struct SubTask {
     /// Titles of what it waits for: other sub-tasks of the same task, or work that is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Decimal>,
     /// Files that it must produce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<String>,
     /// Which of them is protected; the runtime has looked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<String>,
     /// What its work is accepted by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

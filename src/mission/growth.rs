@@ -7,6 +7,7 @@
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::compile::compile_added;
 use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
@@ -17,22 +18,24 @@ use super::validate::unclear;
 use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
 
 /// Tasks that have the same source.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Addition {
     /// Why they are there.
     #[serde(rename = "o")]
     pub origin: Origin,
     /// The task that they come from; none for a request from outside.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "s")]
     pub source: Option<TaskId>,
     /// For a request from outside: its id.
-    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "r")]
     pub request: Option<Box<str>>,
     #[serde(rename = "t")]
     pub tasks: Vec<AddedTask>,
 }
 
 /// One added task, by value.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AddedTask {
     /// Its id: the next free one, or that of one that was withdrawn.
@@ -42,7 +45,7 @@ pub struct AddedTask {
     #[serde(rename = "l")]
     pub title: Box<str>,
     /// What is to be done.
-    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "x")]
     pub description: Option<Box<str>>,
     /// Who does it.
     #[serde(rename = "a")]
@@ -54,7 +57,7 @@ pub struct AddedTask {
     #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
     /// Its priority; `None` is 1.
-    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "p")]
     pub priority: Option<Decimal>,
     /// Files that it must produce.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
@@ -72,7 +75,7 @@ pub struct AddedTask {
     pub verify: Option<Box<FinishGate>>,
     /// For delegated work: the digest of its text and of those that it was delegated by, as they were then (semantics,
     /// section 17). `None` where the record is older than that.
-    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "h")]
     pub chain: Option<Digest>,
     /// Tasks that had to wait for its source and now wait for it too.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]

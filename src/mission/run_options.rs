@@ -1,6 +1,7 @@
 //! What the command line and the environment say about a run.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Bar, Millis, Money};
 
@@ -8,6 +9,7 @@ use super::model;
 use super::written::SaidBy;
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunOptions {
@@ -15,18 +17,20 @@ pub struct RunOptions {
     pub mission_folder: std::path::PathBuf,
     /// The folder in which the state lies, absolute and without links. The paths beside it mean what lies there: where the
     /// state was carried elsewhere, they go along (semantics, section 22). `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state_base: Option<std::path::PathBuf>,
     /// `--no-eval`, `EVAL=off`: no judge of any kind is called.
     pub no_eval: bool,
     /// `--eval-threshold`, `EVAL_THRESHOLD`.
+    #[serialize_always]
     pub eval_threshold: Option<Bar>,
     /// Which flag or variable says what of reviews.
     #[serde(skip_serializing_if = "SaidBy::is_empty")]
     pub said_by: SaidBy,
     /// `--max-attempts`.
+    #[serialize_always]
     pub max_attempts: Option<u32>,
     /// `--jobs`.
+    #[serialize_always]
     pub jobs: Option<u32>,
     /// `--strict`: unreviewed work and open stages are indeterminate.
     pub strict: bool,
@@ -38,39 +42,36 @@ pub struct RunOptions {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// `--timeout`: how long a session may take.
+    #[serialize_always]
     pub timeout: Option<Millis>,
     /// `--max-cost`: what the run may cost, all its sessions together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<Money>,
     /// `--max-tokens`: tokens that it may read and write.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// `--offline`: no network; models reply what is on record in `record`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
     /// `--record`: the folder that models' replies are recorded into, absolute; offline they come from there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<std::path::PathBuf>,
     /// `--sandbox`, `QUORUM_SANDBOX`: how all processes of the session are confined, whatever the mission says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<model::Sandbox>,
     /// `--merge`: what becomes of work that was accepted in worktrees, whatever the mission says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<model::MergeInto>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
+    #[serialize_always]
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
     /// The text of the project's `quorum.yaml`, where there is one.
+    #[serialize_always]
     pub project_config: Option<String>,
     /// What that file is called; `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project_config_name: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.
+    #[serialize_always]
     pub user_config: Option<String>,
     /// What that file is called; `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_config_name: Option<String>,
 }
 

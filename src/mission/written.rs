@@ -1,6 +1,7 @@
 //! Where it is said how strictly work is judged: in a mission, in a file beneath it, by a flag or a variable.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::document::Tree;
 
@@ -50,17 +51,15 @@ impl Written {
 }
 
 /// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SaidBy {
     /// Of reviews that are switched off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_eval: Option<String>,
     /// Of the bar.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eval_threshold: Option<String>,
     /// Of conditions that do not count, where a variable says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
 use crate::domain::{AgentId, Severity, Stage, StageKey, TaskId, Verdict};
@@ -72,6 +73,7 @@ pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
 }
 
 /// A stage as the plan shows it.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StepRow<'a> {
@@ -80,18 +82,16 @@ pub(super) struct StepRow<'a> {
     /// What it is called.
     pub name: &'a str,
     /// The agent that is asked; `null` for a command.
+    #[serialize_always]
     pub agent: Option<&'a str>,
     /// The command that judges.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
     /// Of a vision check: how it looks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     /// What its agent may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<&'static str>,
     /// Why it will not be asked, where that is known beforehand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 

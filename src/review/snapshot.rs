@@ -14,6 +14,7 @@ use std::time::Duration;
 use globset::{GlobSet, GlobSetBuilder};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Digest, Hasher};
 use crate::mission::named_files::readings;
@@ -41,6 +42,7 @@ pub struct Scope {
 pub type FileMarks = BTreeMap<String, Mark>;
 
 /// What stood at one path.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mark {
     /// A regular file.
@@ -50,13 +52,13 @@ pub enum Mark {
         #[serde(rename = "n")]
         size: u64,
         /// Its content; `None` where it was not read.
-        #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "d")]
         digest: Option<Digest>,
         /// Which file it was, and when it was last changed.
         #[serde(rename = "s")]
         stamp: Stamp,
         /// Whether it may be executed; `None` where nobody looked.
-        #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "x")]
         executable: Option<bool>,
     },
     /// A link, with what it leads to.

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -67,11 +68,11 @@ pub(super) struct Asked {
 }
 
 /// What a connection carries: a command, with its code under `QUORUM_OPERATOR_KEY` where the speaker has that.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     #[serde(flatten)]
     queued: Queued,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
 }
 

@@ -8,6 +8,7 @@
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, Fact, OriginCode};
@@ -55,17 +56,16 @@ struct Line {
     origin: Option<OriginCode>,
 }
 
+#[skip_serializing_none]
 #[derive(Serialize)]
 struct Body<'a> {
-    #[serde(rename = "b", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "b")]
     batch: Option<u8>,
     seq: u64,
     at: Timestamp,
     fact: &'a Fact,
     events: &'a [Event],
-    #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     told: Option<u8>,
 }
 

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{RequestStatus, RunId, Timestamp};
 use crate::mission::SubTask;
@@ -25,6 +26,7 @@ const LONGEST_REQUEST: u64 = 16 << 20;
 const NAME: &str = "req-";
 
 /// A request for work.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
@@ -35,13 +37,13 @@ pub struct Request {
     /// How far it has come.
     pub status: RequestStatus,
     /// The run that has its task, or is to have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// Every state it was in, the oldest first.
     pub history: Vec<RequestStep>,
 }
 
 /// A step that a request took.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestStep {
@@ -51,7 +53,6 @@ pub struct RequestStep {
     /// Who took it, as recorded.
     pub by: String,
     /// Why, where that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -16,6 +16,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status, Timestamp, TurnId};
 use crate::engine::{Counts, ProcessRef, State, SupervisorRef};
@@ -51,6 +52,7 @@ impl JournalEnd {
 }
 
 /// A run in short.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
@@ -71,7 +73,6 @@ pub struct Snapshot {
     pub front: Front,
     /// One for each task that the run takes, once a session has ended that left some; `None` while one works: who needs all
     /// tasks of such a run folds its journal, which has gone on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<Row>>,
 }
 

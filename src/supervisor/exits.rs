@@ -10,6 +10,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::farewell::{self, Secret};
 use super::identity::ProcessIdentity;
@@ -18,6 +19,7 @@ use super::protocol::Exit;
 use crate::store::{checked_line, if_there, open_with};
 
 /// One line of `exits.log`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitRecord {
     /// The child's [`Spawn::label`](super::Spawn::label): `task.attempt.turn`.
@@ -33,10 +35,8 @@ pub struct ExitRecord {
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
     /// This is no exit, but what the supervisor, which the process is then, wants known and had no session to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// With an empty note: the last word of a supervisor that ended in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub farewell: Option<String>,
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 use crate::agents::failure::{MOST_OBJECTS, objects};
 use crate::agents::tools::brief;
@@ -35,13 +36,13 @@ pub struct Usage {
 }
 
 /// A call of a tool, as far as the event tells that names it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Called {
     pub tool: String,
     /// What the tool was given, cut.
     pub arguments: Value,
     /// The exit code of a command that has ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
 }
 

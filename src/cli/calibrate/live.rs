@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 use crate::cli::defined_agents::defined_agents;
 use crate::cli::event_loop::block_on;
@@ -38,6 +39,7 @@ const STRANGER: &str = "(the labelled work)";
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// How asking one reviewer went.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedRow {
@@ -49,7 +51,6 @@ pub struct AskedRow {
     /// Rows without a reply: they are missing, and count as nothing.
     missing: usize,
     /// Why the last of them is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     /// What a run would warn of: the parts of requests that its model refuses, and that it was asked without.
     #[serde(skip_serializing_if = "Vec::is_empty")]

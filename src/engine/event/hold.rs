@@ -1,11 +1,13 @@
 //! What happens to a hold: of a task, of a checkpoint, of a delay.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Cause, StageKey, Timestamp, WaitingReason};
 use crate::engine::payload::is_default;
 
 /// What happens to a hold.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HoldEvent {
@@ -16,19 +18,15 @@ pub enum HoldEvent {
         /// What is waited for.
         reason: WaitingReason,
         /// For a refer: its cause.
-        #[serde(default, skip_serializing_if = "is_default")]
         cause: Option<Cause>,
         /// For a refer: the stage that a person decides instead of; `None` is the judge.
-        #[serde(default, skip_serializing_if = "is_default")]
         stage: Option<StageKey>,
         /// What the person is told; empty where the mission says nothing.
         #[serde(default, skip_serializing_if = "is_default")]
         message: String,
         /// The approval gate that asks, where one does.
-        #[serde(default, skip_serializing_if = "is_default")]
         gate: Option<String>,
         /// When the time for an answer is up; of a delay, when it is over.
-        #[serde(default, skip_serializing_if = "is_default")]
         expires: Option<Timestamp>,
     },
     /// An approver that is no person left it open. That one's end is told.
@@ -39,7 +37,6 @@ pub enum HoldEvent {
         approver: u32,
         message: String,
         /// For the last approver: when they are asked again, should a session live then.
-        #[serde(default, skip_serializing_if = "is_default")]
         again: Option<Timestamp>,
     },
     /// `approval:timeout`: nobody answered in time; it stays open.
@@ -56,7 +53,6 @@ pub enum HoldEvent {
         /// By whom, as recorded.
         by: String,
         /// Why a person lets nothing behind a checkpoint start. What is said of a task is in its stage's verdict.
-        #[serde(default, skip_serializing_if = "is_default")]
         reason: Option<String>,
     },
 }

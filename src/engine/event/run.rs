@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
@@ -14,6 +15,7 @@ use crate::engine::payload::{
 use crate::mission::{Addition, RunOptions};
 
 /// What happens to a run as a whole: its sessions, its mission and tasks, its audits, what its operator says.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RunEvent {
@@ -48,7 +50,6 @@ pub enum RunEvent {
         allowed: Vec<OutcomeClass>,
         /// By whose key this event is vouched for, together with all that stands before it. Rules know nothing of keys:
         /// whoever writes the record adds it.
-        #[serde(default, skip_serializing_if = "is_default")]
         origin: Option<Box<OriginCode>>,
     },
     /// `mission:changed`: from here on the run goes by another mission.
@@ -79,11 +80,9 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<(TaskId, Vec<FileFact>)>,
         /// The sealed file that holds what was seen. `None` in older journals.
-        #[serde(default, skip_serializing_if = "is_default")]
         record: Option<FileRef>,
         /// The first task of which nothing is said because there was too much to say: from this one on it is the next
         /// audit's.
-        #[serde(default, skip_serializing_if = "is_default")]
         rest: Option<TaskId>,
     },
     /// `work:requested`: the accepted work of isolated tasks is to be brought into the user's repository.

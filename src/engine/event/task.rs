@@ -1,6 +1,7 @@
 //! What happens to the standing of a task.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{
     AgentId, AttemptKind, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
@@ -11,6 +12,7 @@ use crate::engine::payload::{Deferral, FileFact, StageReport, VoidedStage, Way, 
 use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskEvent {
@@ -21,16 +23,12 @@ pub enum TaskEvent {
         /// The state that the task enters.
         to: Status,
         /// The phase that the task is in then.
-        #[serde(default, skip_serializing_if = "is_default")]
         phase: Option<Phase>,
         /// For `failed`: how.
-        #[serde(default, skip_serializing_if = "is_default")]
         mode: Option<FailureMode>,
         /// For `done`: how good.
-        #[serde(default, skip_serializing_if = "is_default")]
         flag: Option<QualityFlag>,
         /// Why, where the states do not say it.
-        #[serde(default, skip_serializing_if = "is_default")]
         reason: Option<String>,
     },
     /// A new attempt begins (`task:fix`, `task:retry` for the later ones).
@@ -80,7 +78,6 @@ pub enum TaskEvent {
     /// The work is good enough: it is to be merged before it is accepted.
     MergeBegun {
         /// What its acceptance leaves to be known.
-        #[serde(default, skip_serializing_if = "is_default")]
         mark: Option<Mark>,
     },
     /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
@@ -125,7 +122,6 @@ pub enum TaskEvent {
     /// `task.forceAccept`: accepted below the bar, after all attempts.
     ForceAccepted {
         /// The last score; `None` if it could not be read.
-        #[serde(default, skip_serializing_if = "is_default")]
         points: Option<Points>,
         /// What the operator is told.
         message: String,
@@ -135,7 +131,6 @@ pub enum TaskEvent {
         /// By whom, as recorded.
         by: String,
         /// Why it is refused; `None` where it stays accepted.
-        #[serde(default, skip_serializing_if = "is_default")]
         reason: Option<String>,
     },
     /// `agent:fallback`: an agent cannot be reached, and another one is asked instead or goes on with the work.
@@ -159,7 +154,6 @@ pub enum TaskEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         detected: bool,
         /// For a tool call: its digest.
-        #[serde(default, skip_serializing_if = "is_default")]
         call: Option<Digest>,
     },
     /// `task:answered`
@@ -169,7 +163,6 @@ pub enum TaskEvent {
         /// By whom: the orchestrator, or a person as recorded.
         by: String,
         /// Where a person answered: the approval's number within the task.
-        #[serde(default, skip_serializing_if = "is_default")]
         number: Option<u32>,
     },
     /// `task:retry:blocked`: the task's agent would act again, and only a person may let it (section 5, side effects).

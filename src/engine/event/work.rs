@@ -1,6 +1,7 @@
 //! What happens to things that are under way: turns of workers, questions to agents, and all other work.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::job::{Job, JobEnd};
@@ -10,6 +11,7 @@ use crate::engine::payload::{
 };
 
 /// What happens to a turn of a task's worker.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[expect(
@@ -28,13 +30,11 @@ pub enum TurnEvent {
     /// `work:started` of a turn: durable before the process or request exists.
     Started {
         /// Digest of the prompt; `None` where the agent gets none.
-        #[serde(default, skip_serializing_if = "is_default")]
         prompt: Option<Digest>,
     },
     /// `agent:spawned`
     Spawned {
         /// The agent's process; `None` for an HTTP agent.
-        #[serde(default, skip_serializing_if = "is_default")]
         process: Option<ProcessRef>,
     },
     /// `agent:activity`: what the agent says about its progress. Changes nothing.
@@ -72,13 +72,10 @@ pub enum TurnEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         exit: Exit,
         /// What the agent said, if anything.
-        #[serde(default, skip_serializing_if = "is_default")]
         output: Option<FileRef>,
         /// What the agent wrote to standard error, if anything.
-        #[serde(default, skip_serializing_if = "is_default")]
         stderr: Option<FileRef>,
         /// The agent's result file, if it wrote one: claims, not evidence.
-        #[serde(default, skip_serializing_if = "is_default")]
         result: Option<FileRef>,
         /// How long the turn took.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -87,25 +84,19 @@ pub enum TurnEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
         /// The model as the provider returned it.
-        #[serde(default, skip_serializing_if = "is_default")]
         model: Option<String>,
         /// The session of the agent's program, in which its next turn goes on.
-        #[serde(default, skip_serializing_if = "is_default")]
         session: Option<Box<SessionRef>>,
         /// What the agent's program was not allowed to do, as that names it.
         #[serde(default, skip_serializing_if = "is_default")]
         denied: Vec<Box<str>>,
         /// What the turn did to files, where that was looked at.
-        #[serde(default, skip_serializing_if = "is_default")]
         files: Option<TurnFiles>,
         /// The tool calls that the agent's adapter saw; `None` where it sees none.
-        #[serde(default, skip_serializing_if = "is_default")]
         tool_calls: Option<ToolCalls>,
         /// The record of the tool calls in the spool, where this program made them.
-        #[serde(default, skip_serializing_if = "is_default")]
         tools: Option<Box<ToolLedgerRef>>,
         /// What the turn ended with that may be a question.
-        #[serde(default, skip_serializing_if = "is_default")]
         asked: Option<Asked>,
     },
     /// `work:ended` (`lost`): the turn was lost to the death or interruption of the runner: no verdict on the agent.
@@ -130,6 +121,7 @@ pub enum TurnEvent {
 }
 
 /// What happens to a question to an agent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AskEvent {
@@ -139,10 +131,8 @@ pub enum AskEvent {
         purpose: Purpose,
         agent: AgentId,
         /// For a strict reprompt of a reviewer: why the reply before could not be read.
-        #[serde(default, skip_serializing_if = "is_default")]
         strict: Option<String>,
         /// Before which moment the agent is not asked (back-off).
-        #[serde(default, skip_serializing_if = "is_default")]
         not_before: Option<Timestamp>,
     },
     /// `handoff:recorded`: work was handed over to whoever grades it.
@@ -175,10 +165,8 @@ pub enum AskEvent {
         /// What went wrong, in words.
         message: String,
         /// What the call had used until then, where that is known.
-        #[serde(default, skip_serializing_if = "is_default")]
         used: Option<Box<Used>>,
         /// For a limit that resets: when.
-        #[serde(default, skip_serializing_if = "is_default")]
         until: Option<Timestamp>,
         /// Whether nothing was sent and no process came to be: then it was no request.
         #[serde(default, skip_serializing_if = "is_default")]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::domain::Points;
 use crate::judging::calibration::{
@@ -52,19 +53,19 @@ struct Set {
     notes: Vec<String>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
     /// Of a judge: its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     judge: Option<String>,
     /// Of a panel: the judges on its seats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seats: Vec<String>,
     /// Of a panel: how their scores become one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     consensus: Option<Consensus>,
     /// The share of replies that the verdict parser reads.
+    #[serialize_always]
     parse_rate: Option<f64>,
     /// Replies that it leaves unread and the recording has a score for.
     recorded_only: u32,
@@ -76,7 +77,6 @@ struct Row {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     per_dimension: Vec<OfDimension>,
     /// What `panel: adaptive` would have saved.
-    #[serde(skip_serializing_if = "Option::is_none")]
     adaptive: Option<Adaptive>,
 }
 

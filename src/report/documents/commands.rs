@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use super::fields;
 use crate::domain::{DeadLetter, RequestStatus, RunId};
@@ -49,6 +50,7 @@ pub struct ProtectedFile {
 }
 
 /// Why a command refused, or could not do its work.
+#[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.error/v1")]
 pub struct ErrorDocument<'a> {
@@ -60,15 +62,13 @@ pub struct ErrorDocument<'a> {
     /// Why, in one line.
     pub message: String,
     /// What to do next.
+    #[serialize_always]
     pub help: Option<&'a str>,
     /// Lines that show what it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<&'a str>,
     /// What is wrong with the mission.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Vec<DiagnosticRow<'a>>>,
     /// The document of the run, as far as it was durable: `quorum.run/v1`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<&'a Value>,
 }
 
@@ -195,26 +195,24 @@ pub struct CleanedRun<'a> {
 }
 
 /// Dead letters: `quorum dlq`.
+#[skip_serializing_none]
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.dlq/v1")]
 pub struct DeadLettersDocument<'a> {
     /// Of a list: the letters, the oldest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub letters: Option<&'a [DeadLetter]>,
     /// The one that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub letter: Option<&'a DeadLetter>,
 }
 
 /// Requests for work: `quorum request`.
+#[skip_serializing_none]
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.request/v1")]
 pub struct IntakeDocument<'a> {
     /// Of a list: the requests, the oldest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<IntakeRow<'a>>>,
     /// The one that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<IntakeRow<'a>>,
 }
 

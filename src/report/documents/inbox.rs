@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::waits::{RequestRow, Wait, requests, waits};
 use crate::domain::{RunId, Timestamp};
@@ -14,6 +15,7 @@ use crate::report::view::RunView;
 const ROWS: usize = 10;
 
 /// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
+#[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxDocument<'a> {
@@ -22,10 +24,8 @@ pub struct InboxDocument<'a> {
     /// The run.
     pub(in crate::report) run_id: &'a RunId,
     /// What waits for a person or for a moment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::report) approvals: Option<Vec<Wait<'a>>>,
     /// What operators should know of: work that was accepted below the bar.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::report) requests: Option<Vec<RequestRow<'a>>>,
 }
 

@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
 use crate::engine::{StageReport, State};
@@ -12,6 +13,7 @@ use crate::report::stages::{judge_of, stage_name};
 use crate::report::view::{RunView, SeatDimension, SeatView};
 
 /// What one reviewer said.
+#[skip_serializing_none]
 #[derive(Default, Serialize, JsonSchema)]
 pub(in crate::report) struct ReviewRow<'a> {
     /// The stage of judging.
@@ -20,33 +22,29 @@ pub(in crate::report) struct ReviewRow<'a> {
     /// Who judged.
     pub reviewer: &'a str,
     /// The model that the provider says it used.
+    #[serialize_always]
     model: Option<&'a str>,
     /// The score in points; `null` where it gave none.
+    #[serialize_always]
     points: Option<f64>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// Of a verification only, like what follows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Verdict>")]
     verdict: Option<&'static str>,
     /// How sure it was, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// What it said of each criterion.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionRow<'a>>,
     /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
     /// Why its verdict is what it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Cause>")]
     cause: Option<&'static str>,
     /// The same in its words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     /// What it found.
-    #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a [Finding]>,
     /// Whether a seat of the panel, or of the evaluation, said it.
     #[serde(skip)]

@@ -4,6 +4,7 @@ use rust_decimal::prelude::ToPrimitive;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::diff::{self, DiffRow};
 use super::reviews::ReviewRow;
@@ -23,6 +24,7 @@ use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
 /// One task.
+#[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct TaskRow<'a> {
@@ -38,28 +40,33 @@ pub(in crate::report) struct TaskRow<'a> {
     /// `pending`, `assigned`, `in_progress`, `review`, `awaiting_approval`, `done`, `failed`, `notTaken` or `removed`.
     pub status: &'static str,
     /// What goes on within `in_progress` and `review`.
+    #[serialize_always]
     pub phase: Option<Phase>,
     /// The stage behind the verification that looks at it now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
     /// Whether a review that was asked for gave no trustworthy verdict; left out where not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     indeterminate: bool,
     /// How a done task was accepted.
+    #[serialize_always]
     pub quality_flag: Option<QualityFlag>,
     /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
+    #[serialize_always]
     pub points: Option<Points>,
     /// The same on the scale from 1 to 5.
     #[serde(serialize_with = "fields::score")]
     #[schemars(with = "Option<fields::ScoreShape>")]
+    #[serialize_always]
     score: Option<Points>,
     /// What the score had to reach, in points.
     #[serde(serialize_with = "fields::bar")]
     #[schemars(with = "Option<fields::PointsShape>")]
+    #[serialize_always]
     pub bar: Option<Bar>,
     /// Who set that.
+    #[serialize_always]
     bar_origin: Option<BarOrigin>,
     /// Its attempts, the oldest first.
     pub attempts: Vec<AttemptRow>,
@@ -70,17 +77,16 @@ pub(in crate::report) struct TaskRow<'a> {
     /// What was found in the last attempt.
     pub findings: Vec<FindingRow<'a>>,
     /// How it failed.
+    #[serialize_always]
     pub failure: Option<FailureRow<'a>>,
     /// What it waits for.
+    #[serialize_always]
     pub waiting: Option<WaitingRow<'a>>,
     /// Where a task comes from that the mission does not have itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<AddedRow<'a>>,
     /// For failed tasks: the fixup that made up for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<&'a str>,
     /// The agent that handed it down.
-    #[serde(skip_serializing_if = "Option::is_none")]
     delegated_by: Option<&'a str>,
     /// The titles of its dependencies.
     pub depends_on: Vec<&'a str>,
@@ -89,27 +95,24 @@ pub(in crate::report) struct TaskRow<'a> {
     /// When its first attempt began.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
+    #[serialize_always]
     pub started_at: Option<Timestamp>,
     /// When it was done or failed.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
+    #[serialize_always]
     pub finished_at: Option<Timestamp>,
     /// What it used.
     pub usage: Usage,
     /// What it changed. Left out where it has no worktree, or has committed nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffRow<'a>>,
     /// The folder that it works in. Left out where that is the workspace.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Left out where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<DeadlineRow>,
     /// Of a verification.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<EdgesRow<'a>>,
     /// For a task that is not taken: the verification whose verdict left it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     left_out_by: Option<LeftOutRow<'a>>,
     /// Whether a stage that could not say anything is all that makes its verdict untrustworthy.
     #[serde(skip)]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::diff::DiffRow;
 use super::{NOT_TAKEN, fields};
@@ -211,6 +212,7 @@ pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wa
 }
 
 /// A checkpoint or a delay.
+#[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct HoldRow<'a> {
@@ -219,15 +221,13 @@ pub(in crate::report) struct HoldRow<'a> {
     /// `waiting`, `reached`, `running`, `passed`, `rejected` or `notTaken`.
     state: &'static str,
     /// What people are told.
-    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     /// Since when it holds; `null` while it does not.
+    #[serialize_always]
     since: Option<String>,
     /// For a delay: in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
     /// For a delay that runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<String>,
 }
 

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::EdgesRow;
 use crate::domain::{AgentId, BarOrigin, TaskId};
@@ -127,6 +128,7 @@ struct AgentRow<'a> {
     middleware: Vec<HookRow>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TaskRow<'a> {
@@ -135,7 +137,6 @@ struct TaskRow<'a> {
     /// Who does it.
     agent: &'a str,
     /// What its agent works with, where quorum uses tools for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     agent_tools: Option<Tools>,
     /// From 1.
     wave: u32,
@@ -158,13 +159,10 @@ struct TaskRow<'a> {
     /// Criteria that plain facts grade after all other judging.
     criteria: usize,
     /// Who cuts them into probes for the judge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     decomposer: Option<&'a str>,
     /// What keeps it from that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     decomposer_excluded: Option<&'a str>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
-    #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
     /// Whether a judge is to grade them and nobody may.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -178,13 +176,16 @@ struct TaskRow<'a> {
     /// What judges it, in a word.
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
+    #[serialize_always]
     note: Option<&'static str>,
     /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     foundation: bool,
     /// What its score must reach, in points.
+    #[serialize_always]
     bar: Option<f64>,
     /// Who sets that.
+    #[serialize_always]
     bar_origin: Option<BarOrigin>,
     /// Who is asked, one a seat; agents may repeat.
     seats: Vec<&'a str>,
@@ -196,12 +197,10 @@ struct TaskRow<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     excluded: Vec<ExcludedRow<'a>>,
     /// What is done around its turns, where it says so itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     middleware: Option<Vec<HookRow>>,
     /// The most that it may come to.
     worst_case: WorstCaseRow,
     /// Of a verification: where its verdicts lead.
-    #[serde(skip_serializing_if = "Option::is_none")]
     edges: Option<EdgesRow<'a>>,
 }
 
@@ -214,6 +213,7 @@ struct ApprovalRow<'a> {
 }
 
 /// A checkpoint or a delay of the plan.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct HoldRow<'a> {
@@ -226,7 +226,6 @@ struct HoldRow<'a> {
     /// The tasks that wait for it.
     blocks_tasks: Vec<&'a str>,
     /// For a delay: in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
 }
 

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::domain::{Answer, Cause, FailureClass, Finding, Points, Stage, Verdict};
 use crate::engine::{State, ToolLedgerRef};
@@ -247,31 +248,31 @@ impl ToolsRow {
     }
 }
 
+#[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 struct StageRow<'a> {
     /// The stage of judging.
     #[schemars(with = "Stage")]
     stage: &'static str,
     /// Of one of the mission's own: what it is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// Why, in its words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     /// Its verdict.
     #[schemars(with = "Verdict")]
     verdict: &'static str,
     /// Why.
     #[schemars(with = "Option<Cause>")]
+    #[serialize_always]
     cause: Option<&'static str>,
     /// The score in points; `null` where it gave none.
+    #[serialize_always]
     points: Option<f64>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// What it found.
     findings: &'a [Finding],
     /// How sure a verification was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f64>,
     /// What a verification said of each criterion.
     #[serde(skip_serializing_if = "Vec::is_empty")]
