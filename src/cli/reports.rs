@@ -267,6 +267,11 @@ fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
 /// Says what became of the accepted work of isolated tasks.
 pub fn tell_delivery(state: &State, screen: &Screen) {
     let Some(delivery) = &state.delivery else {
+        if state.landed.is_some() {
+            screen.error(
+                "accepted and not merged: `quorum resume` goes on, and brings it into your repository\n",
+            );
+        }
         return;
     };
     if let Some(why) = &delivery.why {

@@ -4,6 +4,7 @@
 //! Such text may try to speak to the reviewer. It stands between tags that it cannot close: whatever looks like the
 //! tag inside it is defused, and characters that a reader cannot see are made visible.
 
+use crate::domain::is_invisible;
 use crate::judging::parser::{Quoted, UNTRUSTED_TAG};
 
 /// Characters of a label; labels hold file names.
@@ -163,11 +164,11 @@ fn resembles(c: char, wanted: char) -> bool {
             | '\u{2460}'..='\u{24ff}' | '\u{ff01}'..='\u{ff5e}' | '\u{1d400}'..='\u{1d7ff}' | '\u{1f100}'..='\u{1f1ff}')
 }
 
-/// Characters that change what a reader sees without being seen: controls, direction marks, zero widths, tags.
+/// Characters that change what a reader sees without being seen: controls, direction marks, zero widths, tags; not what chooses
+/// between a letter and a picture.
 fn is_unseen(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || (is_invisible(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}'))
 }
 
 /// A label on one line that cannot end its own attribute.
@@ -232,6 +233,19 @@ mod tests {
             inside("a\u{202e}b\u{1b}[0mc\u{e0041}d"),
             "a\u{fffd}b\u{fffd}[0mc\u{fffd}d"
         );
+        // A text can be spelled in tags, in variation selectors and in what nobody has given a meaning yet.
+        for unseen in
+            "\u{e0001}\u{e0080}\u{e0100}\u{e01ef}\u{e0fff}\u{fe00}\u{200b}\u{2063}\u{3164}\u{34f}\u{feff}"
+                .chars()
+        {
+            assert_eq!(
+                inside(&format!("a{unseen}b")),
+                "a\u{fffd}b",
+                "{}",
+                unseen.escape_unicode()
+            );
+        }
+        assert_eq!(inside("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
     }
 
     #[test]

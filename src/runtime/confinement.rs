@@ -15,7 +15,7 @@ use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
 use crate::mission::{Confinement, Plan};
 use crate::store::{OperatorKey, StateFolder};
-use crate::supervisor::{Access, MountPlan};
+use crate::supervisor::{Access, MountPlan, resolve};
 
 use super::git::folders_of;
 use super::other_mounts::Mounts;
@@ -213,17 +213,24 @@ impl Confiner {
         if let Owner::Ask(_, agent) = owner {
             let masked = protection.masked(plan, task, agent).into_iter();
             let masked = masked.filter_map(|path| real(&path));
+            // Its program does not start where it cannot write there.
+            let own = match program_of(job) {
+                "opencode" => real(&job.cwd.join(".opencode")).filter(|path| path.is_dir()),
+                _ => None,
+            };
+            let masked = masked.filter(|path| Some(path) != own.as_ref());
             rules.extend(masked.map(|path| match path.is_dir() {
                 true => (path, Access::Hidden),
                 false => (path, Access::Masked),
             }));
+            rules.extend(own.iter().map(|path| (path.clone(), Access::Scratch)));
         }
         if let Owner::Task(task) = owner {
             let left = protection.left_by_checks(plan, task);
             rules.extend(left.into_iter().map(|path| (path, Access::Write)));
         }
         if how.only_workspace() {
-            rules.extend(self.outside_of_workspace(job));
+            rules.extend(self.outside_of_workspace(plan, job));
         }
         let mut mounts = match how.only_workspace() {
             true => MountPlan::within(rules),
@@ -254,14 +261,28 @@ impl Confiner {
 
     /// What can be changed beside the workspace where nothing else is to be: folders for temporary files, and what known agents
     /// keep in the folder of the user.
-    fn outside_of_workspace(&self, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+    fn outside_of_workspace(&self, plan: &Plan, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-        let scratch = scratch.into_iter().filter_map(|path| real(&path));
-        // Behind ACP the first word is our own client, and the server stands behind its word.
-        let is_client = job.argv.get(1).is_some_and(|word| word == acp::WORD);
-        let program = job.argv.get(if is_client { 2 } else { 0 });
-        let program = program.and_then(|program| Path::new(program).file_name());
-        let program = program.and_then(|name| name.to_str()).unwrap_or_default();
+        let scratch: Vec<PathBuf> = scratch.into_iter().filter_map(|path| real(&path)).collect();
+        // What it is started with is there, too, with what lies beside it.
+        let worked_in = [&plan.rules.workspace, &job.cwd].map(|path| real(path));
+        let is_apart = |path: &Path| {
+            let is_below = |above: &PathBuf| path.starts_with(above) && path != above;
+            let mut worked_in = worked_in.iter().flatten();
+            scratch.iter().any(is_below)
+                && !worked_in.any(|folder| folder.starts_with(path) || path.starts_with(folder))
+        };
+        let path_var = std::env::var("PATH").unwrap_or_default();
+        let named = job
+            .argv
+            .iter()
+            .filter_map(|word| real(&resolve(word, &path_var, &job.cwd).unwrap_or_else(|_| word.into())));
+        let named = named.filter(|path| is_apart(path)).map(|path| {
+            let beside = path.parent().filter(|beside| is_apart(beside));
+            beside.map_or(path.clone(), Path::to_owned)
+        });
+        let named: Vec<(PathBuf, Access)> = named.map(|path| (path, Access::Read)).collect();
+        let program = program_of(job);
         let kept = KEPT
             .iter()
             .filter(|(name, _)| *name == program)
@@ -271,10 +292,20 @@ impl Confiner {
             .iter()
             .flat_map(|home| kept.clone().filter_map(|path| real(&home.join(path))));
         scratch
+            .into_iter()
             .map(|path| (path, Access::Scratch))
+            .chain(named)
             .chain(kept.map(|path| (path, Access::Write)))
             .collect()
     }
+}
+
+/// The name of the program of a command. Behind ACP the first word is our own client, and the server stands behind its word.
+fn program_of(job: &CommandJob) -> &str {
+    let is_client = job.argv.get(1).is_some_and(|word| word == acp::WORD);
+    let program = job.argv.get(if is_client { 2 } else { 0 });
+    let program = program.and_then(|program| Path::new(program).file_name());
+    program.and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// The folder of its own that a command works in, and the history that its repository borrows: where an isolated task works,

@@ -563,3 +563,49 @@ fn with_files_workspace_nothing_else_is_changed() {
         assert!(!workspace.exists("outside/new") && !workspace.exists("home/.bashrc"));
     });
 }
+
+#[test]
+fn with_files_workspace_a_program_is_there_wherever_it_lies() {
+    for run in [json!(["TOP/bin/tool"]), json!(["sh", "TOP/bin/tool"]), json!(["tool"])] {
+        let workspace = Mission::new()
+            .key("workspace", "w")
+            .agent_with("worker", json!({"run": run, "files": "workspace"}))
+            .task("work", |t| t.unreviewed())
+            .workspace()
+            .confined();
+        let top = workspace.root().to_string_lossy().into_owned();
+        workspace.mission(&workspace.read("mission.yaml").replace("TOP", &top));
+        workspace.write("bin/word", "beside");
+        workspace.write("w/there", "");
+        program(
+            &workspace,
+            "bin/tool",
+            "cat \"$(dirname \"$0\")/word\" > said; touch \"$(dirname \"$0\")/new\" 2> no; exit 0",
+        );
+        let path = format!("{top}/bin:{}", std::env::var("PATH").unwrap_or_default());
+        workspace.quorum_with(&[("PATH", &path)], RUN_AS_R1).exits(0);
+        assert_eq!(workspace.read("w/said"), "beside", "{run}");
+        assert!(!workspace.exists("bin/new") || !makes_namespaces(), "{run}");
+    }
+}
+
+#[test]
+fn opencode_judges_where_its_folder_is_there_and_leaves_nothing_in_it() {
+    let workspace = Mission::new()
+        .agent("worker", "echo work")
+        .agent_with("judge", json!({"run": ["./opencode"], "role": "reviewer"}))
+        .task("work", |t| t.by("worker"))
+        .workspace()
+        .confined();
+    program(&workspace, "opencode", "echo '*' > .opencode/.gitignore || exit 1\necho SCORE: 90");
+    workspace.write(".opencode/kept", "");
+    workspace.quorum(RUN_AS_R1).exits(0);
+    assert!(!workspace.exists(".opencode/.gitignore") || !makes_namespaces());
+    assert!(workspace.exists(".opencode/kept"));
+}
+
+/// A script of the shell that can be run.
+fn program(workspace: &Workspace, path: &str, script: &str) {
+    workspace.write(path, format!("#!/bin/sh\n{script}\n"));
+    workspace.bash(&format!("chmod +x {path}")).exits(0);
+}

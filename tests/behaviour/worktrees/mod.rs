@@ -455,3 +455,24 @@ fn another_agent_goes_on_in_the_worktree_of_the_first() {
     assert_eq!(git(&workspace, &["show", "main:out"]), "half\nall");
     assert_eq!(git(&workspace, &["log", "-1", "--format=%an"]), "second");
 }
+
+#[test]
+fn a_run_that_a_signal_ends_says_that_resume_brings_what_was_accepted() {
+    let mission = Mission::new()
+        .agent("quick", "echo a > a")
+        .agent("slow", "touch TOP/seen; test -e TOP/home/go || sleep 60")
+        .setting("evaluate", false)
+        .task("a", |task| task.by("quick"))
+        .task("b", |task| task.by("slow").needs("a"));
+    let workspace = repository(mission, &[]);
+    names_its_top(&workspace);
+    let running = workspace.start(&["run", "mission.yaml"]);
+    poll(DEADLINE, || workspace.exists("seen"));
+    running.signal(rustix::process::Signal::INT);
+    let said = running.finish().exits(130).stderr;
+    assert!(said.contains("accepted and not merged: `quorum resume` goes on, and brings it"), "{said}");
+    assert_eq!(subjects(&workspace, "main"), ["where it is"]);
+    workspace.write("home/go", "");
+    workspace.quorum(&["resume"]).exits(0).stderr.says(&["merged: 1 commit"]);
+    assert_eq!(subjects(&workspace, "main"), ["a", "where it is"]);
+}
