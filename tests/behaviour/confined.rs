@@ -589,21 +589,6 @@ fn with_files_workspace_a_program_is_there_wherever_it_lies() {
     }
 }
 
-#[test]
-fn opencode_judges_where_its_folder_is_there_and_leaves_nothing_in_it() {
-    let workspace = Mission::new()
-        .agent("worker", "echo work")
-        .agent_with("judge", json!({"run": ["./opencode"], "role": "reviewer"}))
-        .task("work", |t| t.by("worker"))
-        .workspace()
-        .confined();
-    program(&workspace, "opencode", "echo '*' > .opencode/.gitignore || exit 1\necho SCORE: 90");
-    workspace.write(".opencode/kept", "");
-    workspace.quorum(RUN_AS_R1).exits(0);
-    assert!(!workspace.exists(".opencode/.gitignore") || !makes_namespaces());
-    assert!(workspace.exists(".opencode/kept"));
-}
-
 /// A script of the shell that can be run.
 fn program(workspace: &Workspace, path: &str, script: &str) {
     workspace.write(path, format!("#!/bin/sh\n{script}\n"));

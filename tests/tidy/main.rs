@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 814_000),
-    ("tokens: core", 468_900),
-    ("tokens: edges", 345_100),
+    ("tokens: all", 814_800),
+    ("tokens: core", 470_600),
+    ("tokens: edges", 344_200),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -31,7 +31,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: supervisor", 12),
     ("largest circle of imports: mission", 7),
     ("largest circle of imports: report", 9),
-    ("largest circle of imports: runtime", 11),
+    ("largest circle of imports: runtime", 10),
     ("largest circle of imports: store", 3),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),

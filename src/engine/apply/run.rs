@@ -26,8 +26,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::SessionLimit { until } => state.session_ends = Some(*until),
         RunEvent::Resumed { options, .. } => {
             state.sessions += 1;
-            (state.audit.out, state.audit.of_session) = (false, 0);
-            state.delivering = false;
+            (state.audit.out, state.audit.of_session, state.delivering) = (false, 0, false);
             // What failed is tried again.
             state.delivery.take_if(|delivery| delivery.why.is_some());
             state.session_ends = None;
@@ -75,10 +74,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         }
         RunEvent::Warning { .. } => {}
         RunEvent::AuditRequested { number } => audit_requested(state, *number),
-        RunEvent::DeliveryRequested { merge } => {
-            (state.delivered_to_merge, state.delivered_in) = (*merge, state.sessions);
-            state.deliver(None);
-        }
+        RunEvent::DeliveryRequested { merge } => state.delivery_requested(*merge),
         RunEvent::WorkDelivered(delivery) => state.deliver(Some(delivery)),
         RunEvent::AuditFinished {
             checked, files, rest, ..

@@ -102,6 +102,12 @@ impl State {
         self.changed_in(FilesIn::Merged);
     }
 
+    /// What was accepted is to be delivered by the session that works now.
+    pub(crate) fn delivery_requested(&mut self, merge: bool) {
+        (self.delivered_to_merge, self.delivered_in) = (merge, self.sessions);
+        self.deliver(None);
+    }
+
     /// What was accepted is being delivered, or was.
     pub(crate) fn deliver(&mut self, done: Option<&Delivery>) {
         self.delivering = done.is_none();

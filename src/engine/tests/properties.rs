@@ -308,7 +308,7 @@ proptest! {
             let worst = worst_case(state, id);
             let tries = state.task(id).course.tries;
             prop_assert!(worst.attempts.is_some_and(|most| tries <= most), "{id:?}: {tries} of {worst:?}\n{yaml}");
-            prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{yaml}");
+            prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{id:?}: {} calls of {worst:?}\n{yaml}", calls(id));
         }
     }
 

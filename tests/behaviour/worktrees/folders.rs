@@ -221,8 +221,9 @@ fn folders_that_an_agent_has_closed_go_with_their_run() {
 fn holes_stay_holes_in_copies_and_everything_else_is_copied() {
     use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
     const LENGTH: u64 = 64 << 20;
-    // Where there is data, and how long it is.
-    let files: [(&str, &[(u64, usize)], u32); 6] = [
+    /// Its name, where there is data and how long that is, its mode.
+    type Sparse = (&'static str, &'static [(u64, usize)], u32);
+    let files: [Sparse; 6] = [
         ("nothing", &[], 0o644),
         ("first", &[(0, 5000)], 0o755),
         ("middle", &[(20 << 20, 70_000)], 0o600),
