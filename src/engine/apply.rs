@@ -74,7 +74,7 @@ fn follow_notices(state: &mut State, event: &Event) {
     let was_announced = state.notices.announced;
     match event {
         // What was announced is not the end after all, or was the end of an earlier session.
-        Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged { .. })
+        Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged(_))
         | Event::Task(_, TaskEvent::Transition { .. }) => state.notices.announced = false,
         Event::Notice(event) => state.notices.apply(event),
         _ => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
+use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::{
     AgentId, Answer, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
@@ -17,14 +17,15 @@ use super::job::{ApproverSaid, Job, JobEnd};
 use super::merging::Delivery;
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SessionRef, StopCause, SupervisorRef,
-    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, Salvaged, SessionRef, StopCause,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 use super::work::id::WorkId;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
 #[skip_serializing_none]
+#[apply(Vec => #[serde(default, skip_serializing_if = "is_default")], bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Fact {
@@ -37,7 +38,6 @@ pub enum Fact {
         /// The process that holds this session's children.
         supervisor: SupervisorRef,
         /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
-        #[serde(default, skip_serializing_if = "is_default")]
         kept: Vec<TurnId>,
         /// The number of the rules by which the session decides, [`super::RULES`].
         rules: u32,
@@ -48,18 +48,7 @@ pub enum Fact {
     /// where nothing else became known with it.
     Advance,
     /// A person kept the good beginning of a damaged journal.
-    Salvaged {
-        /// By whom, as recorded.
-        by: String,
-        /// The line at which the damage began.
-        line: u64,
-        /// The bytes that were moved aside.
-        bytes: u64,
-        /// The lines among them, readable or not.
-        records: u64,
-        /// The name of the file, beside the journal, that holds them now.
-        file: String,
-    },
+    Salvaged(Salvaged),
     /// A prompt is written.
     PromptReady(Prompt),
     /// What stands in the files that a turn is held against was written down, or could not be.
@@ -69,7 +58,6 @@ pub enum Fact {
         /// Turns that were ever started when the look began.
         starts: u64,
         /// Whether another turn was under way then.
-        #[serde(default, skip_serializing_if = "is_default")]
         shared: bool,
         /// The record in the spool, or why there is none.
         result: Result<FileRef, String>,
@@ -92,7 +80,6 @@ pub enum Fact {
         /// For how long.
         idle: Millis,
         /// Whether that is too long.
-        #[serde(default, skip_serializing_if = "is_default")]
         too_long: bool,
     },
     /// The process or session never existed, or the provider refused the request.
@@ -101,7 +88,6 @@ pub enum Fact {
         /// What went wrong, by class.
         class: FailureClass,
         /// Whether it was before a process or connection existed.
-        #[serde(default, skip_serializing_if = "is_default")]
         before_effect: bool,
         /// What went wrong, in words.
         message: String,
@@ -126,7 +112,6 @@ pub enum Fact {
         /// The attempt that is judged.
         attempt: u32,
         /// What was seen.
-        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
     },
     /// A session goes on with a run: what was accepted is looked at before anything else.
@@ -199,7 +184,6 @@ pub enum Fact {
     /// The dead-letter queue has taken these over, or has said why it cannot.
     Filed {
         /// Their ids within the run.
-        #[serde(default, skip_serializing_if = "is_default")]
         ids: Vec<String>,
     },
     /// The end of the session has waited long enough for what is on its way.
@@ -337,43 +321,37 @@ pub struct Undelivered {
 }
 
 /// How a turn ended, and with what.
-#[skip_serializing_none]
+#[apply(_ => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
+    #[serde_with(skip_apply)]
     pub turn: TurnId,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub interrupted: bool,
     pub output: Option<FileRef>,
     /// What it wrote to standard error.
     pub stderr: Option<FileRef>,
     /// How long it took.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub duration: Millis,
     /// Its result file, if it wrote one.
     pub result: Option<FileRef>,
     /// What it used.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
     /// The session in which its next turn can go on. What it used counts from where `counted` does.
     pub session: Option<Box<SessionRef>>,
     /// What its program was not allowed to do, as that names it.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub denied: Vec<Box<str>>,
     /// Sub-tasks that the agent wants to hand down.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub delegate: Vec<SubTask>,
     /// What it did to files, where that was looked at.
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
     /// Those of them that failed for good, for a reason that may pass.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub failed_tools: Vec<FailedTool>,
     /// The record of them in the spool, where this program made them.
     pub tools: Option<Box<ToolLedgerRef>>,
@@ -382,13 +360,10 @@ pub struct TurnEnd {
     /// What it says does not hold of what it was told.
     pub broken: Option<BrokenAssumption>,
     /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub cues: u32,
     /// Whether a timer of this program ended it: no provider did.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub killed: bool,
     /// Randomness for the back-off, 0 to 1000.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
 }
 

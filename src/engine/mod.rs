@@ -120,7 +120,7 @@ pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ReplyRef, RunStarted, SessionRef, StageReport, StopCause, SupervisorRef, ToolCalls,
+    ProcessRef, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause, SupervisorRef, ToolCalls,
     ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]

@@ -14,6 +14,21 @@ use crate::mission::RunOptions;
 
 use super::work::id::WorkId;
 
+/// What was kept of a damaged journal, and what was not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Salvaged {
+    /// By whom, as recorded.
+    pub by: String,
+    /// The line at which the damage began, counted from 1.
+    pub line: u64,
+    /// The bytes that were moved aside.
+    pub bytes: u64,
+    /// The lines among those bytes, readable or not.
+    pub records: u64,
+    /// The name of the file, beside the journal, that holds those bytes now.
+    pub file: String,
+}
+
 /// What a run starts with.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,8 @@ use crate::domain::{
 };
 use crate::engine::{
     AskEvent, BudgetEvent, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef, RunEvent,
-    StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkId, add_known,
+    Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkId,
+    add_known,
 };
 use crate::mission::model::FinalChecks;
 use crate::mission::{NO_FINAL_CHECKS, Plan};
@@ -260,7 +261,7 @@ impl RunView {
                 self.not_merged.clone_from(&delivery.why);
                 self.warnings.extend(delivery.why.clone());
             }
-            RunEvent::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
+            RunEvent::Salvaged(cut) => self.warnings.push(salvaged(cut, at)),
             _ => {}
         }
     }
@@ -516,22 +517,19 @@ fn more_requests(reply: &ReplyRef) -> u32 {
 }
 
 /// What everybody who looks at a run whose journal was damaged is told, for ever.
-pub(super) fn salvaged(event: &RunEvent, at: Timestamp) -> Option<String> {
-    let RunEvent::Salvaged {
+pub(super) fn salvaged(cut: &Salvaged, at: Timestamp) -> String {
+    let Salvaged {
         by,
         line,
         bytes,
         records,
         file,
-    } = event
-    else {
-        return None;
-    };
-    Some(format!(
+    } = cut;
+    format!(
         "the journal was damaged at line {line}: on {} {by} kept what stood before it, and {records} record(s) of {bytes} \
          bytes were moved aside to {file}; what they recorded is unknown",
         at.to_rfc3339(),
-    ))
+    )
 }
 
 #[cfg(test)]

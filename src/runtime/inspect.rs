@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{AskEvent, Event, FileRef, RunEvent, TurnEvent};
+use crate::engine::{AskEvent, Event, FileRef, RunEvent, Salvaged, TurnEvent};
 use crate::executor::spool::{self, Recorded};
-use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
+use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;

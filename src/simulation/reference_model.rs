@@ -934,7 +934,7 @@ impl ReferenceModel {
             | Event::Run(RunEvent::Waiting { .. } | RunEvent::Warning { .. })
             | Event::Notice(_)
             | Event::Task(_, TaskEvent::DelegationRequested { .. } | TaskEvent::DelegationRefused { .. })
-            | Event::Run(RunEvent::Salvaged { .. }) => {}
+            | Event::Run(RunEvent::Salvaged(_)) => {}
             Event::Task(
                 task,
                 TaskEvent::Regressed {

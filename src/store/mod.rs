@@ -58,7 +58,7 @@ pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 pub use record::{Decision, Record};
 pub use requests::{Request, Requests, RequestsError};
-pub use salvage::{Salvaged, keep_prefix};
+pub use salvage::keep_prefix;
 pub use snapshot::{Front, JournalEnd, Snapshot};
 pub use survey::Misplaced;
 #[cfg(test)]

@@ -5,26 +5,13 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::domain::Timestamp;
-use crate::engine::Fact;
+use crate::engine::{Fact, Salvaged};
 
 use super::file_util::{if_there, open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
 use super::no_links::Folder;
 use super::record::{Decision, Record};
 use super::snapshot::JournalEnd;
-
-/// What was kept of a damaged journal, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Salvaged {
-    /// The line at which the damage began.
-    pub line: u64,
-    /// Bytes that were moved aside.
-    pub bytes: u64,
-    /// Lines among them, readable or not.
-    pub records: u64,
-    /// The name of the file that holds them now.
-    pub file: String,
-}
 
 /// Replaces a journal by its beginning up to `end` and one record that says so, in one step: either the damaged journal is
 /// still there, or the one that tells of its damage. The caller holds the lock of the state folder.
@@ -47,18 +34,13 @@ pub fn keep_prefix(
     let file = free_name(run)?;
     replace_file(&run.path().join(&file), &rest)?;
     let salvaged = Salvaged {
+        by: by.to_owned(),
         line,
         bytes: rest.len() as u64,
         records: rest.split_inclusive(|byte| *byte == b'\n').count() as u64,
         file,
     };
-    let fact = Fact::Salvaged {
-        by: by.to_owned(),
-        line: salvaged.line,
-        bytes: salvaged.bytes,
-        records: salvaged.records,
-        file: salvaged.file.clone(),
-    };
+    let fact = Fact::Salvaged(salvaged.clone());
     let events = fact.as_event().into_iter().collect();
     Record::encode(&mut kept, true, end.seq, now, &Decision::of(fact, events))?;
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.

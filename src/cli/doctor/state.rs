@@ -8,10 +8,11 @@ use std::path::Path;
 use clap::Args;
 
 use crate::domain::{OutcomeClass, RunId};
+use crate::engine::Salvaged;
 use crate::report::doctor::{Check, Verdict};
 use crate::report::documents::commands::SalvageDocument;
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
-use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
+use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, StateFolder, waiting};
 
 use super::super::confirm;
 use super::super::failure::Failure;

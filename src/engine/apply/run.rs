@@ -67,7 +67,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
 
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
-        RunEvent::Salvaged { .. } => {
+        RunEvent::Salvaged(_) => {
             state.phase = RunPhase::Running;
             (state.audit.out, state.delivering) = (false, false);
             state.timers.cancel(Timer::WaitOver);

@@ -133,7 +133,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, fact),
         Fact::Foreign(_) => ending::foreign(state, fact),
         Fact::Unconfined(_) if state.unconfined.is_some() => Vec::new(),
-        Fact::Salvaged { .. } | Fact::Unconfined(_) | Fact::Warn(_) => fact.as_event().into_iter().collect(),
+        Fact::Salvaged(_) | Fact::Unconfined(_) | Fact::Warn(_) => fact.as_event().into_iter().collect(),
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Fact::Advance => schedule::advance(state, now),
         Fact::Audit => audit::at_the_start(state),

@@ -10,7 +10,7 @@ use crate::engine::command::CommandResult;
 use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::payload::{
-    FileFact, FileRef, OriginCode, RunStarted, StopCause, SupervisorRef, is_default,
+    FileFact, FileRef, OriginCode, RunStarted, Salvaged, StopCause, SupervisorRef, is_default,
 };
 use crate::mission::{Addition, RunOptions};
 
@@ -130,18 +130,7 @@ pub enum RunEvent {
         threshold: Points,
     },
     /// `run:salvaged`: a person kept the good beginning of a damaged journal. What was recorded behind it is unknown.
-    Salvaged {
-        /// By whom, as recorded.
-        by: String,
-        /// The line at which the damage began.
-        line: u64,
-        /// The bytes that were moved aside.
-        bytes: u64,
-        /// The lines among those bytes, readable or not.
-        records: u64,
-        /// The name of the file, beside the journal, that holds those bytes now.
-        file: String,
-    },
+    Salvaged(Salvaged),
     /// `state:foreign`: what the session rests on was touched by somebody else. Nothing that it ends with is believed:
     /// the outcome is internal, until a later session begins.
     StateForeign {

@@ -1,7 +1,7 @@
 //! What happens to the standing of a task.
 
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
+use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::{
     AgentId, AttemptKind, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
@@ -13,6 +13,7 @@ use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
 #[skip_serializing_none]
+#[apply(Vec => #[serde(default, skip_serializing_if = "is_default")], bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskEvent {
@@ -46,18 +47,16 @@ pub enum TaskEvent {
     /// `files:changed`: files that the task names are not what was shown to its judges, or to the person who is asked.
     FilesChanged {
         /// The paths of these files.
+        #[serde_with(skip_apply)]
         paths: Vec<String>,
         /// While a person is asked: the files that there are now.
-        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
     },
     /// `acceptance:recorded`: what the task is accepted for. Before its transition.
     AcceptanceRecorded {
         /// The files that the task names and that are there.
-        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
         /// The checks that passed, by position.
-        #[serde(default, skip_serializing_if = "is_default")]
         checks: Vec<u32>,
     },
     /// A stage behind the panel is asked, or its command is run: the request of that is told.
@@ -66,7 +65,6 @@ pub enum TaskEvent {
         /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
         round: u32,
         /// Whether it needs no agent.
-        #[serde(default, skip_serializing_if = "is_default")]
         plain: bool,
     },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
@@ -86,17 +84,13 @@ pub enum TaskEvent {
         /// What does not stand.
         reason: String,
         /// The files of its record that are gone or empty.
-        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
         /// Regressed tasks that name a common file and are done again before it.
-        #[serde(default, skip_serializing_if = "is_default")]
         behind: Vec<TaskId>,
         /// Regressed tasks that name a common file, have not begun, and are done again after it, because they come later in
         /// the mission's order.
-        #[serde(default, skip_serializing_if = "is_default")]
         ahead_of: Vec<TaskId>,
         /// Verifications that judge it once more when it is done again.
-        #[serde(default, skip_serializing_if = "is_default")]
         judged_again: Vec<TaskId>,
     },
     /// `task:superseded`: a clean fixup made up for the failure of the task.
@@ -107,12 +101,11 @@ pub enum TaskEvent {
     /// `task:nudge`: the worker is told what its finish gate misses, in another turn of the same attempt.
     Nudged {
         /// Whether the nudge counts as being told that the work does not compile.
-        #[serde(default, skip_serializing_if = "is_default")]
         compilation: bool,
         /// Whether the nudge counts as being told of the rest.
-        #[serde(default, skip_serializing_if = "is_default")]
         others: bool,
         /// What the finish gate misses.
+        #[serde_with(skip_apply)]
         missing: Vec<Finding>,
     },
     /// `probes:made`: the criteria of the task were cut into probes. They hold until the task begins anew.
@@ -143,7 +136,6 @@ pub enum TaskEvent {
         class: FailureClass,
         message: String,
         /// Whether it goes on with the work, from here on.
-        #[serde(default, skip_serializing_if = "is_default")]
         work: bool,
     },
     /// `task:question`: the agent of the task waits for an answer; `tool:asked`: for a person's word about a tool call.
@@ -151,7 +143,6 @@ pub enum TaskEvent {
         /// What the agent asks.
         question: String,
         /// Whether it only looked like a question and the orchestrator confirmed it.
-        #[serde(default, skip_serializing_if = "is_default")]
         detected: bool,
         /// For a tool call: its digest.
         call: Option<Digest>,
@@ -208,13 +199,10 @@ pub enum TaskEvent {
         /// How often the verification has judged, since it last began by a person's word.
         visit: u32,
         /// Tasks that leave the run: nothing leads to them any more.
-        #[serde(default, skip_serializing_if = "is_default")]
         left: Vec<TaskId>,
         /// Tasks that were at work on what is done again.
-        #[serde(default, skip_serializing_if = "is_default")]
         stopped: Vec<TaskId>,
         /// Other verifications that are redone, with the visits that they had: those count on.
-        #[serde(default, skip_serializing_if = "is_default")]
         kept: Vec<(TaskId, u32)>,
     },
     /// `task:window`, the pause between two attempts, or `task:queued`: the task waits for a moment or for a slot, and

@@ -1,7 +1,7 @@
 //! What happens to things that are under way: turns of workers, questions to agents, and all other work.
 
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
+use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::job::{Job, JobEnd};
@@ -12,6 +12,7 @@ use crate::engine::payload::{
 
 /// What happens to a turn of a task's worker.
 #[skip_serializing_none]
+#[apply(bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[expect(
@@ -24,7 +25,6 @@ pub enum TurnEvent {
         /// The record, in the spool.
         file: FileRef,
         /// Whether another turn was under way meanwhile.
-        #[serde(default, skip_serializing_if = "is_default")]
         shared: bool,
     },
     /// `work:started` of a turn: durable before the process or request exists.
@@ -47,7 +47,6 @@ pub enum TurnEvent {
         /// For how long.
         idle: Millis,
         /// Whether the agent is killed for it; else it is a warning.
-        #[serde(default, skip_serializing_if = "is_default")]
         killed: bool,
     },
     /// `work:progressed` (`retrying`): the process or connection could not be made, or a provider refused the request; it is tried
@@ -63,7 +62,6 @@ pub enum TurnEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         of: u32,
         /// Whether nothing was sent and no process came to be: then it was no request.
-        #[serde(default, skip_serializing_if = "is_default")]
         never_began: bool,
     },
     /// `work:ended` of a turn.
@@ -110,7 +108,6 @@ pub enum TurnEvent {
         /// How often.
         cues: u32,
         /// Whether the cues stand in what the turn brought, on its way to whoever delegated the task, not in its prompt.
-        #[serde(default, skip_serializing_if = "is_default")]
         result: bool,
     },
     /// `task:escalated`: the agent says that what it was told does not hold; a person is asked before its work is judged.

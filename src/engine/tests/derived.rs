@@ -120,13 +120,13 @@ fn a_session_whose_journal_was_cut_says_anew_how_it_ends() {
     simulation.run(good);
     let state = &mut simulation.state;
     state.timers.set(Timer::WaitOver, Timestamp(5));
-    let salvaged = crate::engine::Event::Run(crate::engine::RunEvent::Salvaged {
+    let salvaged = crate::engine::Event::Run(crate::engine::RunEvent::Salvaged(crate::engine::Salvaged {
         by: "ada".to_owned(),
         line: 2,
         bytes: 1,
         records: 1,
         file: "f".to_owned(),
-    });
+    }));
     apply(state, &salvaged);
     assert_eq!(state.phase, crate::engine::RunPhase::Running);
     assert_eq!(state.next_timer(), None);

@@ -66,7 +66,7 @@ keys! {
         /// Places where the run waits for `quorum approve`.
         "checkpoints" checkpoints: Vec<Hold> as Checkpoint;
         /// Places where the run waits for some time.
-        "delays" delays: Vec<Hold> as Delay;
+        "delays" delays: Vec<Hold>;
         #[doc = says!(budget)]
         "budget" budget: Budget;
         /// An agent that attacks work before it is accepted; what it finds of critical or high severity sends the work back.
@@ -250,23 +250,6 @@ keys! {
     }
 }
 
-/// A checkpoint, or a delay if it has a duration (semantics, section 14).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hold {
-    /// Its unique name.
-    pub name: Box<str>,
-    /// Titles of the tasks it waits for.
-    pub after_tasks: Box<[Box<str>]>,
-    /// Titles of the tasks that wait for it.
-    pub blocks_tasks: Box<[Box<str>]>,
-    /// What the person is told, or what is shown meanwhile.
-    pub message: Option<Box<str>>,
-    /// How long a delay waits.
-    pub duration: Option<Millis>,
-    /// The channels that are told when it is reached.
-    pub notify_channels: Option<Box<[Box<str>]>>,
-}
-
 keys! {
     struct Checkpoint: "a checkpoint" {
         #[doc = says!(hold_name)]
@@ -283,7 +266,9 @@ keys! {
 }
 
 keys! {
-    struct Delay: "a delay" {
+    /// A delay, or a checkpoint if it has no duration (semantics, section 14).
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Hold: "a delay" {
         #[doc = says!(hold_name)]
         "name" name: Box<str> as Name, required;
         #[doc = says!(after_tasks)]
@@ -310,22 +295,6 @@ impl Value<Checkpoint> for Hold {
             blocks_tasks: written.blocks_tasks,
             message: written.message,
             duration: None,
-            notify_channels: written.notify_channels,
-        })
-    }
-}
-
-impl Value<Delay> for Hold {
-    const SHAPE: Shape = Delay::SHAPE;
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        let written = Delay::read(node)?;
-        Some(Self {
-            name: written.name,
-            after_tasks: written.after_tasks,
-            blocks_tasks: written.blocks_tasks,
-            message: written.message,
-            duration: written.duration,
             notify_channels: written.notify_channels,
         })
     }

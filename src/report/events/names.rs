@@ -191,16 +191,12 @@ impl EventExpander {
                 let log = told.with("level", "warn");
                 ("log", log.with("message", message.as_str()))
             }
-            RunEvent::Salvaged {
-                by,
-                line,
-                bytes,
-                records,
-                file,
-            } => {
-                let told = told.with("by", by.as_str()).with("line", *line);
-                let told = told.with("lostBytes", *bytes).with("lostRecords", *records);
-                ("run:salvaged", told.with("file", file.as_str()))
+            RunEvent::Salvaged(salvaged) => {
+                let told = told.with("by", salvaged.by.as_str()).with("line", salvaged.line);
+                let told = told
+                    .with("lostBytes", salvaged.bytes)
+                    .with("lostRecords", salvaged.records);
+                ("run:salvaged", told.with("file", salvaged.file.as_str()))
             }
             RunEvent::MissionChanged(change) => ("mission:changed", self.mission_changed(change)),
             RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),

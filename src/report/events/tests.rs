@@ -101,7 +101,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Run(RunEvent::Waiting { .. }) => "Waiting",
         Event::Run(RunEvent::CommandTaken { .. }) => "CommandTaken",
         Event::Run(RunEvent::ThresholdFailed { .. }) => "ThresholdFailed",
-        Event::Run(RunEvent::Salvaged { .. }) => "Salvaged",
+        Event::Run(RunEvent::Salvaged(_)) => "Salvaged",
         Event::Run(RunEvent::MissionChanged(_)) => "MissionChanged",
         Event::Task(_, TaskEvent::DelegationRequested { .. }) => "DelegationRequested",
         Event::Task(_, TaskEvent::DelegationRefused { .. }) => "DelegationRefused",

@@ -189,10 +189,10 @@ impl Place {
                 task(report.task, report.stage.as_str(), Some(ground))
             }
             Event::Task(id, TaskEvent::Probed { .. }) => task(*id, "decompose", None),
-            Event::Task(id, TaskEvent::Transition { .. }) => task(*id, "transition", None),
-            Event::Task(id, TaskEvent::EvalUnparsed | TaskEvent::ForceAccepted { .. }) => {
-                task(*id, "transition", None)
-            }
+            Event::Task(
+                id,
+                TaskEvent::Transition { .. } | TaskEvent::EvalUnparsed | TaskEvent::ForceAccepted { .. },
+            ) => task(*id, "transition", None),
             Event::Gate(gate, GateEvent::Evaluated { .. }) => whole(&state.plan.gate(*gate).name, "gate"),
             Event::Run(RunEvent::ThresholdFailed { .. }) => whole(&state.plan.name, "mission"),
             _ => whole(state.plan.name.as_ref(), "run"),
@@ -230,14 +230,11 @@ pub(super) fn canonical(state: &State, event: &Event) -> Value {
             allowed,
             ..
         }) => {
-            let names = |classes: &[crate::domain::OutcomeClass]| -> Vec<_> {
-                classes.iter().map(|class| class.as_str()).collect()
-            };
             json!({
                 "outcome": outcome.as_str(),
                 "exitCode": outcome.exit_code(),
-                "conditions": names(conditions),
-                "allowed": names(allowed),
+                "conditions": conditions,
+                "allowed": allowed,
             })
         }
         _ => json!({"name": state.plan.name}),

@@ -27,7 +27,7 @@ use crate::domain::{Status, TaskId};
 use crate::engine::{self, State};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
-use crate::store::RunFolder;
+use crate::store::{self, RunFolder};
 use crate::supervisor;
 
 use super::git::{self, Git, borrow, refused, run, text};
@@ -43,6 +43,8 @@ mod user_repository;
 pub(super) use merge::NotCommitted;
 pub(super) use prepare::{Folder, Preparation};
 
+/// The longest file of a reference that names a commit, in bytes.
+const LONGEST_ID: u64 = 128;
 /// What the run began with.
 const START: &str = "refs/quorum/start";
 /// What was accepted so far.
@@ -329,8 +331,10 @@ impl Worktrees {
     /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.
     fn reference(&self, name: &str) -> Option<String> {
         let repository = self.repository();
-        match std::fs::read_to_string(repository.join(name)) {
-            Ok(text) if text.len() > 40 && text.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+        match store::read_regular(&repository.join(name), LONGEST_ID).map(String::from_utf8) {
+            Ok(Ok(text))
+                if text.len() > 40 && text.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+            {
                 Some(text.trim_end().to_owned())
             }
             Err(error)

@@ -99,13 +99,13 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::Warning {
             message: "mind the gap".to_owned(),
         }),
-        Event::Run(RunEvent::Salvaged {
+        Event::Run(RunEvent::Salvaged(crate::engine::Salvaged {
             by: "ada".to_owned(),
             line: 7,
             bytes: 420,
             records: 3,
             file: "journal.damaged-1.jsonl".to_owned(),
-        }),
+        })),
         Event::Gate(
             GateId(0),
             GateEvent::Evaluated {

@@ -1,6 +1,8 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, State, StopCause};
+use crate::engine::{
+    BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, Salvaged, State, StopCause,
+};
 use crate::mission::{Origin, RunOptions};
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
@@ -82,7 +84,7 @@ impl Lines {
             RunEvent::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
             RunEvent::Warning { message } => Line::warning(message, ""),
             RunEvent::Unconfined { reason } => Line::warning("unconfined", format!(": {reason}")),
-            RunEvent::Salvaged { by, line, .. } => {
+            RunEvent::Salvaged(Salvaged { by, line, .. }) => {
                 Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
             RunEvent::AuditRequested { .. } => audit_line(state),
