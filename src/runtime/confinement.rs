@@ -232,10 +232,11 @@ impl Confiner {
         if how.only_workspace() {
             rules.extend(self.outside_of_workspace(plan, job));
         }
-        let mut mounts = match how.only_workspace() {
-            true => MountPlan::within(rules),
-            false => MountPlan::new(rules),
+        let elsewhere = match how.only_workspace() {
+            true => Access::Read,
+            false => Access::Write,
         };
+        let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
         mounts
     }

@@ -22,6 +22,17 @@ const MOST_TRIES: u32 = 16;
 /// Begins the names of files that are not complete yet.
 pub const UNFINISHED: &str = ".tmp-";
 
+/// How a folder is opened on the way to something in it, whether or not it can be read.
+const STEP: OFlags = {
+    #[cfg(target_os = "linux")]
+    let way = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let way = OFlags::RDONLY;
+    way.union(OFlags::DIRECTORY)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CLOEXEC)
+};
+
 /// The absolute path of `path` without links: of the last part too, if that is there. What does not exist yet is named
 /// below what does.
 ///
@@ -73,13 +84,22 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets us change what lies in a folder, however its folders were closed; what cannot be opened stays as it is.
+/// Lets us change what lies in a folder, however its folders were closed; what cannot be opened stays as it is. Each is held
+/// before it is changed: nobody can put a link in its place meanwhile.
 pub fn open_folders(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o755));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let Ok(opened) = rustix::fs::open(folder, STEP, Mode::empty()) else {
+        return;
+    };
+    let held = Folder {
+        opened,
+        path: folder.to_owned(),
+    };
+    let here = held.through("".as_ref());
+    let _ = fs::set_permissions(&here, fs::Permissions::from_mode(0o755));
+    let entries = fs::read_dir(&here).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        open_folders(&entry.path());
+        open_folders(&held.through(&entry.file_name()));
     }
 }
 
@@ -147,17 +167,12 @@ pub fn step_by_step(
     flags: OFlags,
     mode: Mode,
 ) -> rustix::io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    let way = OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    let way = OFlags::RDONLY;
-    let step = way | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut parts: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
     let last = parts.pop().unwrap_or(OsStr::new("."));
     let mut folder: Option<OwnedFd> = None;
     for part in parts {
         let from = folder.as_ref().map_or(root, AsFd::as_fd);
-        folder = Some(rustix::fs::openat(from, part, step, Mode::empty())?);
+        folder = Some(rustix::fs::openat(from, part, STEP, Mode::empty())?);
     }
     let from = folder.as_ref().map_or(root, AsFd::as_fd);
     rustix::fs::openat(from, last, flags | OFlags::NOFOLLOW, mode)
@@ -455,6 +470,32 @@ fn new_beside(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn closed_folders_are_opened_and_no_link_is_followed() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = scratch_folder().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
+        let close =
+            |name: &str, mode: u32| fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
+        fs::create_dir_all(at("work/a/b")).unwrap();
+        fs::create_dir_all(at("others/kept")).unwrap();
+        symlink(at("others"), at("work/a/link")).unwrap();
+        close("work/a/b", 0);
+        close("work/a", 0o500);
+        close("work", 0);
+        close("others", 0o700);
+        open_folders(&at("work"));
+        assert_eq!(
+            (mode("work"), mode("work/a"), mode("work/a/b")),
+            (0o755, 0o755, 0o755)
+        );
+        open_folders(&at("work/a/link"));
+        assert_eq!(mode("others"), 0o700);
+        remove_folder(&at("work")).unwrap();
+        assert!(at("others/kept").is_dir());
+    }
 
     #[test]
     fn no_part_of_a_path_may_be_a_link() {

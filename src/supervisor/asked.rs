@@ -1,8 +1,9 @@
 //! What a child is asked, and what it answers, where others may want to change either.
 //!
 //! Every child reads its input from a copy that cannot be written to: the descriptor of a file would lead to the record of it.
-//! Whoever judges prints into a pipe whose other end only the supervisor holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
-//! it may read instead are held against what they were when it started.
+//! Whoever judges prints into a pipe whose other end only the supervisor holds: what others add to it stands beside the
+//! answer, and nothing of the answer is taken away. The files that it may read instead are held against what they were when
+//! it started.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};

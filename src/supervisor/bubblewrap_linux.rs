@@ -87,7 +87,7 @@ pub(super) fn start(
 
 /// The same for nothing: why it cannot be done here.
 pub(super) fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
-    let plan = MountPlan::new([(PathBuf::from("/tmp"), Access::Hidden)]);
+    let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     let nothing = Start {
         arguments: &[],
         environment: &[],
@@ -307,7 +307,10 @@ mod tests {
     }
 
     fn plan(rules: &[(&str, Access)]) -> MountPlan {
-        MountPlan::new(rules.iter().map(|(path, access)| (PathBuf::from(path), *access)))
+        MountPlan::new(
+            Access::Write,
+            rules.iter().map(|(path, access)| (PathBuf::from(path), *access)),
+        )
     }
 
     #[test]

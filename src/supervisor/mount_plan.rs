@@ -36,20 +36,11 @@ pub struct MountPlan {
 }
 
 impl MountPlan {
-    /// A plan of these rules. Of several for one path the strictest holds. Paths must be absolute, without links and without
-    /// `.` or `..`; others are left out, because nobody could tell what they lead to.
+    /// A plan of these rules; `elsewhere`, `Read` or `Write`, holds of all of which they say nothing. Of several rules for one
+    /// path the strictest holds. Paths must be absolute, without links and without `.` or `..`; others are left out, because
+    /// nobody could tell what they lead to.
     #[must_use]
-    pub fn new(rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
-        Self::with(Access::Write, rules)
-    }
-
-    /// The same where everything of which nothing is said is read-only.
-    #[must_use]
-    pub fn within(rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
-        Self::with(Access::Read, rules)
-    }
-
-    fn with(elsewhere: Access, rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
+    pub fn new(elsewhere: Access, rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
         let mut entries: BTreeMap<PathBuf, Access> = BTreeMap::new();
         for (path, access) in rules.into_iter().filter(|(path, _)| is_plain(path)) {
             let entry = entries.entry(path).or_insert(access);
@@ -114,7 +105,7 @@ mod tests {
 
     fn plan(rules: &[(&str, Access)]) -> Vec<(String, Access)> {
         let rules = rules.iter().map(|(path, access)| (PathBuf::from(path), *access));
-        let plan = MountPlan::new(rules);
+        let plan = MountPlan::new(Write, rules);
         let entries = plan.entries();
         entries
             .map(|(path, access)| (path.display().to_string(), access))
@@ -159,7 +150,7 @@ mod tests {
     #[test]
     fn where_all_else_is_read_only_nothing_above_a_writable_folder_becomes_writable() {
         let rules = [("/home/u/w", Write), ("/home/u/w/a/tests", Read)];
-        let plan = MountPlan::within(rules.map(|(path, access)| (PathBuf::from(path), access)));
+        let plan = MountPlan::new(Read, rules.map(|(path, access)| (PathBuf::from(path), access)));
         let entries: Vec<_> = plan.entries().collect();
         let path = Path::new;
         let expected = [
@@ -194,11 +185,14 @@ mod tests {
 
     #[test]
     fn access_is_that_of_the_nearest_folder() {
-        let plan = MountPlan::new([
-            (PathBuf::from("/w"), Write),
-            (PathBuf::from("/w/tests"), Read),
-            (PathBuf::from("/w/.polpo"), Hidden),
-        ]);
+        let plan = MountPlan::new(
+            Write,
+            [
+                (PathBuf::from("/w"), Write),
+                (PathBuf::from("/w/tests"), Read),
+                (PathBuf::from("/w/.polpo"), Hidden),
+            ],
+        );
         assert_eq!(plan.access(Path::new("/w/src/a.rs")), Write);
         assert_eq!(plan.access(Path::new("/w/tests/a.rs")), Read);
         assert_eq!(plan.access(Path::new("/w/.polpo/runs")), Hidden);

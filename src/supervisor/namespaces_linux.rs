@@ -102,7 +102,7 @@ pub(super) fn start(
 
 /// Makes namespaces and carries out a plan in them, for nothing: why that cannot be done here.
 pub(super) fn probe(processes: Processes) -> Option<String> {
-    let plan = MountPlan::new([(PathBuf::from("/tmp"), Access::Hidden)]);
+    let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     match begin((&plan, processes), Vec::new(), || Ok(None)) {
         Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
         Err(NotStarted::Confinement(why)) => Some(why),

@@ -32,13 +32,16 @@ pub fn confined(scene: &mut Scene, script: &str) -> Spawn {
     }
     let mut spawn = scene.script(script);
     spawn.cwd = real(scene, "w");
-    let plan = MountPlan::new([
-        (real(scene, "w"), Access::Write),
-        (real(scene, "w/a/tests"), Access::Read),
-        (real(scene, "w/.polpo"), Access::Hidden),
-        (real(scene, "w/.polpo/request"), Access::Read),
-        (real(scene, "w/.polpo/runs/drop"), Access::Write),
-    ]);
+    let plan = MountPlan::new(
+        Access::Write,
+        [
+            (real(scene, "w"), Access::Write),
+            (real(scene, "w/a/tests"), Access::Read),
+            (real(scene, "w/.polpo"), Access::Hidden),
+            (real(scene, "w/.polpo/request"), Access::Read),
+            (real(scene, "w/.polpo/runs/drop"), Access::Write),
+        ],
+    );
     spawn.confinement = Some(plan);
     spawn
 }
@@ -109,7 +112,7 @@ fn nothing_beside_a_writable_folder_can_be_changed_where_all_else_is_read_only()
         let mut spawn = confined(&mut scene, &format!("{script} || exit 1"));
         fs::write(scene.path("file"), "as it was").unwrap();
         let rules = [(real(&scene, "w"), Access::Write), (real(&scene, "w/a/tests"), Access::Read)];
-        spawn.confinement = Some(MountPlan::within(rules));
+        spawn.confinement = Some(MountPlan::new(Access::Read, rules));
         assert_eq!(scene.run(spawn).code, Some(code), "{script}");
     }
     assert_eq!(scene.text("w/own"), "own\n");
@@ -220,7 +223,7 @@ fn a_confined_program_that_is_not_there_is_no_fault_of_the_sandbox() {
 fn a_plan_that_cannot_be_carried_out_is_told_as_such() {
     let mut scene = Scene::new();
     let mut spawn = confined(&mut scene, "echo began >began");
-    spawn.confinement = Some(MountPlan::new([(scene.path("not-there"), Access::Write)]));
+    spawn.confinement = Some(MountPlan::new(Access::Write, [(scene.path("not-there"), Access::Write)]));
     scene.send(&Command::Spawn(Box::new(spawn)));
     match scene.event() {
         Event::SpawnFailed { confinement, message, .. } => {

@@ -420,7 +420,10 @@ mod tests {
     fn what_a_confined_process_could_not_do_no_tool_does() {
         let outer = workspace();
         let path = |name: &str| fs::canonicalize(outer.path().join("work")).unwrap().join(name);
-        let mounts = MountPlan::new([(path("src"), Access::Read), (path("a.txt"), Access::Masked)]);
+        let mounts = MountPlan::new(
+            Access::Write,
+            [(path("src"), Access::Read), (path("a.txt"), Access::Masked)],
+        );
         let confined = confined(&outer).planned(mounts);
         confined.write("new.txt", b"mine").unwrap();
         assert!(confined.read("src/b.rs").is_ok());
