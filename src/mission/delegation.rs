@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use serde_with::skip_serializing_none;
+use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::folded;
 
@@ -38,6 +38,7 @@ const COMMANDS: usize = 50;
 
 /// A sub-task that an agent asks for. Nothing is known yet of the names in it.
 #[skip_serializing_none]
+#[apply(Vec => #[serde(default, skip_serializing_if = "Vec::is_empty")])]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubTask {
@@ -50,16 +51,13 @@ pub struct SubTask {
     #[serde(rename = "type", default)]
     pub kind: TaskType,
     /// Titles of what it waits for: other sub-tasks of the same task, or work that is done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     pub priority: Option<Decimal>,
     /// Files that it must produce.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<String>,
     /// Which of them is protected; the runtime has looked.
     pub protected: Option<String>,
     /// What its work is accepted by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance: Vec<String>,
     /// What must hold before its agent may call itself finished.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "gate_by_value")]

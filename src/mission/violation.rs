@@ -181,8 +181,11 @@ impl Violations {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let problem = Violation::error(code, place, message).help(help);
-        self.push(problem.severity(Severity::Warning));
+        self.push(
+            Violation::error(code, place, message)
+                .help(help)
+                .severity(Severity::Warning),
+        );
     }
 
     /// An error that takes some work to describe, which is spared if it would only be counted.

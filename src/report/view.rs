@@ -517,14 +517,16 @@ fn more_requests(reply: &ReplyRef) -> u32 {
 }
 
 /// What everybody who looks at a run whose journal was damaged is told, for ever.
-pub(super) fn salvaged(cut: &Salvaged, at: Timestamp) -> String {
-    let Salvaged {
+pub(super) fn salvaged(
+    Salvaged {
         by,
         line,
         bytes,
         records,
         file,
-    } = cut;
+    }: &Salvaged,
+    at: Timestamp,
+) -> String {
     format!(
         "the journal was damaged at line {line}: on {} {by} kept what stood before it, and {records} record(s) of {bytes} \
          bytes were moved aside to {file}; what they recorded is unknown",

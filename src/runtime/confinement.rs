@@ -218,12 +218,11 @@ impl Confiner {
                 "opencode" => real(&job.cwd.join(".opencode")).filter(|path| path.is_dir()),
                 _ => None,
             };
-            let masked = masked.filter(|path| Some(path) != own.as_ref());
-            rules.extend(masked.map(|path| match path.is_dir() {
+            rules.extend(masked.chain(own.clone()).map(|path| match path.is_dir() {
+                true if own.as_ref() == Some(&path) => (path, Access::Scratch),
                 true => (path, Access::Hidden),
                 false => (path, Access::Masked),
             }));
-            rules.extend(own.iter().map(|path| (path.clone(), Access::Scratch)));
         }
         if let Owner::Task(task) = owner {
             let left = protection.left_by_checks(plan, task);

@@ -65,12 +65,19 @@ pub fn fork() -> io::Result<Handle> {
 }
 
 /// Does what nobody needs to wait for in a process of its own, which holds nothing that is open here; in this one where that cannot
-/// be.
+/// be. Returns once the other has let go of everything: a lock would outlive this process.
 pub fn behind(work: impl FnOnce()) {
+    let Ok((mut let_go, held)) = io::pipe() else {
+        return work();
+    };
     // SAFETY: there is one thread.
     let forked = matches!(platform::thread_count(), Ok(1)).then(|| unsafe { posix::fork() });
     match forked {
-        Some(Ok(Forked::Runner { .. })) => {}
+        Some(Ok(Forked::Runner { .. })) => {
+            drop(held);
+            // Its end and an error say the same: it has none of it any more.
+            let _ = let_go.read(&mut [0]);
+        }
         Some(Ok(Forked::Supervisor)) => {
             let open = platform::open_descriptors();
             if rustix::process::setsid().is_ok()

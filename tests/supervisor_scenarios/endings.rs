@@ -17,6 +17,7 @@ super::scenarios! {
     exits_are_recorded,
     usage_is_reported,
     waiting_costs_nothing,
+    who_works_behind_a_process_holds_nothing_that_is_open_there,
 }
 
 fn exit_codes_and_signals_are_told_apart() {
@@ -190,4 +191,19 @@ fn waiting_costs_nothing() {
     until("the child ends", || !running(pid));
     let used = cpu_time(scene.identity.pid) - before;
     assert!(used < Duration::from_millis(20), "the supervisor used {used:?} while it waited");
+}
+
+fn who_works_behind_a_process_holds_nothing_that_is_open_there() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("lock");
+    for round in 0..50 {
+        let lock = std::fs::File::create(&path).unwrap();
+        lock.lock().unwrap();
+        let done = place.path().join(round.to_string());
+        quorum::supervisor::behind(|| std::fs::write(&done, "").unwrap());
+        drop(lock);
+        std::fs::File::open(&path).unwrap().try_lock().unwrap_or_else(|why| panic!("round {round}: {why}"));
+        until("the work is done", || done.exists());
+    }
+    while rustix::process::wait(rustix::process::WaitOptions::empty()).is_ok() {}
 }

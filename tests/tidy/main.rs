@@ -21,7 +21,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("tokens: all", 814_240),
-    ("tokens: core", 470_200),
+    ("tokens: core", 470_210),
     ("tokens: edges", 343_410),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),

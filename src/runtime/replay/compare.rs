@@ -231,7 +231,7 @@ pub(super) fn canonical(state: &State, event: &Event) -> Value {
             ..
         }) => {
             json!({
-                "outcome": outcome.as_str(),
+                "outcome": outcome,
                 "exitCode": outcome.exit_code(),
                 "conditions": conditions,
                 "allowed": allowed,

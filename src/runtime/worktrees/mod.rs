@@ -43,8 +43,6 @@ mod user_repository;
 pub(super) use merge::NotCommitted;
 pub(super) use prepare::{Folder, Preparation};
 
-/// The longest file of a reference that names a commit, in bytes.
-const LONGEST_ID: u64 = 128;
 /// What the run began with.
 const START: &str = "refs/quorum/start";
 /// What was accepted so far.
@@ -310,9 +308,13 @@ impl Worktrees {
             let aside = self.root.join(format!("{name}.gone"));
             let _ = std::fs::rename(self.root.join(&name), &aside);
             let _ = self.remove_folder(&name);
-            gone.push(aside);
+            if is_folder(&aside) {
+                gone.push(aside);
+            }
         }
-        supervisor::behind(|| gone.iter().for_each(|aside| drop(remove(aside))));
+        if !gone.is_empty() {
+            supervisor::behind(|| gone.iter().for_each(|aside| drop(remove(aside))));
+        }
     }
 
     /// The files of a commit, and none that it has not, in a folder; files that git does not follow stay.
@@ -331,12 +333,10 @@ impl Worktrees {
     /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.
     fn reference(&self, name: &str) -> Option<String> {
         let repository = self.repository();
-        match store::read_regular(&repository.join(name), LONGEST_ID).map(String::from_utf8) {
-            Ok(Ok(text))
-                if text.len() > 40 && text.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-            {
-                Some(text.trim_end().to_owned())
-            }
+        // An id has 64 letters at most.
+        let read = store::read_regular(&repository.join(name), 128);
+        match read.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned()) {
+            Ok(id) if id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(id),
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && !repository.join("packed-refs").exists() =>
             {

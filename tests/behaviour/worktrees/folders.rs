@@ -159,6 +159,16 @@ fn folders_of_accepted_work_are_gone_at_once_and_their_files_soon() {
 }
 
 #[test]
+fn whoever_removes_folders_behind_a_run_holds_its_lock_no_longer() {
+    let workspace = repository(one("echo a > a").task("one", |task| task), &[]);
+    for round in 0..12 {
+        workspace.quorum(&["run", "mission.yaml", "--fresh"]).exits(0);
+        let status = workspace.quorum(&["status", "--json"]).exits(0).json();
+        assert_eq!(status["state"], "ended", "round {round}");
+    }
+}
+
+#[test]
 fn an_agent_of_any_name_commits_as_itself_on_a_branch_of_its_own() {
     let name = r#"a "b" \ c; [d]"#;
     let commit = "git status --porcelain | grep . && exit 1; echo $QUORUM_TASK > a && git add a && git commit -qm own \
