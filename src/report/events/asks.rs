@@ -8,11 +8,11 @@ use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::expander::EventExpander;
-use super::payload::{Payload, file, findings_of, scores, tool_ledger, with_answers};
+use super::payload::{Payload, file, payload, scores, tool_ledger, with_answers};
 
 impl EventExpander {
     pub(super) fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
-        self.task(task).with("failedDepId", task_key(dependency))
+        payload!(self.task(task); "failedDepId": task_key(dependency))
     }
 
     /// Whether anything but skipping can be tried for a task.
@@ -36,14 +36,15 @@ impl EventExpander {
                 strict,
                 not_before,
             } => {
-                let payload = self.ask(id, *purpose, *agent);
-                let payload = payload.maybe("failedDepId", purpose.dependency().map(task_key));
-                let payload = payload.maybe("name", purpose.step().map(|step| self.step_name(id.task, step)));
                 // The round of a seat is in its place.
                 let round = purpose.round().filter(|_| purpose.seat().is_none());
-                let payload = payload.maybe("round", round);
-                let payload = payload.maybe("strict", strict.as_deref());
-                payload.maybe("notBefore", not_before.map(Timestamp::to_rfc3339))
+                payload!(self.ask(id, *purpose, *agent);
+                    "failedDepId": purpose.dependency().map(task_key),
+                    "name": purpose.step().map(|step| self.step_name(id.task, step)),
+                    round,
+                    strict,
+                    "notBefore": not_before.map(Timestamp::to_rfc3339),
+                )
             }
             AskEvent::Replied {
                 purpose,
@@ -51,11 +52,12 @@ impl EventExpander {
                 reply,
                 answer,
             } => {
-                let payload = self.ask(id, *purpose, *agent);
-                let payload = payload.maybe("model", reply.model.as_deref());
-                let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
-                let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
-                let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
+                let payload = payload!(self.ask(id, *purpose, *agent); "model": reply.model);
+                let payload = payload!(payload.usage(&reply.usage);
+                    "reply": file(&reply.file),
+                    "tools": reply.tools.as_deref().map(tool_ledger),
+                    "judgement": reply.judgement.as_deref().map(file),
+                );
                 answered(payload, answer)
             }
             AskEvent::Failed {
@@ -69,9 +71,8 @@ impl EventExpander {
                 ..
             } => {
                 let payload = self.ask(id, *purpose, *agent).failure(*class, Some(message));
-                let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
-                let payload = payload.used(used.as_deref());
-                payload.with("final", *gave_up)
+                let payload = payload!(payload; "until": until.map(Timestamp::to_rfc3339));
+                payload!(payload.used(used.as_deref()); "final": gave_up)
             }
             AskEvent::HandedOver { .. } => Payload::default(),
         }
@@ -80,68 +81,62 @@ impl EventExpander {
     fn ask(&self, id: AskId, purpose: Purpose, agent: AgentId) -> Payload {
         let payload = self.task(id.task);
         let payload = match purpose.seat() {
-            Some(place) => payload
-                .with("attempt", place.attempt)
-                .with("round", place.round)
-                .with("seat", place.seat),
-            None => payload.with("ask", id.number),
+            Some(place) => {
+                payload!(payload; "attempt": place.attempt, "round": place.round, "seat": place.seat)
+            }
+            None => payload!(payload; "ask": id.number),
         };
-        payload
-            .with("try", id.attempt_try)
-            .with("agentName", self.agent_name(agent))
+        payload!(payload; "try": id.attempt_try, "agentName": self.agent_name(agent))
     }
 }
 
 /// Probes, by the number of their criterion.
-pub(super) fn probe_rows(probes: &[Probe]) -> Vec<Value> {
-    let row = |probe: &Probe| serde_json::json!({"criterion": probe.criterion, "probe": probe.text});
+pub(super) fn probe_rows(probes: &[Probe]) -> Vec<Payload> {
+    let row = |probe: &Probe| payload!("criterion": probe.criterion, "probe": probe.text);
     probes.iter().map(row).collect()
 }
 
 /// What was said, in the words it was asked for.
 fn answered(payload: Payload, answer: &Answer) -> Payload {
     if let Answer::Unreadable { why, excerpt, .. } = answer {
-        let payload = payload.with("parsed", false).with("reason", why.as_str());
-        return payload.with("excerpt", excerpt.as_str());
+        return payload!(payload; "parsed": false, "reason": why, excerpt);
     }
-    let payload = payload.with("parsed", true);
+    let payload = payload!(payload; "parsed": true);
     match answer {
         Answer::Scores {
             dimensions,
             findings,
             prior,
-        } => with_answers(payload, prior)
-            .with("scores", scores(dimensions))
-            .with("findings", findings_of(findings)),
+        } => payload!(with_answers(payload, prior); "scores": scores(dimensions), findings),
         Answer::Evaluation {
             points,
             reasoning,
             findings,
             prior,
-        } => with_answers(payload, prior)
-            .with("points", points.to_f64())
-            .with("reasoning", reasoning.as_str())
-            .with("findings", findings_of(findings)),
-        Answer::Probes(probes) => payload.with("probes", probe_rows(probes)),
+        } => payload!(with_answers(payload, prior); "points": points.to_f64(), reasoning, findings),
+        Answer::Probes(probes) => payload!(payload; "probes": probe_rows(probes)),
         Answer::Grades(reply) => {
             let grade = |given: &GradeGiven| {
-                let row = Payload::default().with("criterion", given.criterion.as_str());
-                let row = row.with("points", given.points.to_f64());
-                Value::Object(row.with("reasoning", given.reasoning.as_str()).0)
+                payload!(
+                    "criterion": given.criterion,
+                    "points": given.points.to_f64(),
+                    "reasoning": given.reasoning,
+                )
             };
-            let grades: Vec<_> = reply.grades.iter().map(grade).collect();
-            payload
-                .with("verdict", serde_json::json!(reply.verdict))
-                .with("confidence", reply.confidence.to_f64() / 100.0)
-                .with("grades", grades)
+            payload!(payload;
+                "verdict": reply.verdict,
+                "confidence": reply.confidence.to_f64() / 100.0,
+                "grades": reply.grades.iter().map(grade).collect::<Vec<_>>(),
+            )
         }
-        Answer::Opinion(opinion) => payload
-            .with("verdict", serde_json::json!(opinion.verdict))
-            .with("reason", opinion.reason.as_str())
-            .with("findings", findings_of(&opinion.findings)),
-        Answer::Findings(report) => payload
-            .with("findings", findings_of(&report.findings))
-            .maybe("unread", report.unread.as_deref()),
+        Answer::Opinion(opinion) => payload!(payload;
+            "verdict": opinion.verdict,
+            "reason": opinion.reason,
+            "findings": opinion.findings,
+        ),
+        Answer::Findings(report) => {
+            payload!(payload; "findings": report.findings, "unread": report.unread)
+        }
         short => match short.short() {
             Some(Value::Object(form)) => payload.extend(Payload(form)),
             _ => payload,

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
 use crate::engine::{Event, MissionChange, RunEvent, RunStarted};
 use crate::mission::{Addition, Part, Plan, migrate_plan};
@@ -13,7 +11,7 @@ use crate::report::view::{AttemptView, RunView};
 use super::PublicEvent;
 use super::holds::OpenHolds;
 use super::ledgers::Ledgers;
-use super::payload::{Payload, created_task};
+use super::payload::{Payload, created_task, payload, titles};
 use super::work::OpenWork;
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
@@ -116,7 +114,7 @@ impl EventExpander {
     }
 
     pub(super) fn titles(&self, ids: &[TaskId]) -> Vec<&str> {
-        ids.iter().map(|id| &*self.plan.task(*id).title).collect()
+        titles(&self.plan, ids)
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -124,20 +122,15 @@ impl EventExpander {
     }
 
     pub(super) fn task(&self, id: TaskId) -> Payload {
-        Payload::default()
-            .with("taskId", task_key(id))
-            .with("title", &*self.plan.task(id).title)
+        payload!("taskId": task_key(id), "title": self.plan.task(id).title)
     }
 
     pub(super) fn turn(&self, turn: TurnId) -> Payload {
-        self.task(turn.task)
-            .with("attempt", turn.attempt)
-            .with("turn", turn.turn)
+        payload!(self.task(turn.task); "attempt": turn.attempt, "turn": turn.turn)
     }
 
     pub(super) fn approval_of(&self, task: TaskId, number: u32) -> Payload {
-        self.task(task)
-            .maybe("requestId", self.approval(task.into(), number))
+        payload!(self.task(task); "requestId": self.approval(task.into(), number))
     }
 
     /// The id of a hold that waits for a person.
@@ -151,40 +144,39 @@ impl EventExpander {
     }
 
     pub(super) fn run_started(&self, started: &RunStarted) -> Payload {
-        Payload::default()
-            .with("mission", self.plan.name.as_str())
-            .with("tasks", self.plan.selected_ids().count())
-            .with("version", started.version.as_str())
-            .with("format", started.format)
-            .with("missionDigest", started.mission_digest.to_string())
-            .maybe(
-                "missionPath",
-                started.mission_path.as_ref().map(|path| path.to_string_lossy()),
-            )
-            .with("options", json!(started.options))
+        payload!(
+            "mission": self.plan.name,
+            "tasks": self.plan.selected_ids().count(),
+            "version": started.version,
+            "format": started.format,
+            "missionDigest": started.mission_digest,
+            "missionPath": started.mission_path.as_ref().map(|path| path.to_string_lossy()),
+            "options": started.options,
+        )
     }
 
     pub(super) fn mission_changed(&self, change: &MissionChange) -> Payload {
         let gates = change.gates.iter().map(|id| &*self.plan.gate(*id).name);
-        Payload::default()
-            .with("mission", self.plan.name.as_str())
-            .with("number", change.number)
-            .with("missionDigest", change.to.to_string())
-            .with("previousDigest", change.from.to_string())
-            .with("added", self.titles(&change.added))
-            .with("removed", self.titles(&change.removed))
-            .with("changed", self.titles(&change.changed))
-            .with("gates", gates.collect::<Vec<&str>>())
+        payload!(
+            "mission": self.plan.name,
+            "number": change.number,
+            "missionDigest": change.to,
+            "previousDigest": change.from,
+            "added": self.titles(&change.added),
+            "removed": self.titles(&change.removed),
+            "changed": self.titles(&change.changed),
+            "gates": gates.collect::<Vec<&str>>(),
+        )
     }
 
     pub(super) fn tasks_added(&self, addition: &Addition) -> Payload {
         let titles = addition.tasks.iter().map(|task| &*task.title);
-        let source = addition.source.map(|id| &*self.plan.task(id).title);
-        Payload::default()
-            .with("origin", addition.origin.as_str())
-            .maybe("source", source)
-            .maybe("requestId", addition.request.as_deref())
-            .with("tasks", titles.collect::<Vec<&str>>())
+        payload!(
+            "origin": addition.origin,
+            "source": addition.source.map(|id| &self.plan.task(id).title),
+            "requestId": addition.request,
+            "tasks": titles.collect::<Vec<&str>>(),
+        )
     }
 
     /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.
@@ -208,15 +200,11 @@ impl EventExpander {
                     .rev()
                     .take_while(of_kind(AttemptKind::Fix))
                     .count();
-                payload
-                    .with("attempt", fixes)
-                    .with("maxFix", limits.max_fix_attempts)
+                payload!(payload; "attempt": fixes, "maxFix": limits.max_fix_attempts)
             }
             AttemptKind::Retry => {
                 let retries = allowance().filter(of_kind(AttemptKind::Retry)).count();
-                payload
-                    .with("attempt", retries)
-                    .with("maxRetries", limits.max_retries)
+                payload!(payload; "attempt": retries, "maxRetries": limits.max_retries)
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::mission::BarrierKind;
 use crate::report::ids::task_key;
 
 use super::expander::{EventExpander, Named};
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 /// Holds of tasks that are open: an approval by its number, a window without one. Checkpoints and delays are the plan's.
 #[derive(Debug, Default)]
@@ -66,23 +66,25 @@ impl EventExpander {
                 opened.into_iter().collect()
             }
             Event::Hold(HoldOwner::Barrier(barrier), closed @ HoldEvent::Closed { .. }) => {
-                let payload = self.barrier(*barrier).with("answer", answer(closed));
+                let payload = payload!(self.barrier(*barrier); "answer": answer(closed));
                 let payload = payload.extend(self.hold_payload((*barrier).into(), closed));
                 vec![("hold:closed", payload)]
             }
             Event::Hold(HoldOwner::Task(task), closed @ HoldEvent::Closed { number, by, .. }) => {
                 let taken = self.holds.take(*task, |hold| hold.number == Some(*number));
                 let closed = self.closed(*task, &taken, answer(closed));
-                let by_whom = |(name, payload): Named| (name, payload.with("resolvedBy", by.as_str()));
+                let by_whom = |(name, payload): Named| (name, payload!(payload; "resolvedBy": by));
                 // An approver that waits for a limit is waited for no more.
                 let limit = self.holds.take(*task, |hold| *hold == WINDOW);
                 let limit = self.closed(*task, &limit, "withdrawn");
                 closed.into_iter().map(by_whom).chain(limit).collect()
             }
             Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.why == DeferralReason::Window => {
-                let payload = self.task(*task).with("reason", WINDOW.reason);
-                let payload = payload.with("message", deferral.message.as_str());
-                let payload = payload.with("expires", deferral.until.to_rfc3339());
+                let payload = payload!(self.task(*task);
+                    "reason": WINDOW.reason,
+                    "message": deferral.message,
+                    "expires": deferral.until.to_rfc3339(),
+                );
                 let is_new = self.holds.open(*task, WINDOW);
                 is_new.then_some(("hold:opened", payload)).into_iter().collect()
             }
@@ -128,10 +130,7 @@ impl EventExpander {
                 Some(number) => self.approval_of(task, number),
                 None => self.task(task),
             };
-            (
-                "hold:closed",
-                payload.with("reason", hold.reason).with("answer", answer),
-            )
+            ("hold:closed", payload!(payload; "reason": hold.reason, answer))
         });
         closed.collect()
     }
@@ -157,10 +156,8 @@ impl EventExpander {
             }
             (HoldOwner::Barrier(barrier), HoldEvent::Closed { by, reason, .. }) => {
                 // A delay is ended by its moment, by nobody.
-                let by =
-                    matches!(self.plan.barrier(barrier).kind, BarrierKind::Checkpoint).then_some(by.as_str());
-                let payload = self.barrier(barrier).maybe("message", reason.as_deref());
-                payload.maybe("resolvedBy", by)
+                let is_by_person = matches!(self.plan.barrier(barrier).kind, BarrierKind::Checkpoint);
+                payload!(self.barrier(barrier); "message": reason, "resolvedBy": is_by_person.then_some(by))
             }
             (HoldOwner::Barrier(barrier), _) => self.barrier(barrier),
             (HoldOwner::Task(task), event) => self.approval_payload(task, event),
@@ -180,54 +177,53 @@ impl EventExpander {
             } => {
                 let step = stage.filter(|_| *cause != Some(Cause::Exhausted));
                 let step = step.and_then(StageKey::step);
-                self.approval_of(task, *number)
-                    .with("missionId", &*self.run_id)
-                    .with("reason", reason.as_str())
-                    .maybe("gateName", gate.as_deref())
-                    .maybe("cause", cause.map(Cause::as_str))
-                    .maybe("stage", stage.map(|at| at.stage().as_str()))
-                    .maybe("name", step.map(|step| self.step_name(task, step)))
-                    .with("message", message.as_str())
-                    .maybe("expires", expires.map(Timestamp::to_rfc3339))
+                payload!(self.approval_of(task, *number);
+                    "missionId": self.run_id,
+                    reason,
+                    "gateName": gate,
+                    cause,
+                    "stage": stage.map(StageKey::stage),
+                    "name": step.map(|step| self.step_name(task, step)),
+                    message,
+                    "expires": expires.map(Timestamp::to_rfc3339),
+                )
             }
             HoldEvent::Undecided {
                 number,
                 message,
                 again,
                 ..
-            } => self
-                .approval_of(task, *number)
-                .with("decision", "undecided")
-                .with("reason", message.as_str())
-                .maybe("again", again.map(Timestamp::to_rfc3339)),
-            HoldEvent::TimedOut { number } => self.approval_of(task, *number).with("action", "wait"),
+            } => payload!(self.approval_of(task, *number);
+                "decision": "undecided",
+                "reason": message,
+                "again": again.map(Timestamp::to_rfc3339),
+            ),
+            HoldEvent::TimedOut { number } => payload!(self.approval_of(task, *number); "action": "wait"),
             HoldEvent::Closed {
                 number,
                 resolution,
                 by,
                 ..
-            } => self
-                .approval_of(task, *number)
-                .with("status", resolution.as_str())
-                .with("resolvedBy", by.as_str()),
+            } => payload!(self.approval_of(task, *number); "status": resolution, "resolvedBy": by),
         }
     }
 
     /// A checkpoint or a delay begins to hold what stands behind it.
     fn barrier_reached(&self, barrier: BarrierId, number: u32, expires: Option<Timestamp>) -> Payload {
         let plan = self.plan.barrier(barrier);
-        let titles = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
+        let ids = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
         let payload = self.barrier(barrier);
         let payload = match plan.kind {
-            BarrierKind::Checkpoint => payload.maybe("requestId", self.approval(barrier.into(), number)),
+            BarrierKind::Checkpoint => payload!(payload; "requestId": self.approval(barrier.into(), number)),
             BarrierKind::Delay(duration) => {
-                let payload = payload.with("duration", duration.0);
-                payload.maybe("expires", expires.map(Timestamp::to_rfc3339))
+                payload!(payload; duration, "expires": expires.map(Timestamp::to_rfc3339))
             }
         };
-        let payload = payload.maybe("message", plan.message.as_deref());
-        let payload = payload.with("afterTasks", titles(&plan.after));
-        payload.with("blocksTasks", titles(&plan.blocks))
+        payload!(payload;
+            "message": plan.message,
+            "afterTasks": ids(&plan.after),
+            "blocksTasks": ids(&plan.blocks),
+        )
     }
 
     fn barrier(&self, id: BarrierId) -> Payload {
@@ -236,10 +232,9 @@ impl EventExpander {
             BarrierKind::Checkpoint => (WaitingReason::Checkpoint, "checkpointName"),
             BarrierKind::Delay(_) => (WaitingReason::Delay, "delayName"),
         };
-        Payload::default()
-            .with("missionId", &*self.run_id)
-            .with("reason", reason.as_str())
-            .with(key, &*plan.name)
+        let mut payload = payload!("missionId": self.run_id, reason);
+        payload.put(key, &plan.name);
+        payload
     }
 }
 

@@ -1,11 +1,7 @@
 //! What is told of judging: commands, files, verdicts.
 
-use serde_json::Value;
-
-use super::payload::{Payload, facts, file, findings_of, scores};
-use crate::domain::{
-    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
-};
+use super::payload::{Payload, facts, file, payload, scores};
+use crate::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
 use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
@@ -18,7 +14,7 @@ impl EventExpander {
     /// What is told of an audit.
     pub(super) fn audit_details(&self, event: &Event) -> Payload {
         match event {
-            Event::Run(RunEvent::AuditRequested { number }) => Payload::default().with("number", *number),
+            Event::Run(RunEvent::AuditRequested { number }) => payload!(number),
             Event::Run(RunEvent::AuditFinished {
                 number,
                 checked,
@@ -26,15 +22,15 @@ impl EventExpander {
                 record,
                 ..
             }) => {
-                let titles = checked.iter().map(|id| &*self.plan.task(*id).title);
-                let titles: Vec<&str> = titles.collect();
-                let payload = Payload::default().with("number", *number).with("checked", titles);
-                let changed = files.iter().map(|(id, files)| {
-                    let row = self.task(*id).with("files", facts(files));
-                    Value::Object(row.0)
-                });
-                let payload = payload.with("changed", changed.collect::<Vec<_>>());
-                payload.maybe("record", record.as_ref().map(file))
+                let changed = files
+                    .iter()
+                    .map(|(id, files)| payload!(self.task(*id); "files": facts(files)));
+                payload!(
+                    number,
+                    "checked": self.titles(checked),
+                    "changed": changed.collect::<Vec<_>>(),
+                    "record": record.as_ref().map(file),
+                )
             }
             _ => Payload::default(),
         }
@@ -45,26 +41,22 @@ impl EventExpander {
         match job {
             Job::Scan { then, .. } => {
                 let again = (then == AfterScan::Repeat).then_some(true);
-                self.task(task).maybe("stageRepeated", again)
+                payload!(self.task(task); "stageRepeated": again)
             }
             Job::Artifacts(dependency) => self.failed_dependency(task, dependency),
             Job::Finish(command) => self.finish_command(task, command),
             Job::Check(check) => self.check(task, check),
-            Job::Grade(round) => self.task(task).with("round", round),
+            Job::Grade(round) => payload!(self.task(task); round),
             Job::Stage(step, round) => {
-                let payload = self.task(task).with("stage", step.stage().as_str());
-                payload
-                    .with("name", self.step_name(task, step))
-                    .with("round", round)
+                let name = self.step_name(task, step);
+                payload!(self.task(task); "stage": step.stage(), name, round)
             }
-            Job::Merge(number) => self.task(task).with("number", number),
-            Job::PeerCheck(peer, check) => {
-                let title = &*self.plan.task(peer).title;
-                self.check(peer, check)
-                    .with("task", &*self.plan.task(task).title)
-                    .with("of", title)
-            }
-            Job::Approver { number, approver } => self.approval_of(task, number).with("approver", approver),
+            Job::Merge(number) => payload!(self.task(task); number),
+            Job::PeerCheck(peer, check) => payload!(self.check(peer, check);
+                "task": self.plan.task(task).title,
+                "of": self.plan.task(peer).title,
+            ),
+            Job::Approver { number, approver } => payload!(self.approval_of(task, number); approver),
         }
     }
 
@@ -72,17 +64,14 @@ impl EventExpander {
     pub(super) fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
         match (job, end) {
             (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
-                self.job_details(task, job).with("files", facts(files))
+                payload!(self.job_details(task, job); "files": facts(files))
             }
-            (_, JobEnd::Seen { files, hollow }) => {
-                let payload = self.task(task).with("files", facts(files));
-                payload.maybe("hollow", hollow.as_deref())
-            }
-            (_, JobEnd::Checked(result)) => self
-                .job_details(task, job)
-                .with("passed", result.passed)
-                .with("message", result.message.as_str())
-                .with("duration", result.duration.0),
+            (_, JobEnd::Seen { files, hollow }) => payload!(self.task(task); "files": facts(files), hollow),
+            (_, JobEnd::Checked(result)) => payload!(self.job_details(task, job);
+                "passed": result.passed,
+                "message": result.message,
+                "duration": result.duration,
+            ),
             (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.
             (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Approver(_) | JobEnd::Merged(_)) => {
@@ -102,15 +91,12 @@ impl EventExpander {
             },
             None => (None, None),
         };
-        self.task(task)
-            .with("index", index)
-            .with("total", commands.len())
-            .maybe("type", kind)
-            .maybe("label", label)
+        payload!(self.task(task); index, "total": commands.len(), "type": kind, label)
     }
 
     pub(super) fn check(&self, task: TaskId, index: u32) -> Payload {
-        let (kind, label) = match self.plan.task(task).checks().get(index as usize) {
+        let checks = self.plan.task(task).checks();
+        let (kind, label) = match checks.get(index as usize) {
             Some(Check::Command { kind, command, .. }) => {
                 let kind = match kind {
                     CommandCheck::Test => "test",
@@ -122,11 +108,7 @@ impl EventExpander {
             Some(Check::Metric { name, .. }) => (Some("metric"), Some(name.clone())),
             None => (None, None),
         };
-        self.task(task)
-            .with("index", index)
-            .with("total", self.plan.task(task).checks().len())
-            .maybe("type", kind)
-            .maybe("label", label)
+        payload!(self.task(task); index, "total": checks.len(), "type": kind, label)
     }
 
     /// What a further stage is called.
@@ -135,21 +117,22 @@ impl EventExpander {
     }
 
     pub(super) fn stage_verdict(&self, report: &StageReport) -> Payload {
-        self.task(report.task)
-            .with("attempt", report.attempt)
-            .with("stage", report.stage.as_str())
-            .maybe("name", report.name.as_deref())
-            .with("verdict", report.verdict.as_str())
-            .maybe("cause", report.cause.map(Cause::as_str))
-            .maybe("points", report.points.map(Points::to_f64))
-            .maybe("class", report.failure.map(FailureClass::as_str))
-            .maybe("reviewer", report.by.as_deref())
-            .maybe("reason", report.reason.as_deref())
-            .maybe("model", report.model.as_deref())
-            .maybe("confidence", report.confidence.map(share))
-            .maybe("criteria", self.criteria(report))
-            .maybe("relaxed", (report.mark == Some(Mark::Relaxed)).then_some(true))
-            .with("findings", findings_of(&report.findings))
+        payload!(self.task(report.task);
+            "attempt": report.attempt,
+            "stage": report.stage,
+            "name": report.name,
+            "verdict": report.verdict,
+            "cause": report.cause,
+            "points": report.points.map(Points::to_f64),
+            "class": report.failure,
+            "reviewer": report.by,
+            "reason": report.reason,
+            "model": report.model,
+            "confidence": report.confidence.map(share),
+            "criteria": self.criteria(report),
+            "relaxed": (report.mark == Some(Mark::Relaxed)).then_some(true),
+            "findings": report.findings,
+        )
     }
 
     /// The assessment of an attempt, where a verdict ends it.
@@ -160,26 +143,22 @@ impl EventExpander {
         let passed = assessed(report, rest)?;
         let message = report.findings.iter().map(|finding| finding.description.as_str());
         let message = message.collect::<Vec<_>>().join("; ");
-        let complete = self
-            .task(report.task)
-            .with("attempt", report.attempt)
-            .with("passed", passed)
-            .with("scores", scores(&report.dimensions))
-            .maybe("globalScore", report.points.map(Points::score_f64))
-            .maybe("points", report.points.map(Points::to_f64))
-            .with("message", message);
+        let complete = payload!(self.task(report.task);
+            "attempt": report.attempt,
+            passed,
+            "scores": scores(&report.dimensions),
+            "globalScore": report.points.map(Points::score_f64),
+            "points": report.points.map(Points::to_f64),
+            message,
+        );
         Some(("assessment:complete", complete))
     }
 
     /// The criteria of a verification with their grades; `None` for other stages.
-    pub(super) fn criteria(&self, report: &StageReport) -> Option<Vec<Value>> {
+    pub(super) fn criteria(&self, report: &StageReport) -> Option<Vec<Payload>> {
         let verification = self.plan.task(report.task).verification()?;
         let graded = verification.criteria.iter().zip(&report.grades);
-        let row = |(criterion, grade): (&String, &CriterionGrade)| {
-            let row = Payload::default().with("criterion", criterion.as_str());
-            let row = row.with("result", grade.result());
-            Value::Object(row.with("evidence", grade.evidence.as_str()).0)
-        };
+        let row = |(criterion, grade): (&String, &CriterionGrade)| payload!(criterion, "result": grade.result(), "evidence": grade.evidence);
         (!report.grades.is_empty()).then(|| graded.map(row).collect())
     }
 }

@@ -1,15 +1,13 @@
 //! The ledgers of coordination (semantics, section 17): what is planned, before each wave, and what a wave brought, once it has
 //! ended. Both follow from the journal, so it holds no word of them: they are made where somebody reads it.
 
-use serde_json::{Value, json};
-
 use crate::domain::{Status, TaskId};
 use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEvent, stall};
 use crate::mission::model::CoordinationMiddleware;
 use crate::mission::{Part, Plan};
 
 use super::expander::Named;
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 /// Tasks of a wave that are shown with what is to be done.
 const MOST_SHOWN: usize = 100;
@@ -133,24 +131,23 @@ impl Ledgers {
     fn planned(&self, plan: &Plan, number: usize) -> Payload {
         let tasks = &self.waves[number].tasks;
         let open = tasks.iter().filter(|id| !self.tasks[id.index()].left);
-        let row = |id: &TaskId| -> Value {
+        let row = |id: &TaskId| {
             let task = plan.task(*id);
-            let mut row = json!({"title": &*task.title, "agent": &*plan.agent(task.agent).name});
-            if let Some(description) = &task.description {
-                row["description"] = json!(description);
-            }
-            if !task.acceptance.is_empty() {
-                row["acceptance"] = json!(&task.acceptance[..]);
-            }
-            row
+            payload!(
+                "title": task.title,
+                "agent": plan.agent(task.agent).name,
+                "description": task.description,
+                "acceptance": (!task.acceptance.is_empty()).then_some(&task.acceptance),
+            )
         };
-        let rows: Vec<Value> = open.clone().take(MOST_SHOWN).map(row).collect();
-        Payload::default()
-            .with("version", self.version)
-            .with("wave", number + 1)
-            .with("waves", self.waves.len())
-            .with("tasks", open.count())
-            .with("facts", rows)
+        let rows: Vec<Payload> = open.clone().take(MOST_SHOWN).map(row).collect();
+        payload!(
+            "version": self.version,
+            "wave": number + 1,
+            "waves": self.waves.len(),
+            "tasks": open.count(),
+            "facts": rows,
+        )
     }
 
     fn brought(&self, number: usize) -> Payload {
@@ -167,13 +164,14 @@ impl Ledgers {
             REPLAN_AFTER.. => "replan",
             _ => "continue",
         };
-        Payload::default()
-            .with("wave", number + 1)
-            .with("done", of(Status::Done))
-            .with("failed", of(Status::Failed))
-            .with("completed", self.done)
-            .with("stall", stall)
-            .with("action", action)
+        payload!(
+            "wave": number + 1,
+            "done": of(Status::Done),
+            "failed": of(Status::Failed),
+            "completed": self.done,
+            stall,
+            action,
+        )
     }
 
     fn round(&self, wave: &Wave) -> Round {

@@ -9,14 +9,12 @@
 
 mod task;
 
-use serde_json::json;
-
 use crate::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
 use crate::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
 
 use super::expander::{EventExpander, Named};
 use super::notices::letter_event;
-use super::payload::{Payload, file, run_finished, stop_cause};
+use super::payload::{Payload, file, payload, run_finished, stop_cause};
 
 /// Public names of events, with bars between them, and what they mean.
 pub(super) type Meaning = (&'static str, &'static str);
@@ -169,54 +167,53 @@ impl EventExpander {
     }
 
     fn run_event(&self, of: &RunEvent) -> Option<Named> {
-        let told = Payload::default();
         Some(match of {
             RunEvent::Started(started) => ("run:started", self.run_started(started)),
-            RunEvent::Resumed { options, .. } => ("run:resumed", told.with("options", json!(options))),
-            RunEvent::Moved { from, to } => {
-                let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
-                ("run:moved", told.with("from", path(from)).with("to", path(to)))
-            }
-            RunEvent::Stopping { cause } => ("run:stopping", told.with("cause", stop_cause(*cause))),
+            RunEvent::Resumed { options, .. } => ("run:resumed", payload!(options)),
+            RunEvent::Moved { from, to } => (
+                "run:moved",
+                payload!("from": from.to_string_lossy(), "to": to.to_string_lossy()),
+            ),
+            RunEvent::Stopping { cause } => ("run:stopping", payload!("cause": stop_cause(*cause))),
             RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 ..
             } => ("run:finished", run_finished(*outcome, conditions, allowed)),
-            RunEvent::SessionLimit { until } => ("run:limit", told.with("until", until.to_rfc3339())),
-            RunEvent::StateForeign { what } => ("state:foreign", told.with("what", what.as_str())),
-            RunEvent::Unconfined { reason } => ("run:unconfined", told.with("reason", reason.as_str())),
-            RunEvent::Warning { message } => {
-                let log = told.with("level", "warn");
-                ("log", log.with("message", message.as_str()))
-            }
+            RunEvent::SessionLimit { until } => ("run:limit", payload!("until": until.to_rfc3339())),
+            RunEvent::StateForeign { what } => ("state:foreign", payload!(what)),
+            RunEvent::Unconfined { reason } => ("run:unconfined", payload!(reason)),
+            RunEvent::Warning { message } => ("log", payload!("level": "warn", message)),
             RunEvent::Salvaged(salvaged) => {
-                let told = told.with("by", salvaged.by.as_str()).with("line", salvaged.line);
-                let told = told
-                    .with("lostBytes", salvaged.bytes)
-                    .with("lostRecords", salvaged.records);
-                ("run:salvaged", told.with("file", salvaged.file.as_str()))
+                let payload = payload!(
+                    "by": salvaged.by,
+                    "line": salvaged.line,
+                    "lostBytes": salvaged.bytes,
+                    "lostRecords": salvaged.records,
+                    "file": salvaged.file,
+                );
+                ("run:salvaged", payload)
             }
             RunEvent::MissionChanged(change) => ("mission:changed", self.mission_changed(change)),
             RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),
-            RunEvent::TasksWithdrawn { tasks } => ("tasks:withdrawn", told.with("tasks", self.titles(tasks))),
-            RunEvent::Paused { by } => ("run:paused", told.with("by", by.as_str())),
-            RunEvent::Cancelled { by } => ("run:cancelled", told.with("by", by.as_str())),
-            RunEvent::Waiting { until } => ("run:waiting", told.with("until", until.to_rfc3339())),
+            RunEvent::TasksWithdrawn { tasks } => ("tasks:withdrawn", payload!("tasks": self.titles(tasks))),
+            RunEvent::Paused { by } => ("run:paused", payload!(by)),
+            RunEvent::Cancelled { by } => ("run:cancelled", payload!(by)),
+            RunEvent::Waiting { until } => ("run:waiting", payload!("until": until.to_rfc3339())),
             RunEvent::CommandTaken { id, result, by } => {
-                let told = told.with("commandId", id.as_str());
-                let told = told.with("result", json!(result));
-                ("operator:command", told.with("by", by.as_str()))
+                ("operator:command", payload!("commandId": id, result, by))
             }
             RunEvent::ThresholdFailed { points, threshold } => {
-                let told = self.of_mission().with("avgScore", points.score_f64());
-                let told = told.with("threshold", threshold.score_f64());
-                ("quality:threshold:failed", told)
+                let payload = payload!(self.of_mission();
+                    "avgScore": points.score_f64(),
+                    "threshold": threshold.score_f64(),
+                );
+                ("quality:threshold:failed", payload)
             }
             RunEvent::ProtectionNoted { files } => {
-                let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-                ("protection:noted", told.with("files", paths))
+                let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
+                ("protection:noted", payload!("files": paths))
             }
             RunEvent::AuditRequested { .. }
             | RunEvent::AuditFinished { .. }
@@ -226,36 +223,38 @@ impl EventExpander {
     }
 
     fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Option<Named> {
-        let told = self.turn(turn);
+        let turn_of = self.turn(turn);
         let plan = self.plan.task(turn.task);
         let agent = self.agent_name(plan.agent);
         Some(match of {
             TurnEvent::Spawned { process } => {
-                let told = told.with("agentName", agent).with("taskTitle", &*plan.title);
                 let pid = process.as_ref().map(|process| process.pid);
-                ("agent:spawned", told.maybe("pid", pid))
+                let payload = payload!(turn_of; "agentName": agent, "taskTitle": plan.title, pid);
+                ("agent:spawned", payload)
             }
             TurnEvent::Activity { summary } => {
-                let told = told.with("agentName", agent);
-                ("agent:activity", told.with("summary", summary.as_str()))
+                ("agent:activity", payload!(turn_of; "agentName": agent, summary))
             }
             TurnEvent::Stale { idle, killed } => {
                 let action = if *killed { "kill" } else { "warning" };
-                let told = self.task(turn.task).with("agentName", agent);
-                ("agent:stale", told.with("idleMs", idle.0).with("action", action))
+                let payload = payload!(self.task(turn.task); "agentName": agent, "idleMs": idle, action);
+                ("agent:stale", payload)
             }
-            TurnEvent::FilesNoted { file: record, .. } => ("files:noted", told.with("record", file(record))),
+            TurnEvent::FilesNoted { file: record, .. } => {
+                ("files:noted", payload!(turn_of; "record": file(record)))
+            }
             TurnEvent::AuthorityCues { cues, result } => {
                 let place = if *result { "result" } else { "prompt" };
-                ("authority:cues", told.with("cues", *cues).with("in", place))
+                ("authority:cues", payload!(turn_of; cues, "in": place))
             }
             TurnEvent::Escalated { broken } => {
-                let told = told.with("kind", broken.kind.as_str());
-                ("task:escalated", told.with("evidence", broken.evidence.as_str()))
+                let payload = payload!(turn_of; "kind": broken.kind, "evidence": broken.evidence);
+                ("task:escalated", payload)
             }
             TurnEvent::Finished { exit, duration, .. } if exit.failure == Some(FailureClass::Timeout) => {
-                let told = self.task(turn.task).with("elapsed", duration.0);
-                ("task:timeout", told.with("timeout", plan.turn_timeout.0))
+                let payload =
+                    payload!(self.task(turn.task); "elapsed": duration, "timeout": plan.turn_timeout);
+                ("task:timeout", payload)
             }
             TurnEvent::Started { .. }
             | TurnEvent::RequestFailed { .. }
@@ -268,9 +267,12 @@ impl EventExpander {
     fn ask_event(&self, id: AskId, of: &AskEvent) -> Option<Named> {
         match of {
             AskEvent::HandedOver { agent, file: record } => {
-                let told = self.task(id.task).with("ask", id.number);
-                let told = told.with("agentName", self.agent_name(*agent));
-                Some(("handoff:recorded", told.with("record", file(record))))
+                let payload = payload!(self.task(id.task);
+                    "ask": id.number,
+                    "agentName": self.agent_name(*agent),
+                    "record": file(record),
+                );
+                Some(("handoff:recorded", payload))
             }
             AskEvent::Requested {
                 purpose: Purpose::Resolve { dependency },
@@ -283,44 +285,45 @@ impl EventExpander {
     }
 
     fn gate_event(&self, gate: GateId, of: &GateEvent) -> Named {
-        let told = self.of_mission().with("gateName", &*self.plan.gate(gate).name);
+        let payload = payload!(self.of_mission(); "gateName": self.plan.gate(gate).name);
         match of {
             GateEvent::Evaluated { result } => {
                 let GateResult { passed, avg, reason } = result;
-                let told = told.maybe("avgScore", avg.map(Points::score_f64));
-                let told = told.maybe("reason", reason.as_deref());
+                let payload = payload!(payload; "avgScore": avg.map(Points::score_f64), reason);
                 match passed {
-                    true => ("quality:gate:passed", told),
-                    false => ("quality:gate:failed", told),
+                    true => ("quality:gate:passed", payload),
+                    false => ("quality:gate:failed", payload),
                 }
             }
             GateEvent::Overridden { reason, by } => {
-                let told = told.with("reason", reason.as_str());
-                ("quality:gate:overridden", told.with("by", by.as_str()))
+                ("quality:gate:overridden", payload!(payload; reason, by))
             }
         }
     }
 
     fn budget_event(&self, of: &BudgetEvent) -> Option<Named> {
-        let told = Payload::default();
         match of {
             BudgetEvent::Exhausted { ceiling } => {
                 let unknown = match ceiling {
                     Ceiling::UnknownCost(id) | Ceiling::UnknownTokens(id) => Some(self.agent_name(*id)),
                     Ceiling::Cost | Ceiling::Tokens | Ceiling::Requests | Ceiling::Time => None,
                 };
-                let told = told.with("limit", ceiling.key());
-                Some(("budget:exhausted", told.maybe("unknownOf", unknown)))
+                let payload = payload!("limit": ceiling.key(), "unknownOf": unknown);
+                Some(("budget:exhausted", payload))
             }
             BudgetEvent::Clock { since, used, until } => {
-                let told = told.with("since", since.to_rfc3339()).with("usedMs", used.0);
-                Some(("budget:clock", told.with("until", until.to_rfc3339())))
+                let payload = payload!(
+                    "since": since.to_rfc3339(),
+                    "usedMs": used,
+                    "until": until.to_rfc3339(),
+                );
+                Some(("budget:clock", payload))
             }
             BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. } => None,
         }
     }
 
     fn of_mission(&self) -> Payload {
-        Payload::default().with("missionId", &*self.run_id)
+        payload!("missionId": self.run_id)
     }
 }

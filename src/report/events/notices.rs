@@ -5,7 +5,7 @@ use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
 use super::expander::Named;
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 /// The public event of a dead letter; `run` is the run's id.
 pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named> {
@@ -14,7 +14,7 @@ pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Optio
         NoticeEvent::Filed { ids } => {
             let ids = ids.iter().map(|id| format!("{run}.{id}"));
             let ids = ids.collect::<Vec<_>>();
-            Some(("dlq:added", Payload::default().with("ids", ids)))
+            Some(("dlq:added", payload!(ids)))
         }
         NoticeEvent::Requested { .. }
         | NoticeEvent::Sent { .. }
@@ -25,23 +25,20 @@ pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Optio
 
 /// What is told of a notification; `run` is the run's id.
 pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
-    let of = |number: u32, channel: &str| {
-        Payload::default()
-            .with("notificationId", notification_id(run, number))
-            .with("channel", channel)
-    };
+    let of = |number: u32, channel: &str| payload!("notificationId": notification_id(run, number), channel);
     match event {
         NoticeEvent::Requested {
             number,
             channel,
             notice,
-        } => of(*number, channel)
-            .with("about", notice.topic.event())
-            .maybe("taskId", notice.task.map(task_key))
-            .maybe("title", notice.task.map(|task| &*plan.task(task).title))
-            .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
-            .maybe("holdName", notice.barrier.map(|hold| &*plan.barrier(hold).name))
-            .with("message", notice.text.as_str()),
+        } => payload!(of(*number, channel);
+            "about": notice.topic.event(),
+            "taskId": notice.task.map(task_key),
+            "title": notice.task.map(|task| &plan.task(task).title),
+            "gateName": notice.gate.map(|gate| &plan.gate(gate).name),
+            "holdName": notice.barrier.map(|hold| &plan.barrier(hold).name),
+            "message": notice.text,
+        ),
         NoticeEvent::Sent { number, channel } => of(*number, channel),
         NoticeEvent::Retried {
             number,
@@ -49,9 +46,9 @@ pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Pay
             class,
             message,
             not_before,
-        } => of(*number, channel)
-            .failure(*class, Some(message))
-            .with("notBefore", not_before.to_rfc3339()),
+        } => {
+            payload!(of(*number, channel).failure(*class, Some(message)); "notBefore": not_before.to_rfc3339())
+        }
         NoticeEvent::Failed {
             number,
             channel,
@@ -69,8 +66,5 @@ fn dead_letter(plan: &Plan, run: &str, letter: &FailedOperation) -> Payload {
         Operation::Judge { agent, .. } => format!("judge:{}", plan.agent(*agent).name),
         Operation::Tool { tool, .. } => format!("tool:{tool}"),
     };
-    Payload::default()
-        .with("id", format!("{run}.{}", letter.id))
-        .with("operation", operation)
-        .failure(letter.class, Some(&letter.error))
+    payload!("id": format!("{run}.{}", letter.id), operation).failure(letter.class, Some(&letter.error))
 }

@@ -5,7 +5,7 @@ use crate::engine::{DeadlineEvent, DeadlineStep};
 use crate::report::ids::task_key;
 
 use super::expander::{EventExpander, Named};
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 impl EventExpander {
     /// What happens to a deadline: under its own name, and as a status of `quality:sla`.
@@ -18,33 +18,28 @@ impl EventExpander {
         };
         vec![
             (name, self.entity(event)),
-            ("quality:sla", self.entity(event).with("status", status)),
+            ("quality:sla", payload!(self.entity(event); status)),
         ]
     }
 
     fn entity(&self, event: &DeadlineEvent) -> Payload {
-        let remaining = event.due.since(event.at).0;
+        let remaining = event.due.since(event.at);
         let payload = match event.task {
-            Some(task) => Payload::default()
-                .with("entityId", task_key(task))
-                .with("entityType", "task")
-                .with("taskId", task_key(task))
-                .with("title", &*self.plan.task(task).title),
-            None => Payload::default()
-                .with("entityId", &*self.run_id)
-                .with("entityType", "mission"),
+            Some(task) => payload!("entityId": task_key(task), "entityType": "task").extend(self.task(task)),
+            None => payload!("entityId": self.run_id, "entityType": "mission"),
         };
-        let payload = payload.with("deadline", Timestamp::to_rfc3339(event.due));
+        let payload = payload!(payload; "deadline": event.due.to_rfc3339());
         match event.step {
-            DeadlineStep::Set => payload.maybe("since", event.since.map(Timestamp::to_rfc3339)),
+            DeadlineStep::Set => payload!(payload; "since": event.since.map(Timestamp::to_rfc3339)),
             _ => {
-                let payload = payload
-                    .maybe("elapsed", event.since.map(|since| event.at.since(since).0))
-                    .with("remaining", remaining)
-                    .with("percentUsed", event.share_used());
+                let payload = payload!(payload;
+                    "elapsed": event.since.map(|since| event.at.since(since)),
+                    remaining,
+                    "percentUsed": event.share_used(),
+                );
                 match event.step {
-                    DeadlineStep::Violated => payload.with("overdueMs", event.at.since(event.due).0),
-                    DeadlineStep::Met => payload.with("marginMs", remaining),
+                    DeadlineStep::Violated => payload!(payload; "overdueMs": event.at.since(event.due)),
+                    DeadlineStep::Met => payload!(payload; "marginMs": remaining),
                     DeadlineStep::Set | DeadlineStep::Warned => payload,
                 }
             }

@@ -4,7 +4,7 @@ use crate::domain::TurnId;
 use crate::engine::{Exit, TurnEvent};
 
 use super::expander::EventExpander;
-use super::payload::{Payload, file, tool_ledger, turn_files};
+use super::payload::{Payload, file, payload, tool_ledger, turn_files};
 
 impl EventExpander {
     /// What is told of a turn.
@@ -12,19 +12,17 @@ impl EventExpander {
         let told = self.turn(turn);
         let agent = self.agent_name(self.plan.task(turn.task).agent);
         match of {
-            TurnEvent::Started { prompt } => told
-                .with("agentName", agent)
-                .maybe("promptDigest", prompt.map(|digest| digest.to_string())),
+            TurnEvent::Started { prompt } => payload!(told; "agentName": agent, "promptDigest": prompt),
             TurnEvent::RequestFailed {
                 class,
                 message,
                 not_before,
                 of,
                 ..
-            } => told
-                .failure(*class, Some(message))
-                .with("notBefore", not_before.to_rfc3339())
-                .maybe("maxRequests", (*of > 0).then_some(*of)),
+            } => payload!(told.failure(*class, Some(message));
+                "notBefore": not_before.to_rfc3339(),
+                "maxRequests": (*of > 0).then_some(of),
+            ),
             TurnEvent::Finished {
                 exit,
                 output,
@@ -47,29 +45,19 @@ impl EventExpander {
                     message,
                     retry_after,
                 } = exit;
-                let told = told
-                    .with("agentName", agent)
-                    .maybe("exitCode", *code)
-                    .maybe("signal", *signal)
-                    .with("duration", duration.0)
-                    .maybe("model", model.as_deref())
-                    .usage(usage)
-                    .maybe("output", output.as_ref().map(file))
-                    .maybe("stderr", stderr.as_ref().map(file))
-                    .maybe("resultFile", result.as_ref().map(file))
-                    .maybe("files", files.as_ref().map(turn_files))
-                    .maybe(
-                        "session",
-                        session.as_deref().map(|session| session.id.to_string()),
-                    )
-                    .maybe(
-                        "denied",
-                        (!denied.is_empty())
-                            .then(|| denied.iter().map(ToString::to_string).collect::<Vec<_>>()),
-                    )
-                    .maybe("toolCalls", tool_calls.map(|calls| calls.calls))
-                    .maybe("tools", tools.as_deref().map(tool_ledger))
-                    .maybe("retryAfterMs", retry_after.map(|pause| pause.0));
+                let denials = || denied.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let told = payload!(told; "agentName": agent, "exitCode": code, signal, duration, model);
+                let told = payload!(told.usage(usage);
+                    "output": output.as_ref().map(file),
+                    "stderr": stderr.as_ref().map(file),
+                    "resultFile": result.as_ref().map(file),
+                    "files": files.as_ref().map(turn_files),
+                    "session": session.as_deref().map(|session| session.id.to_string()),
+                    "denied": (!denied.is_empty()).then(denials),
+                    "toolCalls": tool_calls.map(|calls| calls.calls),
+                    "tools": tools.as_deref().map(tool_ledger),
+                    "retryAfterMs": retry_after,
+                );
                 match failure {
                     Some(class) => told.failure(*class, message.as_deref()),
                     None => told,

@@ -16,13 +16,11 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::domain::{HoldOwner, Stage, Status, TaskId};
 use crate::engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent};
 
 use super::expander::{EventExpander, Named};
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 /// What tells pieces of work of one task apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +67,14 @@ impl Work {
 }
 
 impl Place {
-    fn to_json(self) -> Option<Value> {
-        let place = Payload::default()
-            .maybe("attempt", self.attempt)
-            .maybe("stage", self.stage.map(Stage::as_str))
-            .maybe("round", self.round)
-            .maybe("seat", self.seat);
-        (!place.0.is_empty()).then_some(Value::Object(place.0))
+    fn payload(self) -> Option<Payload> {
+        let Self {
+            attempt,
+            stage,
+            round,
+            seat,
+        } = self;
+        Some(payload!(attempt, stage, round, seat)).filter(|place| !place.0.is_empty())
     }
 }
 
@@ -154,8 +153,8 @@ impl EventExpander {
         let (name, head) = match life {
             Life::Requested => ("work:requested", head),
             Life::Started => ("work:started", head),
-            Life::Progressed(detail) => ("work:progressed", head.with("detail", detail)),
-            Life::Ended(result) => ("work:ended", head.with("result", result)),
+            Life::Progressed(detail) => ("work:progressed", payload!(head; detail)),
+            Life::Ended(result) => ("work:ended", payload!(head; result)),
         };
         named.push((name, head.extend(self.details(event, rest))));
         named

@@ -4,7 +4,7 @@ use crate::engine::{Commit, Event, JobEnd, Merged, TurnEvent, WorkEvent};
 
 use super::expander::{EventExpander, Named};
 use super::names::Meaning;
-use super::payload::Payload;
+use super::payload::{Payload, payload};
 
 /// Worktrees, commits, merges.
 pub(super) const WORKTREES: &[Meaning] = &[
@@ -29,14 +29,13 @@ pub(super) const WORKTREES: &[Meaning] = &[
 impl EventExpander {
     /// What an event says of a worktree.
     pub(super) fn worktree_event(&self, event: &Event) -> Option<Named> {
-        let commit = |payload: Payload, commit: &Commit| {
-            payload.with("commit", &*commit.id).with("files", commit.files)
-        };
+        let commit =
+            |head: Payload, commit: &Commit| payload!(head; "commit": commit.id, "files": commit.files);
         match event {
             Event::Turn(turn, TurnEvent::FilesNoted { .. }) if self.plan.task(turn.task).is_isolated() => {
                 let folder = self.plan.workspace_of(turn.task);
-                let told = self.task(turn.task).with("path", folder.to_string_lossy());
-                Some(("workspace:created", told))
+                let payload = payload!(self.task(turn.task); "path": folder.to_string_lossy());
+                Some(("workspace:created", payload))
             }
             Event::Turn(
                 turn,
@@ -56,8 +55,7 @@ impl EventExpander {
             ) => match merged {
                 Merged::Landed(landed) => Some(("work:merged", commit(self.task(*task), landed))),
                 Merged::Conflict { files, with, .. } => {
-                    let told = self.task(*task).with("files", files.as_slice());
-                    Some(("work:conflict", told.with("with", with.as_slice())))
+                    Some(("work:conflict", payload!(self.task(*task); files, with)))
                 }
                 Merged::Candidate(_) | Merged::Refused(_) => None,
             },

@@ -1,13 +1,13 @@
 //! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
 //! says beside the task and its name stands in one of three matches, by subject.
 
-use crate::domain::{AttemptKind, FailureMode, Phase, Points, QualityFlag, TaskId};
+use crate::domain::{AttemptKind, Points, TaskId};
 use crate::engine::{DeferralReason, Event, TaskEvent};
 use crate::report::events::asks::probe_rows;
 use crate::report::events::expander::{EventExpander, Named};
 use crate::report::events::judging::flag_in;
 use crate::report::events::ledgers::no_progress;
-use crate::report::events::payload::{Payload, facts, findings_of};
+use crate::report::events::payload::{Payload, facts, payload};
 use crate::report::ids::task_key;
 
 use super::Meaning;
@@ -121,25 +121,20 @@ impl EventExpander {
                 mode,
                 flag,
                 reason,
-            } => told
-                .with("from", from.as_str())
-                .with("to", to.as_str())
-                .maybe("phase", phase.map(Phase::as_str))
-                .maybe("mode", mode.map(FailureMode::as_str))
-                .maybe("qualityFlag", flag.map(QualityFlag::as_str))
-                .maybe("reason", reason.as_deref()),
+            } => payload!(told; from, to, phase, mode, "qualityFlag": flag, reason),
             TaskEvent::AttemptPlanned { attempt, kind } => {
-                self.counted_attempts(task, *kind).with("attemptNumber", *attempt)
+                payload!(self.counted_attempts(task, *kind); "attemptNumber": attempt)
             }
             TaskEvent::StageVerdict(report) => self.stage_verdict(report),
-            TaskEvent::StageVoided(voided) => told
-                .with("what", voided.work.describe())
-                .with("changed", voided.changed.clone())
-                .with("restored", voided.restored.clone())
-                .with("shared", voided.shared),
-            TaskEvent::FilesChanged { paths, .. } => told.with("files", paths.as_slice()),
+            TaskEvent::StageVoided(voided) => payload!(told;
+                "what": voided.work.describe(),
+                "changed": voided.changed,
+                "restored": voided.restored,
+                "shared": voided.shared,
+            ),
+            TaskEvent::FilesChanged { paths, .. } => payload!(told; "files": paths),
             TaskEvent::AcceptanceRecorded { files, checks } => {
-                told.with("files", facts(files)).with("checks", checks.as_slice())
+                payload!(told; "files": facts(files), checks)
             }
             TaskEvent::Regressed {
                 reason,
@@ -149,23 +144,26 @@ impl EventExpander {
                 judged_again,
             } => {
                 let titles = |ids: &[TaskId]| (!ids.is_empty()).then(|| self.titles(ids));
-                told.with("reason", reason.as_str())
-                    .maybe("files", (!files.is_empty()).then(|| facts(files)))
-                    .maybe("behind", titles(behind))
-                    .maybe("aheadOf", titles(ahead_of))
-                    .maybe("judgedAgain", titles(judged_again))
+                payload!(told;
+                    reason,
+                    "files": (!files.is_empty()).then(|| facts(files)),
+                    "behind": titles(behind),
+                    "aheadOf": titles(ahead_of),
+                    "judgedAgain": titles(judged_again),
+                )
             }
-            TaskEvent::Nudged { missing, .. } => told.with("missing", findings_of(missing)),
-            TaskEvent::Probed { probes } => told.with("probes", probe_rows(probes)),
-            TaskEvent::ForceAccepted { points, message } => told
-                .with("qualityFlag", flag_in(rest, task).as_str())
-                .maybe("points", points.map(Points::to_f64))
-                .maybe("score", points.map(Points::score_f64))
-                .with("message", message.as_str()),
-            TaskEvent::AcceptanceAnswered { by, reason } => told
-                .with("answer", if reason.is_none() { "yes" } else { "no" })
-                .with("by", by.as_str())
-                .maybe("reason", reason.as_deref()),
+            TaskEvent::Nudged { missing, .. } => payload!(told; missing),
+            TaskEvent::Probed { probes } => payload!(told; "probes": probe_rows(probes)),
+            TaskEvent::ForceAccepted { points, message } => payload!(told;
+                "qualityFlag": flag_in(rest, task),
+                "points": points.map(Points::to_f64),
+                "score": points.map(Points::score_f64),
+                message,
+            ),
+            TaskEvent::AcceptanceAnswered { by, reason } => {
+                let answer = if reason.is_none() { "yes" } else { "no" };
+                payload!(told; answer, by, reason)
+            }
             _ => self.waiting_payload(task, of),
         }
     }
@@ -178,17 +176,13 @@ impl EventExpander {
                 question,
                 detected,
                 call: None,
-            } => told
-                .with("question", question.as_str())
-                .with("detected", *detected),
-            TaskEvent::Question { question, .. } => told.with("call", question.as_str()),
-            TaskEvent::Answered { answer, by, .. } => {
-                told.with("answer", answer.as_str()).with("by", by.as_str())
+            } => payload!(told; question, detected),
+            TaskEvent::Question { question, .. } => payload!(told; "call": question),
+            TaskEvent::Answered { answer, by, .. } => payload!(told; answer, by),
+            TaskEvent::RetryBlocked { reason } => payload!(told; reason),
+            TaskEvent::Deferred(deferral) if deferral.why != DeferralReason::Slot => {
+                payload!(told; "until": deferral.until.to_rfc3339(), "message": deferral.message)
             }
-            TaskEvent::RetryBlocked { reason } => told.with("reason", reason.as_str()),
-            TaskEvent::Deferred(deferral) if deferral.why != DeferralReason::Slot => told
-                .with("until", deferral.until.to_rfc3339())
-                .with("message", deferral.message.as_str()),
             _ => self.others_payload(task, of),
         }
     }
@@ -204,52 +198,49 @@ impl EventExpander {
                 left,
                 stopped,
                 kept: _,
-            } => told
-                .with("edge", edge.as_str())
-                .with("to", &*self.plan.task(*to).title)
-                .with("visit", *visit)
-                .with("notTaken", self.titles(left))
-                .with("stopped", self.titles(stopped)),
+            } => payload!(told;
+                "edge": edge.as_str(),
+                "to": self.plan.task(*to).title,
+                visit,
+                "notTaken": self.titles(left),
+                "stopped": self.titles(stopped),
+            ),
             TaskEvent::FellBack {
                 from,
                 to,
                 class,
                 message,
                 work,
-            } => told
-                .with("agentName", self.agent_name(*from))
-                .with("insteadName", self.agent_name(*to))
-                .maybe("work", work.then_some(true))
-                .failure(*class, Some(message)),
-            TaskEvent::Superseded { by } => told.with("by", &*self.plan.task(*by).title),
-            TaskEvent::DeadlockDetected { dependency } => self
-                .failed_dependency(task, *dependency)
-                .with("taskIds", vec![task_key(task)])
-                .with("resolvableCount", u32::from(self.is_resolvable(task))),
+            } => payload!(told;
+                "agentName": self.agent_name(*from),
+                "insteadName": self.agent_name(*to),
+                "work": work.then_some(true),
+            )
+            .failure(*class, Some(message)),
+            TaskEvent::Superseded { by } => payload!(told; "by": self.plan.task(*by).title),
+            TaskEvent::DeadlockDetected { dependency } => payload!(self.failed_dependency(task, *dependency);
+                "taskIds": [task_key(task)],
+                "resolvableCount": u32::from(self.is_resolvable(task)),
+            ),
             TaskEvent::DependencyResolved {
                 dependency,
                 way,
                 note,
-            } => self
-                .failed_dependency(task, *dependency)
-                .with("action", way.as_str())
-                .with("reason", note.as_str()),
-            TaskEvent::DependencyFailed { dependency, reason } => self
-                .failed_dependency(task, *dependency)
-                .with("reason", reason.as_str()),
-            TaskEvent::NoProgress { waves } => told
-                .with("kind", "no_progress")
-                .with("evidence", no_progress(*waves)),
-            TaskEvent::DelegationRequested { sub_tasks } => {
-                let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
-                told.with("tasks", titles.collect::<Vec<&str>>())
+            } => payload!(self.failed_dependency(task, *dependency); "action": way.as_str(), "reason": note),
+            TaskEvent::DependencyFailed { dependency, reason } => {
+                payload!(self.failed_dependency(task, *dependency); reason)
             }
-            TaskEvent::DelegationRefused { title, reason } => told
-                .with("refused", title.as_str())
-                .with("reason", reason.as_str()),
-            TaskEvent::DelegationDrift { stored, now } => told
-                .with("storedHash", stored.to_string())
-                .with("chainHash", now.to_string()),
+            TaskEvent::NoProgress { waves } => {
+                payload!(told; "kind": "no_progress", "evidence": no_progress(*waves))
+            }
+            TaskEvent::DelegationRequested { sub_tasks } => {
+                let titles = sub_tasks.iter().map(|sub_task| &sub_task.title);
+                payload!(told; "tasks": titles.collect::<Vec<_>>())
+            }
+            TaskEvent::DelegationRefused { title, reason } => payload!(told; "refused": title, reason),
+            TaskEvent::DelegationDrift { stored, now } => {
+                payload!(told; "storedHash": stored, "chainHash": now)
+            }
             _ => told,
         }
     }

@@ -8,7 +8,7 @@ use crate::engine::{
 use crate::mission::model::Check;
 use crate::report::events::expander::EventExpander;
 use crate::report::events::notices::notice_details;
-use crate::report::events::payload::Payload;
+use crate::report::events::payload::{Payload, payload};
 use crate::report::ids::task_key;
 
 use super::{Key, Life, Place, Work};
@@ -158,10 +158,9 @@ impl EventExpander {
             }
             Event::Hold(of, event @ HoldEvent::Undecided { .. }) => self.hold_payload(*of, event),
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
-            Event::Run(RunEvent::WorkDelivered(delivery)) => Payload::default()
-                .with("commits", delivery.commits)
-                .maybe("ref", delivery.waits.as_deref())
-                .maybe("error", delivery.why.as_deref()),
+            Event::Run(RunEvent::WorkDelivered(delivery)) => {
+                payload!("commits": delivery.commits, "ref": delivery.waits, "error": delivery.why)
+            }
             _ => self.audit_details(event),
         }
     }
@@ -171,11 +170,9 @@ impl EventExpander {
         match event {
             Event::Turn(turn, TurnEvent::Started { .. }) => {
                 let agent = self.agent_name(self.plan.task(turn.task).agent);
-                self.turn(*turn).with("agentName", agent)
+                payload!(self.turn(*turn); "agentName": agent)
             }
-            Event::Budget(BudgetEvent::Held { agent, .. }) => {
-                Payload::default().with("agentName", self.agent_name(*agent))
-            }
+            Event::Budget(BudgetEvent::Held { agent, .. }) => payload!("agentName": self.agent_name(*agent)),
             _ => Payload::default(),
         }
     }
@@ -183,7 +180,7 @@ impl EventExpander {
     /// Why a reply does not count or settles nothing, where that is decided at once.
     fn why_in_vain(&self, id: TaskId, rest: &[Event]) -> Payload {
         if let Some(message) = failure(id, rest) {
-            return Payload::default().with("error", message);
+            return payload!("error": message);
         }
         let undecided = rest.iter().find_map(|event| match event {
             Event::Hold(of, event @ HoldEvent::Undecided { .. }) if of.task() == Some(id) => Some(event),
@@ -225,17 +222,18 @@ impl EventExpander {
 
     pub(super) fn head(&self, work: &Work) -> Payload {
         let task = work.task.map(|task| self.task(task));
-        let head = task.unwrap_or_default().with("kind", work.kind);
-        let head = head
-            .maybe("purpose", work.purpose)
-            .maybe("place", work.place.to_json());
+        let head = payload!(task.unwrap_or_default();
+            "kind": work.kind,
+            "purpose": work.purpose,
+            "place": work.place.payload(),
+        );
         // What tells it apart from other work at that place.
         match work.key {
-            Key::Turn(_, turn) => head.with("turn", turn),
-            Key::Job(Job::Finish(index) | Job::Check(index)) => head.with("index", index),
-            Key::Job(Job::Artifacts(dependency)) => head.with("failedDepId", task_key(dependency)),
-            Key::Job(Job::Approver { approver, .. }) => head.with("approver", approver),
-            Key::Ask(number) if work.place.seat.is_none() => head.with("ask", number),
+            Key::Turn(_, turn) => payload!(head; turn),
+            Key::Job(Job::Finish(index) | Job::Check(index)) => payload!(head; index),
+            Key::Job(Job::Artifacts(dependency)) => payload!(head; "failedDepId": task_key(dependency)),
+            Key::Job(Job::Approver { approver, .. }) => payload!(head; approver),
+            Key::Ask(ask) if work.place.seat.is_none() => payload!(head; ask),
             Key::Ask(_) | Key::Job(_) | Key::OfRun => head,
         }
     }
@@ -320,9 +318,7 @@ fn asked_next(rest: &[Event]) -> Payload {
             AskEvent::Requested {
                 strict, not_before, ..
             },
-        )) => Payload::default()
-            .maybe("strict", strict.as_deref())
-            .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
+        )) => payload!(strict, "notBefore": not_before.map(Timestamp::to_rfc3339)),
         _ => Payload::default(),
     }
 }
