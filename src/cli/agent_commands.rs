@@ -6,7 +6,6 @@ use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
@@ -119,16 +118,16 @@ fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
     let wanted = if arguments.title == "-" {
         let text = read("-", LARGEST_MESSAGE)?;
         serde_json::from_str(without_mark(&text))
-            .map_err(|error| Failure::usage(anyhow!("standard input is not valid JSON: {error}")))?
+            .map_err(|error| usage!("standard input is not valid JSON: {error}"))?
     } else {
         json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
     };
     let (sub_tasks, refused) = read_delegations(&wanted);
     if let Some(why) = refused.first() {
-        return Err(Failure::usage(anyhow!("{why}")));
+        return Err(usage!("{why}"));
     }
     if sub_tasks.is_empty() {
-        return Err(Failure::usage(anyhow!("there is no sub-task in it")));
+        return Err(usage!("there is no sub-task in it"));
     }
     let text = wanted.to_string();
     if text.len() > LARGEST_MESSAGE {
@@ -192,10 +191,9 @@ fn message_name(kind: &str) -> String {
 fn turn_folder() -> Result<PathBuf, Failure> {
     let folder = PathBuf::from(variable("QUORUM_TASK_DIR")?);
     match fs::create_dir(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Failure::environment(anyhow!(
-            "cannot make {}: {error}",
-            folder.display()
-        ))),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(environment!("cannot make {}: {error}", folder.display()))
+        }
         _ => Ok(folder),
     }
 }
@@ -203,10 +201,8 @@ fn turn_folder() -> Result<PathBuf, Failure> {
 fn variable(name: &str) -> Result<String, Failure> {
     let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     value.ok_or_else(|| {
-        Failure::usage(anyhow!(
-            "this command is for agents that work on a task: {name} is not set"
-        ))
-        .help("quorum sets it for the agents it starts; a person answers with `quorum answer`")
+        usage!("this command is for agents that work on a task: {name} is not set")
+            .help("quorum sets it for the agents it starts; a person answers with `quorum answer`")
     })
 }
 
@@ -216,15 +212,13 @@ fn read(text: &str, largest: usize) -> Result<String, Failure> {
         io::stdin()
             .take(largest as u64 + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| Failure::environment(anyhow!("cannot read standard input: {error}")))?;
+            .map_err(|error| environment!("cannot read standard input: {error}"))?;
         String::from_utf8_lossy(&bytes).into_owned()
     } else {
         text.to_owned()
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage(anyhow!(
-            "there is nothing to say: the text is empty"
-        )));
+        return Err(usage!("there is nothing to say: the text is empty"));
     }
     if text.len() > largest {
         return Err(too_large(largest));
@@ -233,7 +227,7 @@ fn read(text: &str, largest: usize) -> Result<String, Failure> {
 }
 
 fn too_large(largest: usize) -> Failure {
-    Failure::usage(anyhow!("the text has more than {largest} bytes"))
+    usage!("the text has more than {largest} bytes")
         .help("write it to a file of the workspace and say where it is")
 }
 
@@ -243,15 +237,14 @@ fn existing(path: &Path) -> Result<Map<String, Value>, Failure> {
     if !found.is_ok_and(|found| found.is_file() && found.len() <= LARGEST_RESULT as u64) {
         return Ok(Map::new());
     }
-    let bytes = fs::read(path)
-        .map_err(|error| Failure::environment(anyhow!("cannot read {}: {error}", path.display())))?;
+    let bytes = fs::read(path).map_err(|error| environment!("cannot read {}: {error}", path.display()))?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(serde_json::from_str(without_mark(&text)).unwrap_or_default())
 }
 
 /// Puts a file in its place in one step, so that nobody reads half of it.
 fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::environment(anyhow!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| environment!("cannot write {}: {error}", path.display());
     let name = path
         .file_name()
         .and_then(|name| name.to_str())

@@ -1,6 +1,5 @@
 //! `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one.
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::{HoldOwner, RunId};
@@ -55,13 +54,11 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
     refuse_agents()?;
     let text = arguments.text.trim();
     if text.is_empty() {
-        return Err(Failure::usage(anyhow!("the answer is empty")));
+        return Err(usage!("the answer is empty"));
     }
     if text.len() > LONGEST_ANSWER {
-        return Err(
-            Failure::usage(anyhow!("the answer has more than {LONGEST_ANSWER} bytes"))
-                .help("write it to a file of the workspace and say where it is"),
-        );
+        return Err(usage!("the answer has more than {LONGEST_ANSWER} bytes")
+            .help("write it to a file of the workspace and say where it is"));
     }
     decide(
         &arguments.id,
@@ -74,8 +71,9 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
                 number,
                 text: text.to_owned(),
             }),
-            HoldOwner::Barrier(_) => Err(Failure::usage(anyhow!("a checkpoint asks nothing"))
-                .help("`quorum approve` lets the run go on behind it")),
+            HoldOwner::Barrier(_) => {
+                Err(usage!("a checkpoint asks nothing").help("`quorum approve` lets the run go on behind it"))
+            }
         },
     )
 }
@@ -95,15 +93,12 @@ fn the_only_one(screen: &Screen) -> Result<String, Failure> {
     let waiting = waiting(&run)?;
     let commands: Vec<&str> = waiting.iter().map(|(_, command, _)| command.as_str()).collect();
     match waiting.as_slice() {
-        [] => Err(Failure::usage(anyhow!(
-            "nothing in run {} waits for a person",
-            run.id()
-        ))),
+        [] => Err(usage!("nothing in run {} waits for a person", run.id())),
         [(id, command, line)] if command.starts_with("quorum approve ") => {
             confirm(screen, &format!("approve {line}?"), &format!("type `{command}`"))?;
             Ok(id.clone())
         }
-        _ => Err(Failure::usage(anyhow!("which of them is meant?")).help(commands.join(", "))),
+        _ => Err(usage!("which of them is meant?").help(commands.join(", "))),
     }
 }
 
@@ -120,9 +115,9 @@ fn waiting(run: &RunFolder) -> Result<Vec<(String, String, String)>, Failure> {
 
 pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
     if arguments.reason.trim().is_empty() {
-        return Err(Failure::usage(anyhow!(
+        return Err(usage!(
             "a rejection needs a reason: it is what the worker is told"
-        )));
+        ));
     }
     answer(&arguments.id, Some(&arguments.reason), &arguments.actor, screen)
 }
@@ -172,7 +167,7 @@ fn decide(
 ) -> Result<u8, Failure> {
     refuse_agents()?;
     let Some((run, of, number)) = parse_approval(id) else {
-        return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
+        return Err(usage!("'{id}' is not the id of an approval")
             .help("`quorum inbox` shows what waits for a person, `quorum requests` what was accepted below its bar, with ids"));
     };
     let (run, given, code) =

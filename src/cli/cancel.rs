@@ -53,7 +53,7 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
 fn titled(run: &RunFolder, title: &str) -> Result<Option<TaskId>, Failure> {
     let plan = open_run(run, |_, _| {})?.state.plan;
     let mut tasks = plan.task_ids();
-    Ok(tasks.find(|id| is_same_name(&plan.task(*id).title, title)))
+    Ok(tasks.find(|id| is_same_name(plan.title(*id), title)))
 }
 
 /// The run with this very id, else the task with this title, else the run that is meant by a part of its id.
@@ -79,11 +79,11 @@ fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command
     if let Some(Ok(run)) = named.map(|id| find_run(folder, Some(&id))) {
         return Ok((run, Command::CancelRun));
     }
-    Err(Failure::usage(anyhow!(
+    Err(usage!(
         "'{}' is neither a run nor a task of run {}",
         arguments.target,
         run.id()
-    ))
+    )
     .help("`quorum status` shows the tasks of a run"))
 }
 

@@ -4,8 +4,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::anyhow;
-
 use crate::domain::{Digest, TaskId, Timestamp};
 use crate::engine::{self, Fact, State};
 use crate::mission::LONGEST_MISSION;
@@ -64,11 +62,11 @@ impl ChangedMission {
             1 => "started",
             _ => "accepted it",
         };
-        Failure::usage(anyhow!(
+        usage!(
             "{} was changed since run {} {since}",
             self.path.display(),
             run.id()
-        ))
+        )
         .details(self.difference())
         .help(format!(
             "`quorum resume {} --accept-changed-mission` goes on by the new text; to go on by the old one, restore the \
@@ -93,10 +91,10 @@ impl ChangedMission {
         super::finish_gate::has_all(&loaded.mission, options)?;
         let plan = mission::compile(loaded.mission, options);
         if plan.selected_ids().next().is_none() {
-            return Err(Failure::usage(anyhow!(
+            return Err(usage!(
                 "the changed mission has none of the tasks that this run was told to take (--only {})",
                 options.only.join(", ")
-            )));
+            ));
         }
         let number = self.number + 1;
         let input = Fact::ChangeMission {
@@ -120,7 +118,7 @@ impl ChangedMission {
         ));
         let path = run.mission(number);
         replace_file(&path, &self.source.bytes)
-            .map_err(|error| Failure::internal(anyhow!("cannot write {}: {error}", path.display())))?;
+            .map_err(|error| internal!("cannot write {}: {error}", path.display()))?;
         Ok(input)
     }
 }
@@ -133,6 +131,6 @@ fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
     };
     let ids = after.plan.selected_ids();
     ids.filter(|id| is_active(after, *id) && !is_active(before, *id))
-        .map(|id| &*after.plan.task(id).title)
+        .map(|id| after.plan.title(id))
         .collect()
 }

@@ -1,6 +1,5 @@
 //! `quorum clean`: removes runs that nobody needs any more. Nothing unfinished goes by accident.
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::{Millis, Timestamp};
@@ -52,13 +51,12 @@ impl Clean {
 
 pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     if !arguments.all && arguments.older_than.is_none() {
-        return Err(Failure::usage(anyhow!("which runs should go?"))
-            .help("quorum clean --older-than 30d, or quorum clean --all"));
+        return Err(
+            usage!("which runs should go?").help("quorum clean --older-than 30d, or quorum clean --all")
+        );
     }
     if arguments.unfinished && !screen.output().yes {
-        return Err(
-            Failure::usage(anyhow!("unfinished runs are removed only with --yes")).help(arguments.command()),
-        );
+        return Err(usage!("unfinished runs are removed only with --yes").help(arguments.command()));
     }
     let folder = state_folder(screen.output())?;
     if !folder.path().is_dir() {
@@ -71,7 +69,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     })?;
     folder
         .sweep()
-        .map_err(|error| Failure::internal(anyhow!("cannot remove what an earlier clean left: {error}")))?;
+        .map_err(|error| internal!("cannot remove what an earlier clean left: {error}"))?;
     let now = Timestamp::now();
     let mut going = Vec::new();
     let mut staying = Vec::new();
@@ -92,12 +90,10 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         let end = listed.left.end();
         end.map_err(|error| told(ApplyError::StillRuns(error)))?;
         forget(&listed.folder, screen);
-        listed.folder.remove().map_err(|error| {
-            Failure::internal(anyhow!(
-                "cannot remove {}: {error}",
-                listed.folder.path().display()
-            ))
-        })?;
+        listed
+            .folder
+            .remove()
+            .map_err(|error| internal!("cannot remove {}: {error}", listed.folder.path().display()))?;
     }
     report(screen, &going, &staying)
 }

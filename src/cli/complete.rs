@@ -146,7 +146,7 @@ impl Asked {
         let plan = &state.plan;
         let status = |id| state.task(id).status().as_str();
         plan.every_task_id()
-            .map(|id| Completion::new(&plan.task(id).title, status(id)))
+            .map(|id| Completion::new(plan.title(id), status(id)))
             .collect()
     }
 

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use anyhow::anyhow;
-
 use crate::engine::{Command, Fact, OperatorInput};
 use crate::mission::Plan;
 use crate::runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with};
@@ -53,7 +51,7 @@ pub fn resolve_conflicts(
     }
     match in_the_way.first() {
         None => Ok(()),
-        Some(unfinished) => Err(Failure::environment(anyhow!(
+        Some(unfinished) => Err(environment!(
             "task '{}' is still active in the unfinished run {}{}",
             unfinished.title,
             unfinished.id(),
@@ -62,7 +60,7 @@ pub fn resolve_conflicts(
             } else {
                 ""
             }
-        ))
+        )
         .help(format!(
             "`quorum resume {}` continues that run, `quorum run --fresh …` cancels it and starts this one",
             unfinished.id()
@@ -95,11 +93,11 @@ pub fn refuse_active_titles(
     let in_the_way = unfinished_with(folder, titles).map_err(refuse)?;
     match in_the_way.iter().find(|other| other.id() != run.id()) {
         None => Ok(()),
-        Some(other) => Err(Failure::environment(anyhow!(
+        Some(other) => Err(environment!(
             "task '{}' is active in the unfinished run {}",
             other.title,
             other.id()
-        ))
+        )
         .help(format!("end that run first: `quorum resume {}`", other.id()))),
     }
 }

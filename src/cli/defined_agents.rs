@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use crate::mission::{self, ConfigLayer, RunOptions, Source};
@@ -24,7 +23,7 @@ pub fn defined_agents(
             return Ok((json!({}), here.to_owned()));
         }
         None => {
-            return Err(Failure::usage(anyhow!("no agents are defined that could judge"))
+            return Err(usage!("no agents are defined that could judge")
                 .help("define them in quorum.yaml, or name a mission that has some with --mission FILE"));
         }
     };

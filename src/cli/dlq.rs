@@ -1,6 +1,5 @@
 //! `quorum dlq`: what failed for good, and what becomes of it (semantics, section 13).
 
-use anyhow::anyhow;
 use clap::{Args, Subcommand};
 
 use crate::domain::{DeadLetter, LetterStatus, Timestamp};
@@ -119,7 +118,7 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
             false => "do it by hand, then close it with `quorum dlq resolve`".to_owned(),
         };
         let message = format!("'{}' cannot be tried again from here", letter.operation);
-        return Err(Failure::usage(anyhow!(message)).help(by));
+        return Err(usage!(message).help(by));
     }
     if letter.status == LetterStatus::Resolved {
         print_result(&letter, screen);
@@ -168,9 +167,10 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
         .filter(|letter| !id.is_empty() && letter.id.starts_with(id));
     match (like.next(), like.next()) {
         (Some(letter), None) => Ok(letter),
-        (None, _) => Err(Failure::usage(anyhow!("there is no dead letter '{id}'"))
-            .help("`quorum dlq list --all` shows the ids")),
-        (Some(_), Some(_)) => Err(Failure::usage(anyhow!("several dead letters begin with '{id}'"))
+        (None, _) => {
+            Err(usage!("there is no dead letter '{id}'").help("`quorum dlq list --all` shows the ids"))
+        }
+        (Some(_), Some(_)) => Err(usage!("several dead letters begin with '{id}'")
             .help("`quorum dlq list --all` shows the whole ids")),
     }
 }

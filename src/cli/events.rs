@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::mission::Plan;
@@ -72,10 +71,8 @@ fn document(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     if arguments.follow {
-        return Err(
-            Failure::usage(anyhow!("a document has an end, and what is followed has none"))
-                .help("follow with --format jsonl, or leave out --follow"),
-        );
+        return Err(usage!("a document has an end, and what is followed has none")
+            .help("follow with --format jsonl, or leave out --follow"));
     }
     let mut expander = EventExpander::new(plan);
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;

@@ -1,6 +1,5 @@
 //! `quorum explain`: what a diagnostic code, an exit code, a flag or a word of a screen means, and what to do about it.
 
-use anyhow::anyhow;
 use clap::{Args, Command};
 
 use crate::mission::{Code, suggestion};
@@ -60,11 +59,8 @@ fn find(text: &str, root: &Command) -> Result<Found, Failure> {
         .chain(words::all().flat_map(|word| word.word.split('|')))
         .collect();
     let help = suggestion(text, known.iter().copied(), "codes and words are");
-    Err(Failure::usage(anyhow!(
-        "'{}' is not a word that can be explained",
-        sanitize(text)
-    ))
-    .help(format!("{help} (`quorum explain` lists them all)")))
+    Err(usage!("'{}' is not a word that can be explained", sanitize(text))
+        .help(format!("{help} (`quorum explain` lists them all)")))
 }
 
 /// The help of a flag, of whatever command has it.

@@ -9,6 +9,27 @@ use crate::report::documents::commands::ErrorDocument;
 use crate::report::failure as human;
 use crate::report::style::Screen;
 
+/// A [`Failure`] of something the user typed or wrote, with a message as of `format!`.
+macro_rules! usage {
+    ($($message:tt)+) => {
+        $crate::cli::failure::Failure::usage(anyhow::anyhow!($($message)+))
+    };
+}
+
+/// A [`Failure`] of this machine, with a message as of `format!`.
+macro_rules! environment {
+    ($($message:tt)+) => {
+        $crate::cli::failure::Failure::environment(anyhow::anyhow!($($message)+))
+    };
+}
+
+/// A [`Failure`] that is our bug or a state I/O error, with a message as of `format!`.
+macro_rules! internal {
+    ($($message:tt)+) => {
+        $crate::cli::failure::Failure::internal(anyhow::anyhow!($($message)+))
+    };
+}
+
 /// A command that ends without a result.
 #[derive(Debug)]
 pub struct Failure {

@@ -29,7 +29,7 @@ pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure
             && !options.test_lists.contains_key(&**file)
         {
             let tests = read(&options.mission_folder.join(&**file)).map_err(|why| {
-                Failure::usage(anyhow!("task '{}': `failToPass` names {file}: {why}", task.title))
+                usage!("task '{}': `failToPass` names {file}: {why}", task.title)
                     .help("it is a file beside the mission, with a JSON list of tests or one test a line")
             })?;
             options.test_lists.insert(file.to_string(), tests);
@@ -47,9 +47,9 @@ pub fn has_all(mission: &Mission, options: &RunOptions) -> Result<(), Failure> {
     });
     match missing {
         None => Ok(()),
-        Some(file) => Err(Failure::usage(anyhow!(
+        Some(file) => Err(usage!(
             "the changed mission names a list of tests, {file}, that the run did not start with"
-        ))
+        )
         .help("start a new run, or write the tests into the mission: `failToPass: [...]`")),
     }
 }
@@ -62,11 +62,11 @@ fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), 
     if folder.join("tsconfig.json").is_file() {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!(
+    Err(usage!(
         "task '{}' requires compilation and does not say how: there is no tsconfig.json in {}",
         task.title,
         folder.components().collect::<PathBuf>().display()
-    ))
+    )
     .help("add `compileCommand` to its `verify`, for example `compileCommand: cargo check`"))
 }
 

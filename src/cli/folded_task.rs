@@ -1,7 +1,5 @@
 //! One task of a run, as the run's journal tells it.
 
-use anyhow::anyhow;
-
 use crate::engine::{State, SupervisorRef};
 use crate::mission::suggestion;
 use crate::report::history::TaskHistory;
@@ -51,12 +49,12 @@ pub fn fold_task(run: &RunFolder, title: &str) -> Result<FoldedTask, Failure> {
     let state = recovered.state;
     let Some(history) = history else {
         let titles = state.plan.every_task_id();
-        let titles = titles.map(|id| state.plan.task(id).title.as_ref());
+        let titles = titles.map(|id| state.plan.title(id));
         let help = match is_run(&run.state_folder(), title) {
             true => format!("{title} is a run: the title of a task comes before it"),
             false => suggestion(title, titles, "the tasks of this run are"),
         };
-        return Err(Failure::usage(anyhow!("there is no task '{title}' in run {}", run.id())).help(help));
+        return Err(usage!("there is no task '{title}' in run {}", run.id()).help(help));
     };
     let view = view.into_view(&state);
     Ok(FoldedTask {
@@ -87,5 +85,5 @@ pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), 
         true => "the task has not started".to_owned(),
         false => format!("its attempts are: {}", known.join(", ")),
     };
-    Err(Failure::usage(anyhow!("the task has no attempt {wanted}")).help(help))
+    Err(usage!("the task has no attempt {wanted}").help(help))
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::{GateId, Millis, OutcomeClass};
@@ -69,7 +68,7 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     })?;
     if let (true, Some(reason)) = (arguments.let_pass, &arguments.reason) {
         if reason.trim().is_empty() {
-            return Err(Failure::usage(anyhow!("an override needs a reason")));
+            return Err(usage!("an override needs a reason"));
         }
         refuse_agents()?;
         let name = arguments.name.as_deref().unwrap_or_default();
@@ -157,26 +156,24 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
             .filter(|id| is_evaluated(id) && !state.gate(*id).left)
             .collect()),
         Some(name) => match gates.iter().find(|id| name_of(id) == name) {
-            Some(id) if state.gate(*id).left => Err(Failure::usage(anyhow!(
+            Some(id) if state.gate(*id).left => Err(usage!(
                 "gate '{name}' is not evaluated: the verdict of a verification left out all tasks that it waits for"
-            ))),
+            )),
             Some(id) if is_evaluated(id) => Ok(vec![*id]),
-            Some(_) => Err(Failure::usage(anyhow!(
+            Some(_) => Err(usage!(
                 "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
-            ))),
+            )),
             None if names.is_empty() => Err(no_gates()),
-            None => Err(
-                Failure::usage(anyhow!("there is no gate '{name}'")).help(suggestion(
-                    name,
-                    names.iter().copied(),
-                    "the gates of this run are",
-                )),
-            ),
+            None => Err(usage!("there is no gate '{name}'").help(suggestion(
+                name,
+                names.iter().copied(),
+                "the gates of this run are",
+            ))),
         },
     }
 }
 
 fn no_gates() -> Failure {
-    Failure::usage(anyhow!("this run's mission has no gates"))
+    usage!("this run's mission has no gates")
         .help("`quorum schema mission qualityGates` documents how to write one")
 }

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
 use crate::mission::RunOptions;
@@ -31,11 +29,7 @@ pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
         .map(|n| (now.0 + n) % 1000)
         .filter_map(|n| RunId::new(format!("{}-{}-{n:03}", &seconds[..8], &seconds[9..])).ok())
         .find(|id| !folder.run(id).path().exists())
-        .ok_or_else(|| {
-            Failure::environment(anyhow!(
-                "no free run id: a thousand runs were started in this second"
-            ))
-        })
+        .ok_or_else(|| environment!("no free run id: a thousand runs were started in this second"))
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.
@@ -63,13 +57,13 @@ impl Launch<'_> {
     pub fn start(self) -> Result<Ending, Failure> {
         let run = self.run;
         run.create().map_err(|error| {
-            let failure = Failure::environment(anyhow!("cannot make the run: {error}"));
+            let failure = environment!("cannot make the run: {error}");
             match error.kind() {
                 std::io::ErrorKind::AlreadyExists => failure,
                 _ => failure.help(WRITABLE),
             }
         })?;
-        let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
+        let io = |error| internal!("cannot write {}: {error}", run.path().display());
         replace_file(&run.mission(1), self.mission).map_err(io)?;
         for (name, from) in &self.spooled {
             std::fs::copy(from, run.spool_file(name)).map_err(io)?;

@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::agents::preset::Reading;
@@ -69,10 +68,7 @@ impl Logs {
 
 pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     if arguments.follow && screen.is_json() {
-        return Err(
-            Failure::usage(anyhow!("a document has an end: it cannot be followed"))
-                .help("leave out -f, or --json"),
-        );
+        return Err(usage!("a document has an end: it cannot be followed").help("leave out -f, or --json"));
     }
     let (folder, run) = run_of(&arguments.of, screen)?;
     // Before the reading: what a writer adds until it lets go is then read.
@@ -112,7 +108,7 @@ fn nothing_said(told: &FoldedTask) -> String {
         || format!("it is {}", told.history.status.as_str()),
         |failure| format!("{}: {}", failure.mode.as_str(), failure.message),
     );
-    let title = &told.state.plan.task(id).title;
+    let title = told.state.plan.title(id);
     format!(
         "note: no agent has worked on '{}': {}\n",
         sanitize(title),
@@ -388,10 +384,7 @@ fn document<'a>(
             // Empty files are not kept.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
-                return Err(Failure::internal(anyhow!(
-                    "cannot read {}: {error}",
-                    path.display()
-                )));
+                return Err(internal!("cannot read {}: {error}", path.display()));
             }
         };
         turns.push(LogsTurn {

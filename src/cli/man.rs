@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::{Args, Command};
 
 use super::failure::Failure;
@@ -27,9 +26,8 @@ pub fn man(arguments: &Man, root: Command, screen: &Screen) -> Result<u8, Failur
     let mut root = root.help_template("{all-args}");
     root.build();
     if let Some(folder) = &arguments.dir {
-        let count = write_all(&root, folder).map_err(|error| {
-            Failure::environment(anyhow!("cannot write to {}: {error}", folder.display()))
-        })?;
+        let count = write_all(&root, folder)
+            .map_err(|error| environment!("cannot write to {}: {error}", folder.display()))?;
         screen.result(&format!("wrote {count} pages to {}\n", folder.display()));
         return Ok(0);
     }
@@ -39,8 +37,7 @@ pub fn man(arguments: &Man, root: Command, screen: &Screen) -> Result<u8, Failur
         .try_fold(&root, |command, word| command.find_subcommand(word));
     let Some(found) = found else {
         return Err(
-            Failure::usage(anyhow!("there is no command '{}'", words.join(" ")))
-                .help("`quorum help` lists the commands"),
+            usage!("there is no command '{}'", words.join(" ")).help("`quorum help` lists the commands")
         );
     };
     let page = page(found).map_err(Failure::internal)?;

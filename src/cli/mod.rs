@@ -65,6 +65,9 @@
 //! | `variables` | variables that hold for a session and are no flag's |
 //! | `writer` | who works on a run now: a session, or agents that outlived one |
 
+#[macro_use]
+mod failure;
+
 mod agent_commands;
 mod answer;
 mod args;
@@ -85,7 +88,6 @@ mod doctor;
 mod event_loop;
 mod events;
 mod explain;
-mod failure;
 mod file_view;
 mod finish_gate;
 mod folded_task;

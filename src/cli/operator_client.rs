@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::Timestamp;
@@ -60,10 +59,10 @@ impl Actor {
 /// An agent must not speak for a person: not approve its own work, nor open its own gate.
 pub fn refuse_agents() -> Result<(), Failure> {
     if supervisor::is_of_an_agent() {
-        return Err(Failure::environment(anyhow!(
-            "this command is refused to agents of a run and to what they start"
-        ))
-        .help("a person must give it, from a terminal of their own"));
+        return Err(
+            environment!("this command is refused to agents of a run and to what they start")
+                .help("a person must give it, from a terminal of their own"),
+        );
     }
     Ok(())
 }
@@ -118,7 +117,7 @@ pub fn submit_command(
             None => match ask(folder, &queued, SOCKET_WITHIN) {
                 Reply::Answer(Answer::Result(met)) => return Ok(Submitted::Decided(met)),
                 Reply::Answer(Answer::Error(why)) => {
-                    return Err(Failure::environment(anyhow!("the live session refused: {why}")));
+                    return Err(environment!("the live session refused: {why}"));
                 }
                 // It was reached, so its word counts and no file: whoever can write one could have kept it from speaking.
                 Reply::Silence if begin.elapsed() > ANSWER_WITHIN => return Err(unanswered()),
@@ -143,18 +142,17 @@ pub fn submit_command(
 }
 
 fn unanswered() -> Failure {
-    Failure::environment(anyhow!(
+    environment!(
         "the live session of the state folder was reached and does not answer; nothing was left for it to find"
-    ))
+    )
     .help("`quorum status` shows whether it took the command; else give it again when the session goes on")
 }
 
 fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
     let key = OperatorKey::existing_or_new()
-        .map_err(|error| Failure::environment(anyhow!("cannot use the key for queued commands: {error}")))?;
-    put(&folder.inbox(), &key, queued).map_err(|error| {
-        Failure::environment(anyhow!("cannot write to {}: {error}", folder.inbox().display()))
-    })
+        .map_err(|error| environment!("cannot use the key for queued commands: {error}"))?;
+    put(&folder.inbox(), &key, queued)
+        .map_err(|error| environment!("cannot write to {}: {error}", folder.inbox().display()))
 }
 
 /// What the writer journaled about a queued command.
@@ -170,9 +168,9 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Submitted, Failure> {
         }
     })?;
     met.map(Submitted::Decided).ok_or_else(|| {
-        Failure::environment(anyhow!(
+        environment!(
             "the command was not accepted by the session of the state folder"
-        ))
+        )
         .help(
             "the session listens at its socket and takes no letters, or knows another key; `quorum doctor` looks at the folder",
         )

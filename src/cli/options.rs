@@ -1,6 +1,5 @@
 //! The options of a session: configuration files, and what flags and the environment say above them.
 
-use anyhow::anyhow;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
@@ -44,8 +43,8 @@ pub fn apply_flags(
     options.fail_fast |= flags.fail_fast;
     options.offline |= flags.offline;
     if let Some(folder) = &flags.record {
-        let folder = std::path::absolute(folder)
-            .map_err(|error| Failure::usage(anyhow!("--record {}: {error}", folder.display())))?;
+        let folder =
+            std::path::absolute(folder).map_err(|error| usage!("--record {}: {error}", folder.display()))?;
         options.record = Some(folder);
     }
     if matches.value_source("allow") == Some(ValueSource::EnvVariable) {
@@ -97,7 +96,7 @@ pub fn apply_review_flags(
         let points: Points = text
             .to_string_lossy()
             .parse()
-            .map_err(|error| Failure::usage(anyhow!("the environment variable EVAL_THRESHOLD: {error}")))?;
+            .map_err(|error| usage!("the environment variable EVAL_THRESHOLD: {error}"))?;
         // A flag of an earlier session is a person's word: it stays.
         if options
             .eval_threshold
@@ -120,10 +119,10 @@ fn eval_is_off() -> Result<bool, Failure> {
     match value.trim().to_lowercase().as_str() {
         "" | "on" | "true" | "1" | "yes" => Ok(false),
         "off" | "false" | "0" | "no" => Ok(true),
-        _ => Err(Failure::usage(anyhow!(
+        _ => Err(usage!(
             "the environment variable EVAL: '{}' is neither on nor off",
             sanitize(&value)
-        ))
+        )
         .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on")),
     }
 }

@@ -1,6 +1,5 @@
 //! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
 
-use anyhow::anyhow;
 use std::fs::{self, Metadata};
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -64,8 +63,7 @@ fn project_folder() -> Result<Option<PathBuf>, Failure> {
 
 /// The current folder.
 pub fn current_dir() -> Result<PathBuf, Failure> {
-    std::env::current_dir()
-        .map_err(|error| Failure::environment(anyhow!("there is no current folder: {error}")))
+    std::env::current_dir().map_err(|error| environment!("there is no current folder: {error}"))
 }
 
 /// The state folder that a run begins in: the one that the flags, the project or the current folder name. It may not exist.
@@ -133,7 +131,7 @@ pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
 
 fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
     let place = folder.path().display();
-    let failure = Failure::environment(anyhow!("cannot read the runs in {place}: {error}"));
+    let failure = environment!("cannot read the runs in {place}: {error}");
     match is_unfit(error) {
         true => failure.help(MISPLACED),
         false => failure,
@@ -184,10 +182,10 @@ impl Trust {
         }
         // Of what cannot be read that is what matters.
         recover(run, |_, _| {}).map_err(refuse)?;
-        Err(Failure::environment(anyhow!(
+        Err(environment!(
             "this machine's key does not vouch for run {}: somebody else may have put it there, or its end",
             run.id()
-        ))
+        )
         .help("look at it with `quorum status`; if you know where it comes from, add --trust-origin"))
     }
 }
@@ -231,15 +229,13 @@ fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure>
     runs.retain(is_meant);
     match runs.as_slice() {
         [run] => Ok(run.clone()),
-        [] => Err(
-            Failure::usage(anyhow!("there is no run '{wanted}' in {place}")).help(format!(
-                "the latest runs are: {latest}; a title comes before the run, in quotes where it has blanks"
-            )),
-        ),
-        several => Err(Failure::usage(anyhow!(
+        [] => Err(usage!("there is no run '{wanted}' in {place}").help(format!(
+            "the latest runs are: {latest}; a title comes before the run, in quotes where it has blanks"
+        ))),
+        several => Err(usage!(
             "'{wanted}' begins or ends the ids of {} runs in {place}",
             several.len()
-        ))
+        )
         .help(format!(
             "write more of the id; it may be one of: {}",
             names(several)
@@ -259,8 +255,10 @@ fn latest_run(folder: &StateFolder) -> Result<(RunFolder, CheckedOrigin), Failur
             Ok(run)
         }
         None if ids.is_empty() => Err(no_run(folder)),
-        None => Err(Failure::internal(anyhow!(passed_over(&ids)))
-            .help("name a run to look at it all the same: `quorum status RUN`")),
+        None => {
+            Err(internal!(passed_over(&ids))
+                .help("name a run to look at it all the same: `quorum status RUN`"))
+        }
     }
 }
 
@@ -272,8 +270,7 @@ fn passed_over(ids: &[&str]) -> String {
 }
 
 fn no_run(folder: &StateFolder) -> Failure {
-    Failure::usage(anyhow!("there is no run in {}", folder.path().display()))
-        .help("start one with `quorum run MISSION`")
+    usage!("there is no run in {}", folder.path().display()).help("start one with `quorum run MISSION`")
 }
 
 /// Folds a run's journal.

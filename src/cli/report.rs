@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
@@ -73,10 +72,8 @@ impl Report {
 pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     let targets = arguments.targets();
     if screen.is_json() && targets.iter().any(ReportTarget::is_stdout) {
-        return Err(
-            Failure::usage(anyhow!("stdout holds one thing: a report, or the run's document"))
-                .help("leave out --format json, or name a file for the report"),
-        );
+        return Err(usage!("stdout holds one thing: a report, or the run's document")
+            .help("leave out --format json, or name a file for the report"));
     }
     let reports = Reports::to(&targets)?;
     let (folder, run) = run_of(&arguments.of, screen)?;

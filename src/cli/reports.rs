@@ -9,8 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::anyhow;
-
 use crate::domain::OutcomeClass;
 use crate::engine::{self, Outcome, State};
 use crate::mission::RunOptions;
@@ -54,7 +52,7 @@ impl Reports {
                 "nothing was started; name a file, or type `quorum report --to {}=-` afterwards",
                 target.kind.as_str()
             );
-            return Err(Failure::usage(anyhow!("stdout already has the result of the run")).help(help));
+            return Err(usage!("stdout already has the result of the run").help(help));
         }
         let reports = Self::to(&targets)?;
         Ok(Self {
@@ -70,7 +68,7 @@ impl Reports {
         for target in &self.targets {
             let held = HeldPlace::cleared(&target.path).map_err(|error| {
                 let path = target.path.display();
-                Failure::usage(anyhow!("the earlier report {path} cannot be removed: {error}"))
+                usage!("the earlier report {path} cannot be removed: {error}")
             })?;
             self.held.borrow_mut().push(held);
         }
@@ -80,9 +78,7 @@ impl Reports {
     /// Only these: files, and at most one to stdout.
     pub fn to(targets: &[ReportTarget]) -> Result<Self, Failure> {
         if targets.iter().filter(|target| target.is_stdout()).count() > 1 {
-            return Err(
-                Failure::usage(anyhow!("only one report can go to stdout")).help("name files for the others")
-            );
+            return Err(usage!("only one report can go to stdout").help("name files for the others"));
         }
         Ok(Self {
             targets: targets.to_vec(),
@@ -114,8 +110,7 @@ impl Reports {
                     false => part_of_run((state, options), &read, folder.path(), file),
                 };
                 if let Some(what) = what {
-                    let failure =
-                        Failure::usage(anyhow!("the report {} would replace {what}", path.display()));
+                    let failure = usage!("the report {} would replace {what}", path.display());
                     return Err(failure.help("nothing was started; give each report a file of its own"));
                 }
                 taken.push(file.clone());
@@ -241,10 +236,7 @@ impl Reports {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::usage(anyhow!(
-        "the report {} cannot be written: {error}",
-        path.display()
-    ));
+    let failure = usage!("the report {} cannot be written: {error}", path.display());
     failure.help("nothing was started; name a file in a folder that can be written to")
 }
 

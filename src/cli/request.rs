@@ -170,7 +170,7 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
         RequestCommand::Approve(approve) => self::approve(&folder, &requests, approve, screen),
         RequestCommand::Reject(reject) => {
             if reject.reason.trim().is_empty() {
-                return Err(Failure::usage(anyhow!("a request is rejected with a reason")));
+                return Err(usage!("a request is rejected with a reason"));
             }
             let by = reject.actor.name();
             close(&folder, &requests, &reject.id, Some(&reject.reason), &by, screen)
@@ -208,12 +208,10 @@ fn submit(
         "targetFiles": submit.target_file,
     });
     if wanted.to_string().len() > LONGEST {
-        return Err(
-            Failure::usage(anyhow!("the request has more than {LONGEST} bytes"))
-                .help("write it to a file of the workspace and say where it is"),
-        );
+        return Err(usage!("the request has more than {LONGEST} bytes")
+            .help("write it to a file of the workspace and say where it is"));
     }
-    let task = read_sub_task(&wanted).map_err(|why| Failure::usage(anyhow!("{why}")))?;
+    let task = read_sub_task(&wanted).map_err(|why| usage!("{why}"))?;
     folder.create().map_err(Failure::environment)?;
     let request = requests.submit(task, Timestamp::now(), &submit.actor.name());
     print_result(&request.map_err(unusable)?, screen);
@@ -224,7 +222,7 @@ fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     let most = LONGEST as u64 + 1;
     let read = std::io::stdin().lock().take(most).read_to_string(&mut text);
-    read.map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
+    read.map_err(|error| usage!("cannot read standard input: {error}"))?;
     Ok(text.trim_end().to_owned())
 }
 
@@ -287,7 +285,7 @@ fn approve(
         Submitted::Decided(_) => {
             fits(folder, &run, &known)?;
             Err(
-                Failure::environment(anyhow!("run {} did not take the task", run.id())).help(format!(
+                environment!("run {} did not take the task", run.id()).help(format!(
                     "approve it again: `quorum request approve {}`",
                     known.id()
                 )),
@@ -311,7 +309,7 @@ fn find_open(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, 
             return find_run(folder, Some(other.id()));
         }
     }
-    Err(Failure::usage(anyhow!("run {} was cancelled", run.id()))
+    Err(usage!("run {} was cancelled", run.id())
         .help("name another run: `quorum request approve ID RUN`, or start one with `quorum run`"))
 }
 
@@ -354,10 +352,9 @@ fn triaged(
             || "the run has no orchestrator".to_owned(),
             |name| format!("the run has no agent '{name}'"),
         );
-        Failure::usage(anyhow!("{what}"))
-            .help("name an agent of the run with --agent, or use --strategy direct")
+        usage!("{what}").help("name an agent of the run with --agent, or use --strategy direct")
     })?;
-    let name = state.plan.agent(agent).name.to_string();
+    let name = state.plan.agent_name(agent).to_owned();
     let (by, now) = (approve.actor.name(), Timestamp::now());
     let why = format!("strategy: agent ({name})");
     let begin = |request: &mut Request| {
@@ -401,8 +398,8 @@ fn asked(
     })
     .map_err(Failure::internal)?;
     reply.map_err(|why| {
-        let name = &state.plan.agent(agent).name;
-        Failure::environment(anyhow!("agent '{name}' cannot be asked: {why}"))
+        let name = state.plan.agent_name(agent);
+        environment!("agent '{name}' cannot be asked: {why}")
             .help("approve it again, or with --strategy direct")
     })
 }
@@ -435,14 +432,11 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), 
         return Ok(());
     }
     if let Some(why) = cannot_add(&state, &request.task) {
-        return Err(Failure::usage(anyhow!(
-            "{} cannot become a task of run {}: {why}",
-            request.id(),
-            run.id()
-        ))
-        .help(
-            "submit it again with what the run has, or name another run: `quorum request approve ID RUN`",
-        ));
+        return Err(
+            usage!("{} cannot become a task of run {}: {why}", request.id(), run.id()).help(
+                "submit it again with what the run has, or name another run: `quorum request approve ID RUN`",
+            ),
+        );
     }
     refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
 }

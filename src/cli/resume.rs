@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
@@ -87,7 +86,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let unconfined = try_confinement(&mut supervisor, &recovered.state.plan, &options)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
-    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
+    let io = |error| internal!("cannot write {}: {error}", run.journal().display());
     // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
     let mut keeping =
         adopt(&run, &recovered, supervisor).map_err(|error| told(ApplyError::StillRuns(error)))?;
@@ -173,10 +172,10 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
     let from = from.map_or_else(String::new, |from| {
         format!("; the state was carried here from {}", from.display())
     });
-    Err(Failure::environment(anyhow!(
+    Err(environment!(
         "the folder of the mission, {}, is not there{from}",
         folder.display()
-    ))
+    )
     .help(
         "bring the mission's folder and its workspace with the state, or start a new run with `quorum run`",
     ))
@@ -185,10 +184,10 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
 /// Whoever resumes gives the run a new supervisor, whom people's words depend on: nothing that the run itself started may.
 fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
     if supervisor::is_of_the_run(run.id().as_str(), &supervisors(recovered)) {
-        return Err(Failure::environment(anyhow!(
+        return Err(environment!(
             "run {} cannot be resumed by what it has started itself, nor from a namespace of processes without its own /proc",
             run.id()
-        ))
+        )
         .help("a person, or a process outside of the run, must resume it"));
     }
     Ok(())
@@ -217,7 +216,7 @@ fn begin_again(
     if withdraws {
         let ended = state.plan.selected_ids();
         let ended = ended.filter(|id| state.task(*id).status().is_terminal());
-        let titles = ended.map(|id| &*state.plan.task(id).title).collect();
+        let titles = ended.map(|id| state.plan.title(id)).collect();
         refuse_active_titles(folder, run, &titles)?;
     }
     let mut inputs = Vec::new();
@@ -260,7 +259,7 @@ fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
     if gone.is_empty() {
         return Ok(());
     }
-    let titles = gone.iter().map(|id| &*state.plan.task(*id).title).collect();
+    let titles = gone.iter().map(|id| state.plan.title(*id)).collect();
     refuse_active_titles(folder, run, &titles)?;
     let inputs: Vec<Fact> = gone.into_iter().map(Fact::Reopen).collect();
     apply_offline(run, &inputs).map_err(told).map(|_| ())
@@ -273,16 +272,16 @@ fn refuse_missing_files(state: &State) -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
-    let name = |(id, path): &(TaskId, String)| format!("{path} (task '{}')", state.plan.task(*id).title);
+    let name = |(id, path): &(TaskId, String)| format!("{path} (task '{}')", state.plan.title(*id));
     let mut names: Vec<String> = missing.iter().take(NAMED).map(name).collect();
     if missing.len() > NAMED {
         names.push(format!("{} more", missing.len() - NAMED));
     }
     let workspace = state.plan.rules.workspace.display();
-    Err(Failure::environment(anyhow!(
+    Err(environment!(
         "files of accepted work are not in the workspace {workspace}: {}",
         names.join(", ")
-    ))
+    )
     .help("restore the workspace, or do these tasks again: `quorum resume --reopen`"))
 }
 
@@ -290,29 +289,26 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     let found = state
         .plan
         .task_ids()
-        .find(|id| is_same_name(&state.plan.task(*id).title, title));
+        .find(|id| is_same_name(state.plan.title(*id), title));
     let Some(id) = found else {
-        return Err(Failure::usage(anyhow!("this run has no task '{title}'"))
-            .help("`quorum status` shows the tasks of the run"));
+        return Err(
+            usage!("this run has no task '{title}'").help("`quorum status` shows the tasks of the run")
+        );
     };
     match state.task(id).status() {
         Status::Done => Ok(id),
         Status::Failed if state.task(id).mode() == Some(FailureMode::Regressed) => Ok(id),
         Status::Failed if state.task(id).is_superseded() => {
             let by = &state.plan.task(state.effective_task(id)).title;
-            Err(
-                Failure::usage(anyhow!("task '{title}' failed; '{by}' has superseded it"))
-                    .help(format!("redo that one: `--redo {by:?}`")),
-            )
+            Err(usage!("task '{title}' failed; '{by}' has superseded it")
+                .help(format!("redo that one: `--redo {by:?}`")))
         }
-        Status::Failed => Err(
-            Failure::usage(anyhow!("task '{title}' failed; only done work can be redone"))
-                .help("`quorum resume --retry-failed` tries failed tasks again"),
-        ),
-        other => Err(Failure::usage(anyhow!(
+        Status::Failed => Err(usage!("task '{title}' failed; only done work can be redone")
+            .help("`quorum resume --retry-failed` tries failed tasks again")),
+        other => Err(usage!(
             "task '{title}' is {}; only done work can be redone",
             other.as_str()
-        ))),
+        )),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use clap::ArgMatches;
 
 use crate::engine::State;
@@ -48,7 +47,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
     if !is_branch_name(id.as_str()) {
-        let failure = Failure::usage(anyhow!("git takes no reference with the run id '{id}'"));
+        let failure = usage!("git takes no reference with the run id '{id}'");
         return Err(failure.help("leave out `..`, and `.` or `.lock` at the end"));
     }
     let programs = resolve_programs(&state, &options, &id)?;

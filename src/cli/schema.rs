@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
@@ -77,7 +76,7 @@ fn names() -> Vec<PossibleValue> {
 /// Prints a schema, or one key's documentation.
 pub fn schema(arguments: &Schema, screen: &Screen) -> Result<u8, Failure> {
     let of = SchemaOf::named(&arguments.name);
-    let of = of.ok_or_else(|| Failure::usage(anyhow!("'{}' has no schema", arguments.name)))?;
+    let of = of.ok_or_else(|| usage!("'{}' has no schema", arguments.name))?;
     // A schema is a document of its own, with its version in `$id`: it is printed the same in every format.
     match (of, arguments.field.as_deref()) {
         (SchemaOf::File(kind), None) => screen.document(&json_schema(kind)),

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,9 +98,7 @@ pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
 pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(0),
-        _ => Err(Failure::internal(anyhow!(
-            "the output cannot be written: {error}"
-        ))),
+        _ => Err(internal!("the output cannot be written: {error}")),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What sessions have in common: the supervisor, programs and credentials, the session itself.
 
-use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +28,7 @@ const CONFINEMENT_WITHIN: Duration = Duration::from_secs(10);
 /// Starts the supervisor. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_supervisor() -> Result<supervisor::Handle, Failure> {
     supervisor::fork().map_err(|error| {
-        Failure::environment(anyhow!(
-            "cannot start the supervisor, the process that owns all agents: {error}"
-        ))
+        environment!("cannot start the supervisor, the process that owns all agents: {error}")
     })
 }
 
@@ -53,7 +50,7 @@ pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Res
     let offline = options.offline;
     AgentBackends::resolve(state, &options.mission_folder, network).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-        let failure = Failure::environment(anyhow!(list.join("\n       ")));
+        let failure = environment!(list.join("\n       "));
         failure.help(if offline {
             "nothing was started; `--offline --record DIR` takes models' replies from a recording that \
              `quorum run --record DIR` made"
@@ -104,24 +101,23 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
         .map(|(id, model)| {
             format!(
                 "the model '{model}' of the agent '{}' has no price",
-                plan.agent(id).name
+                plan.agent_name(id)
             )
         })
         .collect();
     if list.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!(
-        "what the run may cost is limited, and {}",
-        list.join("; ")
-    ))
-    .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
+    Err(
+        usage!("what the run may cost is limited, and {}", list.join("; "))
+            .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"),
+    )
 }
 
 /// Whether processes can be confined here, and by what.
 pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Tier, Failure> {
     let tried = supervisor.try_confinement(CONFINEMENT_WITHIN);
-    tried.map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))
+    tried.map_err(|error| internal!("the supervisor: {error}"))
 }
 
 /// Why no process can be confined here, where the plan wants any to be; `None` where each can be.
@@ -139,7 +135,7 @@ pub fn try_confinement(
     let refused = can_be_confined(supervisor)?.refused();
     match (&refused, must_be_confined(plan, options)) {
         (Some(why), Some(by)) => {
-            let failure = Failure::environment(anyhow!("{by}, and agents cannot be confined here: {why}"));
+            let failure = environment!("{by}, and agents cannot be confined here: {why}");
             Err(failure.help(
                 "nothing was started; let the system make user namespaces (`quorum doctor` says more), or write `sandbox: off`",
             ))
@@ -159,9 +155,8 @@ pub fn must_be_confined(plan: &Plan, options: &RunOptions) -> Option<&'static st
 
 /// Makes the mission's workspace, if it is not there.
 pub fn make_workspace(path: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|error| {
-        Failure::environment(anyhow!("cannot make the workspace {}: {error}", path.display()))
-    })
+    std::fs::create_dir_all(path)
+        .map_err(|error| environment!("cannot make the workspace {}: {error}", path.display()))
 }
 
 /// One session, on a runtime of its own.
@@ -186,7 +181,7 @@ pub fn run_session(
         let supervisor = keeping
             .supervisor
             .into_async()
-            .map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))?;
+            .map_err(|error| internal!("the supervisor: {error}"))?;
         let setup = SessionSetup {
             folder: folder.clone(),
             state,

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::{ArgMatches, Command};
 
 use crate::mission::did_you_mean;
@@ -130,9 +129,7 @@ fn text(name: &str) -> Option<String> {
 }
 
 fn wrong(name: &str, value: &str, words: &str) -> Failure {
-    Failure::usage(anyhow!(
-        "the environment variable {name}: '{value}' is not one of: {words}"
-    ))
+    usage!("the environment variable {name}: '{value}' is not one of: {words}")
 }
 
 /// What `QUORUM_LOG` says, where no flag says it.
@@ -161,9 +158,9 @@ pub fn check_config() -> Result<(), Failure> {
     let Some(path) = text(CONFIG).map(PathBuf::from).filter(|path| !path.is_file()) else {
         return Ok(());
     };
-    Err(Failure::usage(anyhow!(
+    Err(usage!(
         "the environment variable {CONFIG}: there is no file {}",
         path.display()
-    ))
+    )
     .help("nothing was started; correct the path, or unset it"))
 }

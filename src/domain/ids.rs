@@ -27,6 +27,12 @@ macro_rules! index_id {
                 Self(u32::try_from(index).expect("the loader limits a mission to u32::MAX elements"))
             }
         }
+
+        impl From<$name> for usize {
+            fn from(id: $name) -> Self {
+                id.index()
+            }
+        }
     };
 }
 

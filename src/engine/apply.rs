@@ -290,10 +290,7 @@ fn regressed(
     (behind, ahead_of): (&[TaskId], &[TaskId]),
     judged_again: &[TaskId],
 ) {
-    let why = format!(
-        "'{}', which it judged, is done again",
-        state.plan.task(task).title
-    );
+    let why = format!("'{}', which it judged, is done again", state.plan.title(task));
     for id in judged_again {
         state.tasks[id.index()].reopen(&why, &[]);
     }

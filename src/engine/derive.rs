@@ -155,14 +155,14 @@ impl State {
         self.cascades_due = BTreeSet::new();
         self.approvals_due = BTreeSet::new();
         for id in plan.every_task_id() {
-            let dependencies = plan.dependencies.of(id.index()).iter();
+            let dependencies = plan.dependencies.of(id).iter();
             let open = dependencies
                 .clone()
                 .filter(|on| !self.is_met(**on) && !self.task(id).does_without(**on))
                 .count();
-            let gates = plan.gates_before.of(id.index()).iter();
+            let gates = plan.gates_before.of(id).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
-            let holds = plan.barriers_before.of(id.index()).iter();
+            let holds = plan.barriers_before.of(id).iter();
             let held = holds
                 .filter(|hold| self.barrier(**hold).stage != BarrierStage::Passed)
                 .count();

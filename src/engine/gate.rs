@@ -91,7 +91,7 @@ pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
 fn waiting(state: &State, id: GateId) -> GateView<'_> {
     let after = state.plan.gate(id).after.iter();
     let open = after.filter(|task| !state.task(**task).status().is_terminal());
-    let open: Vec<&str> = open.map(|task| state.plan.task(*task).title.as_ref()).collect();
+    let open: Vec<&str> = open.map(|task| state.plan.title(*task)).collect();
     GateView {
         standing: GateStanding::Waiting,
         avg: None,

@@ -27,12 +27,12 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
         }
     }
     for added in &addition.tasks {
-        let needed = plan.dependencies.of(added.id.index()).iter();
+        let needed = plan.dependencies.of(added.id).iter();
         let open = needed.filter(|on| !state.is_met(**on)).count();
         state.tasks[added.id.index()].blockers =
             u32::try_from(open).expect("edges are counted in u32 by whoever adds tasks");
         // Asked for behind what has failed already: that is decided about like any failed dependency.
-        let failed = plan.dependencies.of(added.id.index()).iter();
+        let failed = plan.dependencies.of(added.id).iter();
         let failed = failed.filter(|on| state.has_failed_for_good(**on));
         let due: Vec<_> = failed.map(|on| (added.id, *on)).collect();
         state.cascades_due.extend(due);
@@ -84,7 +84,7 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
         leave_order(state, id, &open.behind, &open.ahead_of);
     }
     // Whoever waited for it does so no more. It is pending, so it held them, but for who had begun without it.
-    for waiting in plan.dependents.of(id.index()) {
+    for waiting in plan.dependents.of(id) {
         if !together.contains(waiting) && !state.task(*waiting).does_without(id) {
             unblock(state, *waiting);
         }

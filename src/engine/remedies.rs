@@ -104,7 +104,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
         return;
     };
     let plan = state.plan.clone();
-    let dependencies = plan.dependencies.of(id.index());
+    let dependencies = plan.dependencies.of(id);
     if dependencies.iter().any(|on| !state.is_settled(*on)) {
         return;
     }
@@ -155,11 +155,7 @@ pub(super) fn forget_remedies(state: &mut State, id: TaskId) {
     };
     for without in &remedies.without {
         // What stands for a part of what its fixup was told is no dependency of the fixup itself.
-        let needs = state
-            .plan
-            .dependencies
-            .of(id.index())
-            .contains(&without.dependency);
+        let needs = state.plan.dependencies.of(id).contains(&without.dependency);
         if needs && !state.is_met(without.dependency) {
             state.tasks[id.index()].blockers += 1;
         }

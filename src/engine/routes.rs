@@ -40,7 +40,7 @@ impl State {
             if !seen.insert(id) {
                 continue;
             }
-            for on in self.plan.dependencies.of(id.index()) {
+            for on in self.plan.dependencies.of(id) {
                 let leads_here = self.plan.route(*on).is_some_and(|route| route.leads_to(id));
                 match self.task(*on).edge().filter(|_| leads_here) {
                     Some(edge) if self.plan.route(*on).is_some_and(|route| route.target(edge) != id) => {
@@ -50,9 +50,9 @@ impl State {
                     _ => {}
                 }
             }
-            let behind = self.plan.gates_before.of(id.index()).iter();
+            let behind = self.plan.gates_before.of(id).iter();
             let behind = behind.flat_map(|gate| &self.plan.gate(*gate).after);
-            let held = self.plan.barriers_before.of(id.index()).iter();
+            let held = self.plan.barriers_before.of(id).iter();
             let held = held.flat_map(|hold| &self.plan.barrier(*hold).after);
             open.extend(behind.chain(held).filter(|on| self.task(**on).not_taken));
         }
@@ -90,7 +90,7 @@ impl View<'_> {
     /// Whether nothing leads to a task any more.
     fn is_cut_off(&self, id: TaskId) -> bool {
         let plan = self.plan();
-        let needed = plan.dependencies.of(id.index());
+        let needed = plan.dependencies.of(id);
         let mut routed = needed
             .iter()
             .filter_map(|on| Some((*on, plan.route(*on)?)))
@@ -102,9 +102,9 @@ impl View<'_> {
                 self.is_out(on) || elsewhere
             });
         }
-        let gates = plan.gates_before.of(id.index());
+        let gates = plan.gates_before.of(id);
         // What waits for nobody's work leads to nothing.
-        let holds = plan.barriers_before.of(id.index()).iter();
+        let holds = plan.barriers_before.of(id).iter();
         let holds: Vec<&[TaskId]> = holds
             .map(|hold| &*plan.barrier(*hold).after)
             .filter(|after| !after.is_empty())
@@ -143,11 +143,11 @@ impl View<'_> {
                 self.turned.insert(id);
             }
             let plan = self.plan();
-            let behind = plan.gates_after.of(id.index()).iter();
+            let behind = plan.gates_after.of(id).iter();
             let behind = behind.flat_map(|gate| &plan.gate(*gate).blocks);
-            let held = plan.barriers_after.of(id.index()).iter();
+            let held = plan.barriers_after.of(id).iter();
             let held = held.flat_map(|hold| &plan.barrier(*hold).blocks);
-            let next = plan.dependents.of(id.index()).iter().chain(behind).chain(held);
+            let next = plan.dependents.of(id).iter().chain(behind).chain(held);
             let next: Vec<_> = next.map(|next| key(plan, *next)).collect();
             open.extend(next);
         }
@@ -210,7 +210,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
         arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
-        for dependency in plan.dependencies.of(id.index()) {
+        for dependency in plan.dependencies.of(id) {
             if state.has_failed_for_good(*dependency) {
                 state.cascades_due.insert((id, *dependency));
             }

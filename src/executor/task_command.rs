@@ -44,7 +44,7 @@ impl TaskCommands {
 
     /// The title of the task.
     pub fn title(&self) -> &str {
-        &self.plan.task(self.task).title
+        self.plan.title(self.task)
     }
 
     /// Where they work.

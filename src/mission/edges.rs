@@ -48,7 +48,8 @@ impl<T: Copy> Edges<T> {
 
     /// The targets of a node. A node that came later and has none yet has none.
     #[must_use]
-    pub fn of(&self, node: usize) -> &[T] {
+    pub fn of(&self, node: impl Into<usize>) -> &[T] {
+        let node = node.into();
         if !self.changed.is_empty()
             && let Some(changed) = u32::try_from(node).ok().and_then(|node| self.changed.get(&node))
         {
@@ -86,7 +87,8 @@ mod tests {
         edges.add(0, 'd');
         edges.add(7, 'e');
         edges.retain(1, |target| *target != 'b');
-        let of = |edges: &Edges<char>| [0, 1, 7, 9].map(|node| edges.of(node).iter().collect::<String>());
+        let of =
+            |edges: &Edges<char>| [0_usize, 1, 7, 9].map(|node| edges.of(node).iter().collect::<String>());
         assert_eq!(of(&edges), ["acd", "", "e", ""]);
         assert_eq!(of(&before), ["ac", "b", "", ""]);
     }

@@ -127,7 +127,7 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
     if work.approving_agents().any(|approver| approver == agent) {
         return Some("agrees to its start".to_owned());
     }
-    let dependents = plan.dependents.of(task.index()).iter().copied();
+    let dependents = plan.dependents.of(task).iter().copied();
     let verifications = dependents.filter(|id| plan.route(*id).is_some());
     std::iter::once(task).chain(verifications).find_map(|judged| {
         let mut judges = plan.task(judged).judging_agents();
@@ -137,7 +137,7 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
             }
             let declared = |agent: AgentId| ModelIdentity::of(plan.agent(agent), None);
             let why = declared(judge).depends_on(&declared(agent), independence(plan, judged))?;
-            let judge = &plan.agent(judge).name;
+            let judge = plan.agent_name(judge);
             Some(format!(
                 "would be judged by '{judge}', who is not independent of it: {why}"
             ))

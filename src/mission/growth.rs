@@ -317,10 +317,10 @@ impl Plan {
                 self.fixups.0.remove_mut(&source);
             }
             self.tasks[id.index()].part = Part::Removed;
-            for needed in self.dependencies.of(id.index()).to_vec() {
+            for needed in self.dependencies.of(*id).to_vec() {
                 self.dependents.retain(needed.0, |task| task != id);
             }
-            let waiting = self.dependents.of(id.index()).to_vec();
+            let waiting = self.dependents.of(*id).to_vec();
             for waiting in &waiting {
                 self.dependencies.retain(waiting.0, |task| task != id);
             }

@@ -133,15 +133,15 @@ impl Ids {
 fn pairs(old: &Plan, new: &Plan, ids: &Ids, (alive, added): (&Alive, &[TaskId])) -> Vec<(u32, TaskId)> {
     let mut pairs = Vec::new();
     for id in new.every_task_id() {
-        let needed = new.dependencies.of(id.index()).iter();
+        let needed = new.dependencies.of(id).iter();
         pairs.extend(needed.map(|needed| (ids.task(id).0, ids.task(*needed))));
     }
     for id in added {
-        let needed = old.dependencies.of(id.index()).iter();
+        let needed = old.dependencies.of(*id).iter();
         let needed = needed.filter(|on| alive.any(**on));
         pairs.extend(needed.map(|on| (id.0, *on)));
         // Added tasks say themselves what they wait for.
-        let waiting = old.dependents.of(id.index()).iter();
+        let waiting = old.dependents.of(*id).iter();
         let waiting = waiting.filter(|task| alive.any(**task) && !alive.added(**task));
         pairs.extend(waiting.map(|task| (task.0, *id)));
     }

@@ -149,6 +149,18 @@ impl Plan {
         &self.tasks[id.index()]
     }
 
+    /// The title of a task.
+    #[must_use]
+    pub fn title(&self, id: TaskId) -> &str {
+        &self.task(id).title
+    }
+
+    /// The titles of tasks, in their order.
+    #[must_use]
+    pub fn titles(&self, ids: &[TaskId]) -> Vec<&str> {
+        ids.iter().map(|id| self.title(*id)).collect()
+    }
+
     /// What is done around the turns of a task (semantics, section 17).
     #[must_use]
     pub fn middleware(&self, id: TaskId) -> &model::AgentChain {
@@ -160,6 +172,18 @@ impl Plan {
     #[must_use]
     pub fn agent(&self, id: AgentId) -> &AgentPlan {
         &self.agents[id.index()]
+    }
+
+    /// The name of an agent.
+    #[must_use]
+    pub fn agent_name(&self, id: AgentId) -> &str {
+        &self.agent(id).name
+    }
+
+    /// The names of agents, in their order.
+    #[must_use]
+    pub fn agent_names(&self, ids: &[AgentId]) -> Vec<&str> {
+        ids.iter().map(|id| self.agent_name(*id)).collect()
     }
 
     /// Who is asked instead of an agent that cannot be reached, in order; each once, with those who stand in for them.
@@ -462,7 +486,7 @@ impl ApproverPlan {
     pub fn name(&self, plan: &Plan) -> String {
         match self {
             Self::Person(name) => name.to_string(),
-            Self::Agent(agent) => plan.agent(*agent).name.to_string(),
+            Self::Agent(agent) => plan.agent_name(*agent).to_owned(),
             Self::Command(command) => format!("the command '{command}'"),
         }
     }

@@ -79,7 +79,7 @@ impl Plan {
 
     /// The tasks whose work a verification judges.
     pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
-        let needed = self.dependencies.of(id.index()).iter().copied();
+        let needed = self.dependencies.of(id).iter().copied();
         needed.filter(|on| self.route(*on).is_none())
     }
 

@@ -38,7 +38,7 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
         };
         for title in parts {
             if !known.contains_key(title) {
-                let of_plan = plan.task_ids().map(|id| &*plan.task(id).title);
+                let of_plan = plan.task_ids().map(|id| plan.title(id));
                 return Err(UnknownTask {
                     title: title.to_owned(),
                     help: suggestion(title, of_plan, "the tasks of the mission are"),
@@ -93,11 +93,11 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
         if std::mem::replace(&mut taken[id.index()], true) {
             continue;
         }
-        open.extend(plan.dependencies.of(id.index()));
-        for gate in plan.gates_before.of(id.index()) {
+        open.extend(plan.dependencies.of(id));
+        for gate in plan.gates_before.of(id) {
             open.extend(&plan.gate(*gate).after);
         }
-        for hold in plan.barriers_before.of(id.index()) {
+        for hold in plan.barriers_before.of(id) {
             open.extend(&plan.barrier(*hold).after);
         }
     }
@@ -119,5 +119,5 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
 }
 
 fn ids(plan: &Plan) -> impl Iterator<Item = (&str, TaskId)> {
-    plan.task_ids().map(|id| (&*plan.task(id).title, id))
+    plan.task_ids().map(|id| (plan.title(id), id))
 }

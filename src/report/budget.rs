@@ -9,7 +9,7 @@ use super::text::{count, sanitize};
 #[must_use]
 pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
-    let agent = |agent| sanitize(&state.plan.agent(agent).name).into_owned();
+    let agent = |agent| sanitize(state.plan.agent_name(agent)).into_owned();
     match ceiling {
         Ceiling::Cost => {
             let spent = state.ledger.spent().counted_cost();

@@ -73,7 +73,6 @@ fn keep_indent(line: &str) -> String {
 pub fn consequences(events: &[Event], after: &State) -> String {
     let mut text = String::new();
     let plan = &after.plan;
-    let titles = |ids: &[TaskId]| ids.iter().map(|id| &*plan.task(*id).title).collect();
     let change = events.iter().find_map(|event| match event {
         Event::Run(RunEvent::MissionChanged(change)) => Some(&**change),
         _ => None,
@@ -86,10 +85,13 @@ pub fn consequences(events: &[Event], after: &State) -> String {
     let again: Vec<TaskId> = again.into_iter().filter(|id| !named.contains(id)).collect();
     let gates = change.gates.iter().map(|id| &*plan.gate(*id).name);
     let lists: [(&str, Vec<&str>); 5] = [
-        ("added", titles(&change.added)),
-        ("removed", titles(&change.removed)),
-        ("changed", titles(&change.changed)),
-        ("done again, because built on what was changed", titles(&again)),
+        ("added", plan.titles(&change.added)),
+        ("removed", plan.titles(&change.removed)),
+        ("changed", plan.titles(&change.changed)),
+        (
+            "done again, because built on what was changed",
+            plan.titles(&again),
+        ),
         ("gates that are evaluated again", gates.collect()),
     ];
     for (what, names) in lists {

@@ -49,7 +49,7 @@ impl<'a> FindingRow<'a> {
     }
 
     fn of(state: &'a State, found: &'a FindingView) -> Self {
-        let agent = found.reviewer.map(|id| &*state.plan.agent(id).name);
+        let agent = found.reviewer.map(|id| state.plan.agent_name(id));
         Self {
             stage: found.stage.as_str(),
             name: found.name.as_deref(),
@@ -140,7 +140,7 @@ impl<'a> Accepted<'a> {
                 accepted.counts.add(found.finding.severity);
             }
             if found.finding.severity >= Severity::High {
-                let title = &state.plan.task(id).title;
+                let title = state.plan.title(id);
                 accepted.severe.push((title, FindingRow::of(state, found)));
             }
         }

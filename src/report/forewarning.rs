@@ -147,7 +147,7 @@ fn idle_fallbacks(state: &State) -> Vec<String> {
             return None;
         }
         let why = keeps_from_taking_over(plan, id, first)?;
-        let (agent, first) = (&plan.agent(agent).name, &plan.agent(first).name);
+        let (agent, first) = (plan.agent_name(agent), plan.agent_name(first));
         Some(format!(
             "nobody goes on with the task '{}' where '{agent}' cannot be reached: its fallback '{first}' {why}",
             task.title
@@ -221,8 +221,8 @@ fn unjudged_words(state: &State, id: TaskId) -> String {
     let others = others.filter(|(index, agent)| *index != task.agent.index() && !agent.removed);
     let others: Vec<String> = others.map(|(_, agent)| format!("'{}'", agent.name)).collect();
     let why = match (excluded.first(), others.as_slice()) {
-        (Some((agent, why)), _) => format!("'{}' {why}", plan.agent(*agent).name),
-        (None, []) => format!("'{}' is the only agent", plan.agent(task.agent).name),
+        (Some((agent, why)), _) => format!("'{}' {why}", plan.agent_name(*agent)),
+        (None, []) => format!("'{}' is the only agent", plan.agent_name(task.agent)),
         (None, others) => format!(
             "{} may not: a command judges with `role: reviewer`, as the manager or the delegator of the worker, or where \
              `reviewers` names it",

@@ -126,7 +126,7 @@ impl Metrics {
             agent.1.add(of(task));
             mission.add(of(task));
         }
-        let tasks = plan.task_ids().map(|task| row(&plan.task(task).title, of(task)));
+        let tasks = plan.task_ids().map(|task| row(plan.title(task), of(task)));
         let agents = plan.agents.iter().zip(&agents).filter(|(_, (works, _))| *works);
         MetricsDocument {
             run_id: run,

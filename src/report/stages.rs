@@ -44,7 +44,7 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
         return person;
     }
     if let Some(judge) = report.judge {
-        return &state.plan.agent(judge).name;
+        return state.plan.agent_name(judge);
     }
     let task_plan = state.plan.task(task);
     let is_meant = |step: &StageKey| {
@@ -60,7 +60,7 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
 
 fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: StageKey) -> &'a str {
     match (task_plan.step_agent(step), task_plan.vision()) {
-        (Some(agent), _) => &state.plan.agent(agent).name,
+        (Some(agent), _) => state.plan.agent_name(agent),
         (None, Some(vision)) if step == StageKey::Of(Stage::Vision) => vision.kind.as_str(),
         (None, _) => "command",
     }
@@ -117,7 +117,7 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
         StepRow {
             stage: step.stage().as_str(),
             name: task_plan.step_name(step),
-            agent: agent.map(|agent| &*plan.agent(agent).name),
+            agent: agent.map(|agent| plan.agent_name(agent)),
             command,
             kind: task_plan
                 .vision()

@@ -194,7 +194,7 @@ fn scores(page: &mut Sheet<'_>, state: &State) {
     scored.sort_unstable();
     let symbols = page.screen.style.symbols();
     let row = |(points, id): &(Points, TaskId)| {
-        let title = sanitize(&state.plan.task(*id).title).into_owned();
+        let title = sanitize(state.plan.title(*id)).into_owned();
         [against_bar(*points, state.plan.bar(*id), symbols), title]
     };
     let rows: Vec<[String; 2]> = scored.iter().take(ROWS).map(row).collect();
@@ -273,7 +273,7 @@ fn usage(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
         let titles = kept
             .iter()
             .take(ROWS)
-            .map(|id| sanitize(&state.plan.task(*id).title).into_owned());
+            .map(|id| sanitize(state.plan.title(*id)).into_owned());
         page.list(
             "kept from going on by it:",
             Role::Warn,
@@ -343,7 +343,7 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let broken = failed.first().copied();
     let worst = || broken.or(of_rank(Rank::Indeterminate).first().copied());
     if let Some(task) = worst().or(of_rank(Rank::BelowBar).first().copied()) {
-        let title = shell_word(&state.plan.task(task).title);
+        let title = shell_word(state.plan.title(task));
         commands.push(format!("quorum show {title} {id}"));
     }
     // What was accepted below its bar a person may know of, or refuse.
@@ -367,7 +367,7 @@ pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
         .filter(|_| !was_stopped)
     {
         // A gate that failed stays so as long as the work before it is what it was.
-        let title = shell_word(&state.plan.task(worst).title);
+        let title = shell_word(state.plan.title(worst));
         commands.push(format!("quorum resume {id} --redo {title}"));
     } else if run.resumable {
         let more = state.ledger.limit().map_or("", budget::what_helps);

@@ -207,7 +207,7 @@ impl RunView {
             Event::Hold(of, event) => self.apply_hold(plan, at, *of, event),
             Event::Deadline(event) if event.step == DeadlineStep::Violated => {
                 let whose = match event.task {
-                    Some(id) => format!("'{}'", plan.task(id).title),
+                    Some(id) => format!("'{}'", plan.title(id)),
                     None => "the mission".to_owned(),
                 };
                 let text = format!("{whose} missed its deadline, {}", event.due.to_rfc3339());
@@ -317,11 +317,11 @@ impl RunView {
             TaskEvent::StageVerdict(report) => self.take_verdict(plan, report),
             TaskEvent::ForceAccepted { message, .. } => self.tell_operators(task, message),
             TaskEvent::DependencyResolved { dependency, way, .. } if *way != Way::Retry => {
-                let title = &plan.task(*dependency).title;
+                let title = plan.title(*dependency);
                 self.tasks[task.index()].goes_on_without(title, *way);
             }
             TaskEvent::DelegationRefused { title, reason } => {
-                let from = &plan.task(task).title;
+                let from = plan.title(task);
                 self.warnings
                     .push(format!("'{from}' does not delegate '{title}': {reason}"));
             }
@@ -357,7 +357,7 @@ impl RunView {
                 }
             }
             (HoldEvent::TimedOut { .. }, HoldOwner::Task(task)) => {
-                let title = &plan.task(task).title;
+                let title = plan.title(task);
                 let text = format!("nobody approved '{title}' in time; it goes on waiting");
                 self.warnings.push(text);
             }
@@ -386,7 +386,7 @@ impl RunView {
         }
         // No row of its attempts says that accepted work is marked.
         if report.stage == Stage::Audit && report.verdict == Verdict::Skip {
-            let title = &plan.task(report.task).title;
+            let title = plan.title(report.task);
             let found = report.findings.iter();
             let found = found.map(|finding| format!("'{title}': {}", finding.description));
             self.warnings.extend(found);

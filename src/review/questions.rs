@@ -65,7 +65,7 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
             let mut approvals = plan.approvals.iter();
             let approval = approvals.find(|approval| Some(&approval.gate) == gate);
             let message = approval.and_then(|approval| approval.message.as_deref());
-            let agent = &about.plan.agent(plan.agent).name;
+            let agent = about.plan.agent_name(plan.agent);
             approve(&task, agent, message.unwrap_or("May this task start?"))
         }
         Purpose::Resolve { dependency } => {

@@ -31,7 +31,7 @@ impl Unfinished {
 /// When a run cannot be read: it might be in the way, so it must not be passed over.
 pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinished>, RecoverError> {
     let selected = plan.selected_ids();
-    let titles = selected.map(|id| plan.task(id).title.as_ref()).collect();
+    let titles = selected.map(|id| plan.title(id)).collect();
     unfinished_with(folder, &titles)
 }
 
@@ -88,5 +88,5 @@ fn active_titles(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Ve
     let open = selected.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal());
     Ok(state
         .is_unfinished()
-        .then(|| open.map(|id| state.plan.task(id).title.to_string()).collect()))
+        .then(|| open.map(|id| state.plan.title(id).to_owned()).collect()))
 }

@@ -200,7 +200,7 @@ pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {
     let lacking = |id| {
         let mut commands = judging_commands(plan, id).into_iter();
         let (_, command) = commands.find(|(_, command)| needs_bash(command))?;
-        Some((format!("task '{}'", plan.task(id).title), command))
+        Some((format!("task '{}'", plan.title(id)), command))
     };
     let (who, command) = plan.selected_ids().filter(|_| !has_bash()).find_map(lacking)?;
     let line = command.trim().lines().next().unwrap_or_default();

@@ -175,8 +175,8 @@ impl Call {
             }
         };
         cassette::Call {
-            task: self.commands.plan.task(self.id.task).title.to_string(),
-            agent: self.commands.plan.agent(self.agent).name.to_string(),
+            task: self.commands.plan.title(self.id.task).to_owned(),
+            agent: self.commands.plan.agent_name(self.agent).to_owned(),
             attempt: self.task.attempt.number,
             stage: stage.to_owned(),
             place: place.into_iter().chain([self.id.attempt_try]).collect(),

@@ -27,7 +27,7 @@ impl Executor {
         let agent_id = state.plan.task(turn.task).agent;
         let agent = state.plan.agent(agent_id);
         let on_record = Call {
-            task: state.plan.task(turn.task).title.to_string(),
+            task: state.plan.title(turn.task).to_owned(),
             agent: agent.name.to_string(),
             attempt: turn.attempt,
             stage: "work".to_owned(),

@@ -42,8 +42,8 @@ fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
             json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)}),
         ),
         Operation::Judge { agent, task, attempt } => {
-            let agent = &*plan.agent(*agent).name;
-            let task = &*plan.task(*task).title;
+            let agent = plan.agent_name(*agent);
+            let task = plan.title(*task);
             (
                 DeadLetter::judge(agent),
                 json!({"agent": agent, "task": task, "attempt": attempt}),
@@ -54,7 +54,7 @@ fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
             tool,
             arguments,
         } => {
-            let task = &*plan.task(turn.task).title;
+            let task = plan.title(turn.task);
             (
                 DeadLetter::tool(tool),
                 json!({"task": task, "attempt": turn.attempt, "turn": turn.turn, "arguments": arguments}),

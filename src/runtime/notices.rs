@@ -90,7 +90,7 @@ pub struct Notification<'a> {
 
 /// The notification of a run for one of its channels.
 pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
-    let task = notice.task.map(|task| &*plan.task(task).title);
+    let task = notice.task.map(|task| plan.title(task));
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
     let held = notice
         .task

@@ -236,7 +236,7 @@ fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact
         let ended = match command {
             Command::CancelRun => recovered.left().end(),
             Command::CancelTask { task } => {
-                let title = &state.plan.task(*task).title;
+                let title = state.plan.title(*task);
                 recovered.left().end_task(run, *task, title)
             }
             _ => Ok(()),

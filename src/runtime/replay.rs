@@ -307,10 +307,7 @@ impl Rejudge<'_> {
         let about = match task {
             None => (state.plan.name.clone(), None),
             Some(task) => match state.tasks.get(task.index()) {
-                Some(found) => (
-                    state.plan.task(task).title.to_string(),
-                    Some(found.attempt.number),
-                ),
+                Some(found) => (state.plan.title(task).to_owned(), Some(found.attempt.number)),
                 None => return,
             },
         };
@@ -350,7 +347,7 @@ impl Rejudge<'_> {
     fn vouch(&mut self, recovered: &Recovered) {
         for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
             if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
-                let about = recovered.state.plan.task(id.task).title.to_string();
+                let about = recovered.state.plan.title(id.task).to_owned();
                 self.lost(
                     (about, Some(attempt), "ask"),
                     record,
@@ -429,7 +426,7 @@ impl Rejudge<'_> {
         };
         self.readings.push(Reading {
             record: self.record,
-            task: state.plan.task(id.task).title.to_string(),
+            task: state.plan.title(id.task).to_owned(),
             attempt: task.attempt.number,
             stage,
             place,

@@ -436,7 +436,7 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
     let mut all = String::new();
     for one in judged {
         let said = read(one, MAX_OUTPUT / 2 / judged.len().max(1))?;
-        let _ = write!(all, "## {}\n\n{}", plan.task(one.0).title, said.head);
+        let _ = write!(all, "## {}\n\n{}", plan.title(one.0), said.head);
         if said.missing > 0 {
             let _ = write!(all, "\n[… {} characters cut here …]\n{}", said.missing, said.tail);
         }
@@ -494,7 +494,7 @@ fn unquoted(file: &FileFact) -> Preview {
 
 fn input_output(plan: &Plan, (task, state): &Judged) -> InputOutput {
     InputOutput {
-        task: plan.task(*task).title.to_string(),
+        task: plan.title(*task).to_owned(),
         output: state.output.stdout.as_ref().map(Content::from),
         result: state.output.result.as_ref().map(Content::from),
     }

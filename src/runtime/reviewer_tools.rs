@@ -131,7 +131,7 @@ impl ToolSessionSetup<'_> {
         let confined = confined.hiding(self.folder.state_folder().path());
         Ok(Some(ToolSession {
             agent: self.agent,
-            name: self.plan.agent(self.agent).name.to_string(),
+            name: self.plan.agent_name(self.agent).to_owned(),
             toolbox: Arc::new(Toolbox::new(confined, &FOR_REVIEWERS)),
             ledger: ToolLedger::new(self.ledger, self.secrets.clone()),
             said: Arc::new(Mutex::new(said)),

@@ -44,5 +44,5 @@ pub fn part_of_run(
         task.names_files() && (is_named() || task.target_files.iter().any(|file| is(&folder.join(&**file))))
     };
     let task = plan.selected_ids().find(makes_it)?;
-    Some(format!("a file of the task '{}'", plan.task(task).title))
+    Some(format!("a file of the task '{}'", plan.title(task)))
 }

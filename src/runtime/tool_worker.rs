@@ -233,7 +233,7 @@ impl Work {
         let plan = &self.task.plan;
         let (sub_tasks, refused) = handed_down(plan, self.turn.task, &Value::Array(items));
         for why in refused {
-            let title = &plan.task(self.turn.task).title;
+            let title = plan.title(self.turn.task);
             let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
             let _ = self.sender.send(Message::Fact(warning));
         }

@@ -312,7 +312,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     let exit = &left.exit;
     if exit.output_cut {
         let most = files.plan.rules.settings.max_output;
-        let title = &files.plan.task(turn.task).title;
+        let title = files.plan.title(turn.task);
         inputs.push(Fact::Warn(format!(
             "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
         )));
@@ -377,7 +377,7 @@ fn hand_down(plan: &Plan, end: &mut TurnEnd, dropped: &Path, claimed: serde_json
     let handed_down = agent_messages::delegated(dropped, claimed);
     let (sub_tasks, refused) = agent_messages::handed_down(plan, task, &handed_down);
     end.delegate = sub_tasks;
-    let title = &plan.task(task).title;
+    let title = plan.title(task);
     let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
     refused.into_iter().take(REFUSALS).map(warn).collect()
 }

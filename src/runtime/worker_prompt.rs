@@ -63,7 +63,7 @@ pub(super) fn compose(
 /// What is told in a session that knows the task and what was said so far: what is new.
 fn going_on(state: &State, task: TaskId) -> String {
     let current = state.task(task);
-    let mut prompt = format!("# Task: {}, once more\n", state.plan.task(task).title);
+    let mut prompt = format!("# Task: {}, once more\n", state.plan.title(task));
     // Nobody knows whether a turn that was lost was told: whoever is told twice corrects it once.
     let is_fix = current.attempt.kind == AttemptKind::Fix;
     match current.feedback.last().filter(|_| is_fix) {
@@ -274,7 +274,7 @@ This task acts on the world outside of its workspace, and an earlier turn of it 
 /// That the task is there to mend another.
 fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
     if let Some(failed) = state.plan.mended_by(task) {
-        let title = &state.plan.task(failed).title;
+        let title = state.plan.title(failed);
         let _ = write!(
             prompt,
             "\n## What this task is for\n\nThe task '{title}' was given up: its work was not good enough. You do it anew, \
@@ -292,7 +292,7 @@ fn without(prompt: &mut String, state: &State, task: TaskId) {
     }
     prompt.push_str("\n## What is missing\n");
     for without in missing {
-        let title = &state.plan.task(without.dependency).title;
+        let title = state.plan.title(without.dependency);
         let _ = match without.way {
             Way::Artifacts => writeln!(
                 prompt,
@@ -343,7 +343,7 @@ pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
     if state.task(task).course.streak.too_long {
         return Vec::new();
     }
-    let dependencies = state.plan.dependencies.of(task.index()).iter();
+    let dependencies = state.plan.dependencies.of(task).iter();
     let shown = dependencies.take(UPSTREAM_QUOTED);
     let tasks = shown.filter(|dependency| state.plan.route(**dependency).is_none());
     let stand = tasks.map(|dependency| state.effective_task(*dependency));
@@ -360,7 +360,7 @@ fn upstream(
     said: &UpstreamOutputs,
     warnings: &mut Vec<String>,
 ) {
-    let dependencies = state.plan.dependencies.of(task.index());
+    let dependencies = state.plan.dependencies.of(task);
     if dependencies.is_empty() {
         return;
     }
@@ -373,7 +373,7 @@ fn upstream(
         // The work of its fixup is what there is to build on.
         let dependency = state.effective_task(*dependency);
         let done = state.task(dependency);
-        let _ = write!(prompt, "\n### {}\n", state.plan.task(dependency).title);
+        let _ = write!(prompt, "\n### {}\n", state.plan.title(dependency));
         if done.flag() == Some(QualityFlag::BelowThreshold) {
             let points = done.attempt.points;
             let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
@@ -401,7 +401,7 @@ fn upstream(
             Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", text, UPSTREAM_CHARS)),
             Err(error) => {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
-                let (title, needed) = (&state.plan.task(task).title, &state.plan.task(dependency).title);
+                let (title, needed) = (state.plan.title(task), state.plan.title(dependency));
                 warnings.push(format!("'{title}' is not shown what '{needed}' said: {error}"));
             }
         }
@@ -411,12 +411,8 @@ fn upstream(
 /// What a verification said that led to this task.
 fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
     let node = state.task(id);
-    let _ = write!(prompt, "\n### {} (a verification)\n", state.plan.task(id).title);
-    let judged: Vec<&str> = state
-        .plan
-        .judged(id)
-        .map(|task| &*state.plan.task(task).title)
-        .collect();
+    let _ = write!(prompt, "\n### {} (a verification)\n", state.plan.title(id));
+    let judged: Vec<&str> = state.plan.judged(id).map(|task| state.plan.title(task)).collect();
     let verdict = match node.edge() {
         Some(Edge::Pass) => "passed",
         Some(Edge::Fail) => "failed",
@@ -473,11 +469,11 @@ fn correct(prompt: &mut String, stage: Stage) {
 
 /// What verifications found that had the work done again, the last of each.
 fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
-    for by in state.plan.returns.of(task.index()) {
+    for by in state.plan.returns.of(task) {
         let Some(found) = state.task(*by).feedback.last() else {
             continue;
         };
-        let title = &state.plan.task(*by).title;
+        let title = state.plan.title(*by);
         let _ = write!(
             prompt,
             "\n## Sent back by the verification '{title}'\n\nThe work was judged together with what it is part of, and is \

@@ -731,10 +731,7 @@ impl ReferenceModel {
             }
             Event::Task(task, TaskEvent::DependencyFailed { dependency, .. }) => {
                 self.failed_for_good(*dependency);
-                assert!(
-                    state.plan.dependencies.of(task.index()).contains(dependency),
-                    "{event:?}"
-                );
+                assert!(state.plan.dependencies.of(task).contains(dependency), "{event:?}");
             }
             Event::Gate(gate, GateEvent::Evaluated { result }) => self.gate_evaluated(state, *gate, result),
             Event::Gate(gate, GateEvent::Overridden { .. }) => {
@@ -975,7 +972,7 @@ impl ReferenceModel {
     /// A gate holds tasks, not turns: what has started may finish its attempt when the gate is withdrawn
     /// (`--retry-failed` of a task that the gate had let fail).
     fn gates_are_open(&self, state: &State, task: TaskId) {
-        for gate in state.plan.gates_before.of(task.index()) {
+        for gate in state.plan.gates_before.of(task) {
             let (result, overridden) = &self.gates[gate.index()];
             let open = *overridden || result.as_ref().is_some_and(|result| result.passed);
             assert!(open, "{task:?} starts before {gate:?} is open");

@@ -98,8 +98,7 @@ struct Row {
 
 fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
     let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-    Failure::environment(anyhow!(list.join("\n       ")))
-        .help("nobody was asked; correct the agents, then try again")
+    environment!(list.join("\n       ")).help("nobody was asked; correct the agents, then try again")
 }
 
 /// What nobody has answered yet: who is asked about what, and where the reply belongs.
@@ -177,8 +176,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     })
     .map_err(Failure::internal)?;
     progress.finish_and_clear();
-    let warnings =
-        told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
+    let warnings = told.map_err(|error: io::Error| internal!("cannot keep the replies: {error}"))?;
     for (row, warnings) in asked.iter_mut().zip(warnings) {
         row.warnings = warnings;
         // Whatever became of a question: what is neither kept nor replied is missing.
@@ -197,10 +195,10 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
 fn refuse_labels(labels: &Path, record: &Path) -> Result<(), Failure> {
     let place = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     match (place(labels), place(record)) {
-        (Some(labels), Some(kept)) if labels == kept => Err(Failure::usage(anyhow!(
+        (Some(labels), Some(kept)) if labels == kept => Err(usage!(
             "--record {} is the file of labels itself",
             record.display()
-        ))
+        )
         .help("name another file for the replies; it can be calibrated like this one")),
         _ => Ok(()),
     }
@@ -238,11 +236,11 @@ fn refuse_other_judges(
         };
         let others = rows.iter().filter(is_other).count();
         if others > 0 {
-            return Err(Failure::usage(anyhow!(
+            return Err(usage!(
                 "{} holds replies of '{name}' to {others} row(s) that it was asked otherwise: the agent or its prompt was \
                  changed since",
                 record.display()
-            ))
+            )
             .help("nobody was asked; keep the new replies in another file, or give the changed agent another name"));
         }
     }
@@ -341,8 +339,7 @@ fn reviewers(plan: &Plan, names: &[String]) -> Result<Vec<(AgentId, String)>, Fa
         let Some((id, agent)) = agent else {
             let known = plan.agents.iter().map(|agent| &*agent.name);
             let known: Vec<&str> = known.filter(|name| *name != STRANGER).collect();
-            return Err(Failure::usage(anyhow!("there is no agent '{name}'"))
-                .help(format!("there are: {}", known.join(", "))));
+            return Err(usage!("there is no agent '{name}'").help(format!("there are: {}", known.join(", "))));
         };
         if matches!(*agent.spec.adapter, Adapter::Echo | Adapter::Human) {
             let why = anyhow!("agent '{name}' cannot be calibrated: it is no program and no model");

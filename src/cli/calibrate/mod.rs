@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
@@ -157,7 +157,7 @@ fn collect(lines: &[String]) -> Result<Vec<LabelSet>, Failure> {
     let mut collector = Collector::default();
     for line in lines {
         let pushed = collector.push(line);
-        pushed.map_err(|why| Failure::internal(anyhow!("a row that was checked is wrong: {why}")))?;
+        pushed.map_err(|why| internal!("a row that was checked is wrong: {why}"))?;
     }
     Ok(collector.finish())
 }
@@ -216,7 +216,7 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
         rows += 1;
     }
     if rows == 0 {
-        return Err(Failure::usage(anyhow!("'{}' holds no row", path.display())).help(HELP));
+        return Err(usage!("'{}' holds no row", path.display()).help(HELP));
     }
     Ok(())
 }
@@ -224,14 +224,14 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
 const HELP: &str = "`quorum calibrate --help` describes the rows";
 
 fn bad_row(path: &Path, line: u64, why: &impl Display) -> Failure {
-    Failure::usage(anyhow!("{}:{line}: {why}", path.display())).help(HELP)
+    usage!("{}:{line}: {why}", path.display()).help(HELP)
 }
 
 /// The panels of each set: one is measured where all its seats judged.
 fn panels_of(sets: &[LabelSet], named: &[String]) -> Result<Vec<Vec<Vec<usize>>>, Failure> {
     let mut found = vec![Vec::new(); sets.len()];
     for panel in named {
-        let seats = panel_in(sets, panel).map_err(|why| Failure::usage(anyhow!("--panel {panel}: {why}")))?;
+        let seats = panel_in(sets, panel).map_err(|why| usage!("--panel {panel}: {why}"))?;
         for (seats, found) in seats.into_iter().zip(&mut found) {
             found.extend(seats);
         }

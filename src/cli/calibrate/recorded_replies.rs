@@ -152,5 +152,5 @@ pub fn replies_mut(row: &mut Value) -> &mut Vec<Value> {
 
 /// The file cannot be used.
 pub fn unusable(record: &Path, error: &io::Error) -> Failure {
-    Failure::environment(anyhow!("cannot use {}: {error}", record.display()))
+    environment!("cannot use {}: {error}", record.display())
 }

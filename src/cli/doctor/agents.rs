@@ -185,7 +185,7 @@ fn judges(plan: &Plan) -> Check {
             } else {
                 &mut unreviewed
             };
-            list.push(format!("'{}'", plan.task(id).title));
+            list.push(format!("'{}'", plan.title(id)));
         }
     }
     if !without.is_empty() {

@@ -14,7 +14,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use crate::report::documents::commands::InitDocument;
@@ -89,7 +88,7 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
 /// Exit 2 naming every file that is in the way.
 fn refuse_what_is_there(folder: &Path, files: &[File]) -> Result<(), Failure> {
     if folder.exists() && !folder.is_dir() {
-        return Err(Failure::usage(anyhow!("{} is not a folder", folder.display())));
+        return Err(usage!("{} is not a folder", folder.display()));
     }
     // A dangling link is there as well.
     let there: Vec<String> = files
@@ -101,7 +100,7 @@ fn refuse_what_is_there(folder: &Path, files: &[File]) -> Result<(), Failure> {
     if there.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!("already there: {}", there.join(", ")))
+    Err(usage!("already there: {}", there.join(", "))
         .help("nothing was written; move these files away, or name another folder: `quorum init DIR`"))
 }
 
@@ -115,7 +114,7 @@ fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> Result<bool, Fai
 }
 
 fn failed(folder: &Path, file: &str, error: &io::Error) -> Failure {
-    Failure::environment(anyhow!("cannot write {}: {error}", folder.join(file).display()))
+    environment!("cannot write {}: {error}", folder.join(file).display())
 }
 
 fn write(path: &Path, file: &File) -> io::Result<()> {

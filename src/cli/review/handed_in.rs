@@ -3,8 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::anyhow;
-
 use crate::cli::failure::Failure;
 use crate::runtime::{WorkingDiff, working_diff};
 
@@ -35,7 +33,7 @@ pub(super) fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Fai
         .collect();
     for path in &paths {
         if !here.join(path).is_file() {
-            return Err(Failure::usage(anyhow!("there is no file {path}"))
+            return Err(usage!("there is no file {path}")
                 .help("name files to judge, `-` for standard input, or --diff"));
         }
     }
@@ -49,15 +47,14 @@ pub(super) fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Fai
         (None, true) => ("standard input".to_owned(), from_stdin()?),
         (None, false) if !paths.is_empty() => (format!("{} file(s)", paths.len()), file_list(&paths)),
         (None, false) => {
-            return Err(Failure::usage(anyhow!("there is nothing to judge"))
-                .help("name files, `-` for standard input, or --diff"));
+            return Err(
+                usage!("there is nothing to judge").help("name files, `-` for standard input, or --diff")
+            );
         }
-        (Some(_), true) => return Err(Failure::usage(anyhow!("--diff and `-` are two different works"))),
+        (Some(_), true) => return Err(usage!("--diff and `-` are two different works")),
     };
     if work.iter().all(u8::is_ascii_whitespace) {
-        return Err(Failure::usage(anyhow!(
-            "{title} is empty: there is nothing to judge"
-        )));
+        return Err(usage!("{title} is empty: there is nothing to judge"));
     }
     Ok(HandedIn {
         title,
@@ -70,15 +67,13 @@ pub(super) fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Fai
 /// The difference to a revision: of these files, or of everything.
 fn git_diff(here: &Path, revision: &str, paths: &[String]) -> Result<WorkingDiff, Failure> {
     if revision.starts_with('-') {
-        return Err(Failure::usage(anyhow!("'{revision}' is not a revision")));
+        return Err(usage!("'{revision}' is not a revision"));
     }
-    let diff = working_diff(here, revision, paths)
-        .map_err(|error| Failure::usage(anyhow!("git diff {revision} failed: {error}")))?;
+    let diff =
+        working_diff(here, revision, paths).map_err(|error| usage!("git diff {revision} failed: {error}"))?;
     if diff.patch.len() as u64 > LARGEST_WORK {
-        return Err(
-            Failure::usage(anyhow!("git diff {revision} has more than {LARGEST_WORK} bytes"))
-                .help("name files to judge a part of it: half a work would be judged as a whole one"),
-        );
+        return Err(usage!("git diff {revision} has more than {LARGEST_WORK} bytes")
+            .help("name files to judge a part of it: half a work would be judged as a whole one"));
     }
     Ok(diff)
 }
@@ -89,12 +84,10 @@ fn from_stdin() -> Result<Vec<u8>, Failure> {
         .lock()
         .take(LARGEST_WORK + 1)
         .read_to_end(&mut work)
-        .map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
+        .map_err(|error| usage!("cannot read standard input: {error}"))?;
     if work.len() as u64 > LARGEST_WORK {
-        return Err(
-            Failure::usage(anyhow!("standard input has more than {LARGEST_WORK} bytes"))
-                .help("judge a part of it: half a work would be judged as a whole one"),
-        );
+        return Err(usage!("standard input has more than {LARGEST_WORK} bytes")
+            .help("judge a part of it: half a work would be judged as a whole one"));
     }
     Ok(work)
 }

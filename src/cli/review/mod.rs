@@ -17,7 +17,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -154,10 +153,10 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut supervisor = fork_supervisor()?;
     let offline = arguments.grader == GraderChoice::Heuristic;
     if !arguments.session.reports.is_empty() {
-        return Err(Failure::usage(anyhow!("a review has no run to report on")).help("use --json"));
+        return Err(usage!("a review has no run to report on").help("use --json"));
     }
-    let place = tempfile::tempdir()
-        .map_err(|error| Failure::environment(anyhow!("cannot make a temporary folder: {error}")))?;
+    let place =
+        tempfile::tempdir().map_err(|error| environment!("cannot make a temporary folder: {error}"))?;
     let case = match arguments.criteria.is_empty() && !offline {
         true => recorded_task(arguments, matches, screen)?,
         false => submitted(arguments, matches, place.path(), screen)?,
@@ -293,10 +292,8 @@ fn submitted(
 
 fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
     match options.no_eval {
-        true => Err(
-            Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
-                .help("leave out --no-eval, and EVAL=off in the environment"),
-        ),
+        true => Err(usage!("a review with reviews switched off judges nothing")
+            .help("leave out --no-eval, and EVAL=off in the environment")),
         false => Ok(()),
     }
 }
@@ -342,8 +339,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
 /// The same work, for a grader that needs no agent. What the work says is then the text of the files themselves.
 fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
     if !arguments.reviewers.is_empty() || arguments.mission.is_some() {
-        return Err(Failure::usage(anyhow!("the heuristic grader asks no agent"))
-            .help("leave out --reviewer and --mission"));
+        return Err(usage!("the heuristic grader asks no agent").help("leave out --reviewer and --mission"));
     }
     let here = current_dir()?;
     let HandedIn {
@@ -382,11 +378,9 @@ fn text_of(here: &Path, paths: &[String]) -> Result<Vec<u8>, Failure> {
     for path in paths {
         let read = fs::File::open(here.join(path))
             .and_then(|file| file.take(LARGEST_WORK + 1).read_to_end(&mut text));
-        read.map_err(|error| Failure::usage(anyhow!("cannot read {path}: {error}")))?;
+        read.map_err(|error| usage!("cannot read {path}: {error}"))?;
         if text.len() as u64 > LARGEST_WORK {
-            return Err(Failure::usage(anyhow!(
-                "the files have more than {LARGEST_WORK} bytes"
-            )));
+            return Err(usage!("the files have more than {LARGEST_WORK} bytes"));
         }
     }
     Ok(text)
@@ -395,10 +389,10 @@ fn text_of(here: &Path, paths: &[String]) -> Result<Vec<u8>, Failure> {
 /// A task of a run: its last attempt, to be judged by the mission and the settings of that run.
 fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<Case, Failure> {
     let [title] = arguments.subjects.as_slice() else {
-        return Err(Failure::usage(anyhow!(
-            "name one task of a run, or say with --criteria what good work is"
-        ))
-        .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"));
+        return Err(
+            usage!("name one task of a run, or say with --criteria what good work is")
+                .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"),
+        );
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
@@ -410,10 +404,7 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
     recovered.replan(&options).map_err(refuse)?;
     let (state, task) = (&recovered.state, recovered.state.task(id));
     if let Some(why_not) = why_not_judged(state, id) {
-        return Err(Failure::usage(anyhow!(
-            "task '{title}' {why_not} in run {}",
-            run.id()
-        )));
+        return Err(usage!("task '{title}' {why_not} in run {}", run.id()));
     }
     let last = task.feedback.last();
     let failed = last.filter(|last| last.stage == Stage::Outcome && last.attempt == task.attempt.number);
@@ -422,10 +413,10 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
     plan.leave_one_to_judge(id);
     (plan.rules.budget.max_cost, plan.rules.budget.max_tokens) = (options.max_cost, options.max_tokens);
     if !plan.workspace_of(id).is_dir() {
-        return Err(Failure::environment(anyhow!(
+        return Err(environment!(
             "the folder of '{title}', {}, is not there",
             plan.workspace_of(id).display()
-        )));
+        ));
     }
     let mission = read_regular(
         &run.mission(recovered.missions.number()),
@@ -480,14 +471,12 @@ fn why_not_judged(state: &State, id: TaskId) -> Option<&'static str> {
 
 fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     let plan = &state.plan;
-    let found = plan
-        .task_ids()
-        .find(|id| is_same_name(&plan.task(*id).title, title));
+    let found = plan.task_ids().find(|id| is_same_name(plan.title(*id), title));
     found.ok_or_else(|| {
-        let nearest = plan.task_ids().map(|id| plan.task(id).title.as_ref());
+        let nearest = plan.task_ids().map(|id| plan.title(id));
         let nearest =
             nearest.max_by(|a, b| strsim::jaro_winkler(a, title).total_cmp(&strsim::jaro_winkler(b, title)));
-        let failure = Failure::usage(anyhow!("there is no task '{title}' in this run"));
+        let failure = usage!("there is no task '{title}' in this run");
         match nearest {
             Some(nearest) => failure.help(format!(
                 "did you mean '{nearest}'? To judge files, say with --criteria what good work is"
@@ -505,11 +494,12 @@ fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) 
     let own = agents.as_object().into_iter().flatten();
     let known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(of_layers).collect();
     match reviewers.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(stranger) => Err(Failure::usage(anyhow!(
-            "there is no agent '{}' that could review",
-            sanitize(stranger)
-        ))
-        .help(mission::suggestion(stranger, known.iter().copied(), "agents are"))),
+        Some(stranger) => {
+            Err(
+                usage!("there is no agent '{}' that could review", sanitize(stranger))
+                    .help(mission::suggestion(stranger, known.iter().copied(), "agents are")),
+            )
+        }
         None => Ok(()),
     }
 }
@@ -519,7 +509,7 @@ impl Subject {
     fn mission(&self, place: &Path) -> Result<Vec<u8>, Failure> {
         let work = place.join("work");
         replace_file(&work, &self.work)
-            .map_err(|error| Failure::environment(anyhow!("cannot write {}: {error}", work.display())))?;
+            .map_err(|error| environment!("cannot write {}: {error}", work.display()))?;
         let mut agents = self.agents.clone();
         agents[STRANGER] = json!({"run": ["cat", work.to_string_lossy()], "input": "none"});
         let mut task = self.task.clone();

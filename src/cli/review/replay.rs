@@ -1,6 +1,5 @@
 //! `quorum review --replay RUN`: every judgement of a run derived again from what is stored.
 
-use anyhow::anyhow;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
@@ -27,7 +26,7 @@ pub(super) fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Fai
     });
     match vain.next().and_then(|argument| argument.get_long()) {
         None => Ok(()),
-        Some(name) => Err(Failure::usage(anyhow!("--{name} changes nothing with --replay"))
+        Some(name) => Err(usage!("--{name} changes nothing with --replay")
             .help("leave it out; --json prints all that was derived")),
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn withdraw_result(state: &mut State, id: TaskId, stood: DependencySt
 
 pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     let plan = state.plan.clone();
-    for dependent in plan.dependents.of(id.index()) {
+    for dependent in plan.dependents.of(id) {
         let does_without = state.task(*dependent).does_without(id);
         if to == Status::Done && !does_without {
             unblock(state, *dependent);
@@ -69,7 +69,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         }
         all_have_ended(state, *dependent);
     }
-    for gate in plan.gates_after.of(id.index()) {
+    for gate in plan.gates_after.of(id) {
         let gate_state = &mut state.gates[gate.index()];
         gate_state.open = gate_state.open.saturating_sub(1);
         if gate_state.open > 0 || gate_state.result.is_some() {
@@ -82,7 +82,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
             state.gates_due.insert(*gate);
         }
     }
-    for hold in plan.barriers_after.of(id.index()) {
+    for hold in plan.barriers_after.of(id) {
         let held = &mut state.barriers[hold.index()];
         held.open = held.open.saturating_sub(1);
         if held.open > 0 || held.stage != BarrierStage::Ahead {
@@ -103,10 +103,10 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
 /// evaluated anew.
 pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     let plan = state.plan.clone();
-    for dependent in plan.dependents.of(id.index()) {
+    for dependent in plan.dependents.of(id) {
         is_tried_again(state, *dependent, id, from);
     }
-    for gate in plan.gates_after.of(id.index()) {
+    for gate in plan.gates_after.of(id) {
         let gate_state = &mut state.gates[gate.index()];
         let was_open = gate_state.is_open();
         gate_state.open += 1;
@@ -120,7 +120,7 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
             }
         }
     }
-    for hold in plan.barriers_after.of(id.index()) {
+    for hold in plan.barriers_after.of(id) {
         let was_passed = state.barrier(*hold).stage == BarrierStage::Passed;
         leave_barrier(state, *hold, BarrierStage::Ahead);
         state.barriers[hold.index()].open += 1;
@@ -137,7 +137,7 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
 /// nothing waits for an answer that was given.
 pub(super) fn refused_barriers_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
-    for hold in plan.barriers_before.of(id.index()) {
+    for hold in plan.barriers_before.of(id) {
         if state.barrier(*hold).stage == BarrierStage::Rejected {
             state.barriers[hold.index()].stage = BarrierStage::Ahead;
             if state.barrier(*hold).open == 0 {
@@ -150,7 +150,7 @@ pub(super) fn refused_barriers_are_due(state: &mut State, id: TaskId) {
 /// A dependency that failed, and that a task does not do without, holds it.
 pub(super) fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
-    for dependency in plan.dependencies.of(id.index()) {
+    for dependency in plan.dependencies.of(id) {
         if state.has_failed_for_good(*dependency) && !state.task(id).does_without(*dependency) {
             state.cascades_due.insert((id, *dependency));
         }

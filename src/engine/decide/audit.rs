@@ -269,7 +269,7 @@ impl<'s> Reopening<'s> {
                 draft.fail(FailureMode::Regressed, format!("{reason}; {because}"));
             }
         }
-        let why = format!("'{}', which it judged, is done again", state.plan.task(id).title);
+        let why = format!("'{}', which it judged, is done again", state.plan.title(id));
         for node in nodes {
             let mut over = Transaction::new(state, node);
             redo::begin_again(&mut over, AttemptKind::Fix, &why);
@@ -295,7 +295,7 @@ fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId>
     let plan = &state.plan;
     // Whoever needs what a fixup mended judges the work of the fixup.
     let needed = [Some(id), plan.mended_by(id)].into_iter().flatten();
-    let dependents = needed.flat_map(|id| plan.dependents.of(id.index())).copied();
+    let dependents = needed.flat_map(|id| plan.dependents.of(id)).copied();
     let nodes = dependents.filter(|node| plan.route(*node).is_some());
     nodes.filter(move |node| {
         state.task(*node).status() == Status::Done && state.judged(*node).any(|judged| judged == id)
@@ -491,7 +491,7 @@ impl<'s> Audited<'s> {
         let Some((at, _)) = cut.filter(|_| id != first) else {
             return message.to_owned();
         };
-        let (first, end) = (&self.state.plan.task(first).title, &output[at..]);
+        let (first, end) = (self.state.plan.title(first), &output[at..]);
         format!("{line}\n(cut; the audit tells '{first}' the whole output)\n…{end}")
     }
 
@@ -509,9 +509,7 @@ impl<'s> Audited<'s> {
         });
         let others = named.get(&plan.place(id, path)).into_iter().flatten();
         let others = others.filter(|other| **other != id).take(3);
-        let others: Vec<String> = others
-            .map(|other| format!("'{}'", plan.task(*other).title))
-            .collect();
+        let others: Vec<String> = others.map(|other| format!("'{}'", plan.title(*other))).collect();
         match others.is_empty() {
             true => String::new(),
             false => format!("; it is also named by task {}", others.join(", ")),

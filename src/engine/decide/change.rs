@@ -106,7 +106,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let prepared = task
         .has_worktree()
         .then_some((&worktrees.copy, &worktrees.link, &worktrees.setup));
-    let needs: BTreeSet<TaskId> = plan.dependencies.of(id.index()).iter().copied().collect();
+    let needs: BTreeSet<TaskId> = plan.dependencies.of(id).iter().copied().collect();
     (
         (&task.title, &task.description, task.kind, &task.workspace),
         (&plan.rules.workspace, needs),

@@ -109,7 +109,7 @@ pub(super) fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, 
             work: true,
         },
     ));
-    let (from, to) = (&draft.plan().agent(from).name, &draft.plan().agent(to).name);
+    let (from, to) = (draft.plan().agent_name(from), draft.plan().agent_name(to));
     let why = format!("'{to}' goes on instead of '{from}'");
     if side_effects::is_held(draft) {
         side_effects::hold_back(draft, &format!("{why}, and how far that one came is unknown"));

@@ -116,7 +116,7 @@ fn take<'a>(
 /// Two titles that nobody can tell apart are not two names.
 fn refuse_alike(plan: &Plan, ids: &Ids<'_>, title: &str) -> Result<(), String> {
     let among = ids.by_title.keys().find(|other| look_alike(other, title));
-    let known = || plan.find_alike(title).map(|id| &*plan.task(id).title);
+    let known = || plan.find_alike(title).map(|id| plan.title(id));
     match among.copied().or_else(known) {
         Some(other) => Err(format!("its title looks like '{other}' and is another one")),
         None => Ok(()),
@@ -141,7 +141,7 @@ fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, Str
         all.filter(|id| *id != by && may_work(id))
     };
     let known = || {
-        let names: Vec<&str> = others().take(8).map(|id| &*plan.agent(id).name).collect();
+        let names: Vec<&str> = others().take(8).map(|id| plan.agent_name(id)).collect();
         match names.as_slice() {
             [] => "there is no other agent".to_owned(),
             names => format!("others are {}", names.join(", ")),
@@ -257,11 +257,11 @@ fn done_task(state: &State, title: &str) -> Option<TaskId> {
 /// What could only start once the task is done.
 fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
     let plan = &state.plan;
-    let gates = plan.gates_after.of(id.index()).iter();
+    let gates = plan.gates_after.of(id).iter();
     let behind_gates = gates.flat_map(|gate| &plan.gate(*gate).blocks);
     let all: BTreeSet<TaskId> = plan
         .dependents
-        .of(id.index())
+        .of(id)
         .iter()
         .chain(behind_gates)
         .copied()

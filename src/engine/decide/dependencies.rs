@@ -96,7 +96,7 @@ enum Share {
 
 /// The share of done dependencies against the threshold of the failed ones; of several the highest.
 fn partial(draft: &Transaction<'_>) -> Share {
-    let dependencies = draft.plan().dependencies.of(draft.id.index());
+    let dependencies = draft.plan().dependencies.of(draft.id);
     let state = draft.state;
     if dependencies.iter().any(|id| !state.is_settled(*id)) {
         return Share::Open;
@@ -132,7 +132,7 @@ fn threshold(mode: FailureMode) -> Option<usize> {
 }
 
 fn do_without_all(draft: &mut Transaction<'_>) {
-    let dependencies = draft.plan().dependencies.of(draft.id.index());
+    let dependencies = draft.plan().dependencies.of(draft.id);
     let missing = |id: &&TaskId| draft.state.has_failed_for_good(**id) && !draft.task.does_without(**id);
     let missing: Vec<TaskId> = dependencies.iter().filter(missing).copied().collect();
     for dependency in missing {
@@ -199,7 +199,7 @@ fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
     let no_way = entry
         .and_then(|entry| entry.no_way.as_deref())
         .unwrap_or_default();
-    let title = &draft.plan().task(dependency).title;
+    let title = draft.plan().title(dependency);
     let reason = match no_way {
         "" => format!("dependency '{title}' failed"),
         no_way => format!("dependency '{title}' failed; the orchestrator: {no_way}"),

@@ -21,7 +21,7 @@ pub(super) fn create(draft: &mut Transaction<'_>) -> bool {
     let plan = draft.plan();
     let (id, title) = place(plan, draft.id);
     let task = draft.task_plan();
-    let needs = plan.dependencies.of(draft.id.index()).iter();
+    let needs = plan.dependencies.of(draft.id).iter();
     let needs = needs.copied().filter(|on| draft.state.is_met(*on));
     let fixup = AddedTask {
         id,
@@ -48,7 +48,7 @@ pub(super) fn create(draft: &mut Transaction<'_>) -> bool {
 
 /// Its id and title: those of the one that the task had before it began anew, else free ones.
 fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
-    let of = &plan.task(source).title;
+    let of = plan.title(source);
     let mut title = format!("{of} (fixup)");
     let mut number = 1;
     while let Some(id) = plan.find(&title) {
@@ -81,7 +81,7 @@ pub(super) fn taken_back(state: &State, task: TaskId) -> Vec<Event> {
     };
     let mut events = Vec::new();
     if state.task(fixup).status() != Status::Pending {
-        let why = format!("'{}' is tried again", state.plan.task(task).title);
+        let why = format!("'{}' is tried again", state.plan.title(task));
         events = from_the_start(state, fixup, &why);
     }
     events.push(Event::Run(RunEvent::TasksWithdrawn { tasks: vec![fixup] }));

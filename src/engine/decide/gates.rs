@@ -26,7 +26,7 @@ pub(super) fn due(state: &State) -> Vec<Event> {
 #[must_use]
 pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     let gate = state.plan.gate(id);
-    let title = |task: &crate::domain::TaskId| state.plan.task(*task).title.as_ref();
+    let title = |task: &crate::domain::TaskId| state.plan.title(*task);
     let list = |tasks: Vec<&str>| tasks.join(", ");
     // What a verdict left out of the run says nothing.
     let after = || gate.after.iter().filter(|task| !state.task(**task).not_taken);

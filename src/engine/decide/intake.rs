@@ -31,7 +31,7 @@ pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
         return Err(format!(
             "the title '{}' looks like that of the task '{}' and is another one",
             task.title,
-            plan.task(other).title
+            plan.title(other)
         ));
     }
     let mut needs = Vec::new();
@@ -71,7 +71,7 @@ fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
         !agent.removed && agent.spec.adapter != Adapter::Human
     };
     let workers: Vec<AgentId> = all.filter(may_work).collect();
-    let names: Vec<&str> = workers.iter().take(8).map(|id| &*plan.agent(*id).name).collect();
+    let names: Vec<&str> = workers.iter().take(8).map(|id| plan.agent_name(*id)).collect();
     let names = names.join(", ");
     match (name, workers.as_slice()) {
         (None, [only]) => Ok(*only),

@@ -393,7 +393,7 @@ pub(super) fn depends(
     why: Dependence,
     now: Timestamp,
 ) {
-    let who = &draft.plan().agent(open.agent).name;
+    let who = draft.plan().agent_name(open.agent);
     if open.purpose.seat().is_some() {
         let message = format!("'{who}' is not independent: {why}");
         request::give_up(draft, open, FailureClass::PolicyBlocked, message);
@@ -525,7 +525,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
     }
     let message = format!(
         "'{}': {} is done again, for its verdict does not count: protected: {}",
-        state.plan.task(id).title,
+        state.plan.title(id),
         voided.work.describe(),
         voided.what()
     );

@@ -146,7 +146,7 @@ pub(super) fn answered(
 ) {
     match answer {
         Ok(Answer::Text(answer)) => {
-            let by = draft.plan().agent(agent).name.to_string();
+            let by = draft.plan().agent_name(agent).to_owned();
             take(draft, answer, &by, None);
         }
         _ => ask_person(draft, now),

@@ -43,7 +43,7 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     {
         return Vec::new();
     }
-    let why = format!("built on '{}', which is redone", state.plan.task(root).title);
+    let why = format!("built on '{}', which is redone", state.plan.title(root));
     let built: BTreeSet<TaskId> = built_on(&state.plan, &[root]).into_keys().collect();
     let mut withdrawals = built.iter().map(|id| withdraw(state, *id, &why));
     let mut events = from_the_start(state, root, "redone");
@@ -73,11 +73,11 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     let mut found = BTreeMap::new();
     let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
     while let Some((id, root)) = open.pop() {
-        let gates = plan.gates_after.of(id.index()).iter();
+        let gates = plan.gates_after.of(id).iter();
         let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-        let holds = plan.barriers_after.of(id.index()).iter();
+        let holds = plan.barriers_after.of(id).iter();
         let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
-        let dependents = plan.dependents.of(id.index()).iter();
+        let dependents = plan.dependents.of(id).iter();
         // A fixup is built on the failure that it mends, and whatever waited for that one on the fixup.
         let fixup = plan.fixup(id);
         let next = dependents.chain(blocked).chain(held).chain(&fixup);
@@ -102,9 +102,9 @@ fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
     let Some(source) = plan.mended_by(id) else {
         return Vec::new();
     };
-    let gates = plan.gates_after.of(source.index()).iter();
-    let holds = plan.barriers_after.of(source.index()).iter();
-    let dependents = plan.dependents.of(source.index()).iter();
+    let gates = plan.gates_after.of(source).iter();
+    let holds = plan.barriers_after.of(source).iter();
+    let dependents = plan.dependents.of(source).iter();
     let behind = gates.flat_map(|gate| &plan.gate(*gate).blocks);
     let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
     dependents.chain(behind).chain(held).copied().collect()

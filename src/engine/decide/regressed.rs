@@ -65,11 +65,11 @@ fn after_what_they_need(state: &State, roots: &[TaskId]) -> Vec<TaskId> {
 /// What a task waits for: what it is built on, and regressed work that goes first.
 fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
     let plan = &state.plan;
-    let needed = plan.dependencies.of(id.index()).iter();
+    let needed = plan.dependencies.of(id).iter();
     let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
-    let gates = plan.gates_before.of(id.index()).iter();
+    let gates = plan.gates_before.of(id).iter();
     let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
-    let holds = plan.barriers_before.of(id.index()).iter();
+    let holds = plan.barriers_before.of(id).iter();
     let holds = holds.flat_map(|hold| &plan.barrier(*hold).after);
     let open = state.task(id).reopened.as_deref();
     let first = open.into_iter().flat_map(|open| &open.behind);

@@ -38,7 +38,7 @@ fn judges_nothing(draft: &mut Transaction<'_>) {
     let left: Vec<&str> = draft
         .plan()
         .judged(draft.id)
-        .map(|id| &*draft.plan().task(id).title)
+        .map(|id| draft.plan().title(id))
         .collect();
     let message = format!(
         "there is nothing to judge: '{}' is not part of the run",
@@ -92,7 +92,7 @@ pub(super) fn failed(draft: &mut Transaction<'_>, route: &Route) {
     if draft.state.takes(route.fail) {
         return conclude::accept(draft, Edge::Fail, None);
     }
-    let title = &draft.plan().task(route.fail).title;
+    let title = draft.plan().title(route.fail);
     draft.fail(
         FailureMode::Quality,
         format!("the work failed verification, and '{title}', which follows then, was left out of the run"),
@@ -119,7 +119,7 @@ fn send_back(draft: &mut Transaction<'_>, route: &Route) {
         let why = format!("the work failed verification in all {visit} visits (maxVisits)");
         return draft.fail(FailureMode::Quality, why);
     }
-    let title = &state.plan.task(target).title;
+    let title = state.plan.title(target);
     // What is not part of the run any more has not ended either.
     if !state.task(target).status().is_terminal() {
         let why = format!("the work failed verification, and '{title}' is not there to be done again");
@@ -157,7 +157,7 @@ struct Again {
 impl Again {
     fn of(state: &State, verification: TaskId, target: TaskId) -> Self {
         let plan = &state.plan;
-        let by = &plan.task(verification).title;
+        let by = plan.title(verification);
         let mut events = from_the_start(state, target, &format!("sent back by the verification '{by}'"));
         // The task itself is tried again; what made up for its failure is taken back.
         let fixup = plan
@@ -168,7 +168,7 @@ impl Again {
         }
         let built = built_on(plan, &[target]).into_keys();
         let built: BTreeSet<TaskId> = built.filter(|id| Some(*id) != fixup).collect();
-        let why = format!("built on '{}', which was sent back", plan.task(target).title);
+        let why = format!("built on '{}', which was sent back", plan.title(target));
         let (mut stopped, mut kept) = (Vec::new(), Vec::new());
         for id in &built {
             if *id == verification {

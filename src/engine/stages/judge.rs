@@ -85,7 +85,7 @@ pub(super) fn nobody_may(view: View<'_>) -> String {
         None => "no agent other than its author is able to judge".to_owned(),
         Some((agent, why)) => format!(
             "nobody independent is able to judge: '{}': {why}",
-            plan.agent(*agent).name
+            plan.agent_name(*agent)
         ),
     };
     format!("nobody may review this work: {why}")
@@ -119,7 +119,7 @@ pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) 
 /// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
 /// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
 pub fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
-    let gates = plan.gates_after.of(task.index());
+    let gates = plan.gates_after.of(task);
     plan.task(task).panel().is_some_and(|panel| {
         panel.mode == PanelMode::Adaptive
             && panel.refer_below.is_none()
@@ -175,10 +175,10 @@ const UNREACHED_NAMED: usize = 3;
 fn unreached(plan: &Plan, seats: &[Seat]) -> String {
     let why = |seat: &Seat| match (&seat.state, seat.unreached.as_deref()) {
         (SeatState::Failed(class), Some(message)) if !message.is_empty() => {
-            format!("{} ({}: {message})", plan.agent(seat.agent).name, class.as_str())
+            format!("{} ({}: {message})", plan.agent_name(seat.agent), class.as_str())
         }
-        (SeatState::Failed(class), _) => format!("{} ({})", plan.agent(seat.agent).name, class.as_str()),
-        _ => plan.agent(seat.agent).name.to_string(),
+        (SeatState::Failed(class), _) => format!("{} ({})", plan.agent_name(seat.agent), class.as_str()),
+        _ => plan.agent_name(seat.agent).to_owned(),
     };
     let mut named: Vec<String> = seats.iter().take(UNREACHED_NAMED).map(why).collect();
     if seats.len() > UNREACHED_NAMED {

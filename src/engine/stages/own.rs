@@ -13,7 +13,7 @@ pub(super) fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
     let StageJudge::Agent { agent, .. } = stage.by else {
         return Opening::Starts;
     };
-    let who = &plan.agent(agent).name;
+    let who = plan.agent_name(agent);
     if !plan.rules.settings.evaluate {
         return Opening::Withdrawn;
     }

@@ -19,7 +19,7 @@ pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Op
     match &red_team.barred {
         _ if !plan.rules.settings.evaluate => Opening::Withdrawn,
         None => Opening::Starts,
-        Some(why) => without(red_team, &plan.agent(red_team.agent).name, why),
+        Some(why) => without(red_team, plan.agent_name(red_team.agent), why),
     }
 }
 

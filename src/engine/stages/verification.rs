@@ -34,7 +34,7 @@ pub(super) fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
         Some(agent) => {
             // Whoever did the work, or is not independent of it, would choose its own questions.
             if let Some(why) = &by.decomposer_barred {
-                let name = &view.plan().agent(agent).name;
+                let name = view.plan().agent_name(agent);
                 let message =
                     format!("nobody may cut the criteria of this work into probes: '{name}': {why}");
                 return lacks_judge(view, message);

@@ -165,7 +165,7 @@ impl<'a> View<'a> {
     pub fn fell_back(self, purpose: Purpose, instead: Option<AgentId>) -> Option<Finding> {
         let first = self.work().judge_of(purpose)?;
         let instead = instead.filter(|agent| *agent != first)?;
-        let (first, instead) = (&self.plan().agent(first).name, &self.plan().agent(instead).name);
+        let (first, instead) = (self.plan().agent_name(first), self.plan().agent_name(instead));
         Some(Finding::new(
             Severity::Info,
             format!("'{instead}' judged instead of '{first}', which could not be reached"),
@@ -175,7 +175,7 @@ impl<'a> View<'a> {
 
 /// Names of agents as a sentence has them: `a, b and c`.
 pub fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
-    let names: Vec<&str> = agents.iter().map(|id| &*plan.agent(*id).name).collect();
+    let names = plan.agent_names(agents);
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),
         _ => names.concat(),

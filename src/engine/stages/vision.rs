@@ -21,7 +21,7 @@ pub(super) fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
             Opening::Skips("not asked: the mission names no screenshots".to_owned())
         }
         (VisionKind::LlmVision, Some(_), _) if !plan.rules.settings.evaluate => Opening::Withdrawn,
-        (VisionKind::LlmVision, Some(agent), Some(why)) => without(&plan.agent(agent).name, why),
+        (VisionKind::LlmVision, Some(agent), Some(why)) => without(plan.agent_name(agent), why),
         (VisionKind::Heuristic, ..) | (VisionKind::LlmVision, ..) => Opening::Starts,
     }
 }

@@ -73,7 +73,7 @@ fn a_clean_fixup_supersedes_its_original() {
     );
     assert_eq!(plan.checks(), state.plan.task(BROKEN).checks());
     assert_eq!(plan.wave, state.plan.task(BROKEN).wave + 1);
-    assert_eq!(state.plan.dependencies.of(FIXUP.index()), [BASE]);
+    assert_eq!(state.plan.dependencies.of(FIXUP), [BASE]);
     let feedback: Vec<u32> = state.task(FIXUP).feedback.iter().map(|f| f.attempt).collect();
     assert_eq!(feedback, [1, 2], "it knows what was found about both attempts");
 

@@ -51,9 +51,9 @@ fn consistent(state: &State) {
         open.is_some_and(|open| open.ahead_of.contains(&id))
     };
     for id in plan.task_ids() {
-        let dependencies = plan.dependencies.of(id.index()).iter();
-        let gates = plan.gates_before.of(id.index()).iter();
-        let holds = plan.barriers_before.of(id.index()).iter();
+        let dependencies = plan.dependencies.of(id).iter();
+        let gates = plan.gates_before.of(id).iter();
+        let holds = plan.barriers_before.of(id).iter();
         let held = holds.filter(|id| state.barrier(**id).stage != BarrierStage::Passed);
         let open = dependencies
             .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))

@@ -29,7 +29,7 @@ pub(super) fn approvals_of_added(
         ),
         settings: settings.clone(),
         tasks: vec![model::Task {
-            assign_to: Some(Box::from(&*plan.agent(agent).name)),
+            assign_to: Some(Box::from(plan.agent_name(agent))),
             ..task
         }],
         ..Mission::default()

@@ -20,10 +20,13 @@ const DIAMOND: &str = "  - {title: d, assignTo: a, dependsOn: [b, c]}\n  - {titl
 fn names_become_ids_both_ways() {
     let gates = "qualityGates: [{name: g, afterTasks: [d], blocksTasks: [e], minScore: 4, onFail: halt}]\n";
     let plan = plan(&(with_tasks(DIAMOND) + gates), &RunOptions::default());
-    assert_eq!(plan.dependencies.of(0), [TaskId(1), TaskId(2)]);
-    assert_eq!(plan.dependents.of(3), [TaskId(1), TaskId(2)]);
+    assert_eq!(plan.dependencies.of(TaskId(0)), [TaskId(1), TaskId(2)]);
+    assert_eq!(plan.dependents.of(TaskId(3)), [TaskId(1), TaskId(2)]);
     assert_eq!(
-        (plan.gates_after.of(0).len(), plan.gates_before.of(4).len()),
+        (
+            plan.gates_after.of(TaskId(0)).len(),
+            plan.gates_before.of(TaskId(4)).len()
+        ),
         (1, 1)
     );
     assert!(plan.gates[0].halt_on_fail && plan.gates[0].min_score == Some(Points::whole(80)));

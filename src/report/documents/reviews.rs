@@ -72,7 +72,7 @@ impl<'a> ReviewRow<'a> {
         let row = |scored: &'a SeatDimension| ScoreRow::of(&scored.score, scored.outlier);
         Self {
             stage: Stage::Judge.as_str(),
-            reviewer: &state.plan.agent(seat.reviewer).name,
+            reviewer: state.plan.agent_name(seat.reviewer),
             model: seat.model.as_deref(),
             points: seat.points.map(Points::to_f64),
             dimensions: seat.dimensions.iter().map(row).collect(),
@@ -102,7 +102,7 @@ impl<'a> ReviewRow<'a> {
             .or_else(|| state.plan.task(id).verification()?.grader);
         Self {
             stage: report.stage.as_str(),
-            reviewer: judge.map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
+            reviewer: judge.map_or(HEURISTIC, |judge| state.plan.agent_name(judge)),
             model: asked.and_then(|(_, model)| model.as_deref()),
             points: report.points.map(Points::to_f64),
             verdict: Some(report.verdict.as_str()),

@@ -272,7 +272,7 @@ impl<'a> RunDocument<'a> {
 /// Titles of tasks whose agents work on without a session.
 fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
     let tasks = view.at_work.iter();
-    tasks.map(|id| state.plan.task(*id).title.as_ref()).collect()
+    tasks.map(|id| state.plan.title(*id)).collect()
 }
 
 /// The tasks of a run. Each row is made when it is asked for.

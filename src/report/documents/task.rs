@@ -198,14 +198,13 @@ impl<'a> TaskRow<'a> {
         let bar = state.plan.bar(id);
         let dimensions = seen.review.as_deref().map(|review| &review.dimensions);
         let dimensions = dimensions.into_iter().flatten();
-        let dependencies = state.plan.dependencies.of(id.index()).iter();
         let rank = rank(state, view, id);
         Self {
             id,
             rank,
             indeterminate: rank == Rank::Indeterminate,
             title: &plan.title,
-            agent: &state.plan.agent(plan.agent).name,
+            agent: state.plan.agent_name(plan.agent),
             status: match plan.part {
                 Part::Selected if !task.not_taken => task.status().as_str(),
                 Part::Selected | Part::NotSelected => NOT_TAKEN,
@@ -230,8 +229,8 @@ impl<'a> TaskRow<'a> {
             superseded_by: task
                 .is_superseded()
                 .then(|| &*state.plan.task(state.effective_task(id)).title),
-            delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
-            depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
+            delegated_by: plan.delegated_by.map(|id| state.plan.agent_name(id)),
+            depends_on: state.plan.titles(state.plan.dependencies.of(id)),
             blocked_by: blocked_by(state, id),
             started_at: seen.started_at,
             finished_at: seen.finished_at,
@@ -245,7 +244,7 @@ impl<'a> TaskRow<'a> {
                 .then(|| state.left_out_by(id))
                 .flatten()
                 .map(|(by, edge)| LeftOutRow {
-                    task: &state.plan.task(by).title,
+                    task: state.plan.title(by),
                     edge: edge.as_str(),
                 }),
             is_faulted: task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate),
@@ -291,7 +290,7 @@ impl<'a> AddedRow<'a> {
         let from = state.plan.task(id).provenance.as_deref()?;
         Some(Self {
             origin: from.origin.as_str(),
-            source: from.source.map(|id| &*state.plan.task(id).title),
+            source: from.source.map(|id| state.plan.title(id)),
             request: from.request.as_deref(),
         })
     }
@@ -304,14 +303,14 @@ pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     if state.task(id).status() != Status::Pending || !state.takes(id) {
         return Vec::new();
     }
-    let dependencies = plan.dependencies.of(id.index()).iter();
-    let gates = plan.gates_before.of(id.index()).iter();
+    let dependencies = plan.dependencies.of(id).iter();
+    let gates = plan.gates_before.of(id).iter();
     dependencies
         .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
         .map(|on| &*plan.task(state.open_fixup(*on).unwrap_or(*on)).title)
         .chain(
             plan.barriers_before
-                .of(id.index())
+                .of(id)
                 .iter()
                 .filter(|id| state.barrier(**id).stage != BarrierStage::Passed)
                 .map(|id| &*plan.barrier(*id).name),
@@ -333,7 +332,7 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
         let open = state.task(*first).reopened.as_deref();
         open.is_some_and(|open| open.ahead_of.contains(&id))
     });
-    first.map(|first| &*state.plan.task(first).title)
+    first.map(|first| state.plan.title(first))
 }
 
 /// One attempt.

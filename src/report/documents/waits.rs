@@ -90,7 +90,7 @@ impl<'a> Wait<'a> {
 
     fn of(self, state: &'a State, task: TaskId) -> Self {
         Self {
-            task: Some(&state.plan.task(task).title),
+            task: Some(state.plan.title(task)),
             task_id: Some(task),
             ..self
         }
@@ -161,8 +161,8 @@ fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
     let plan = &state.plan;
     let (own, before, gates) = match of {
         HoldOwner::Task(id) => {
-            let gates = plan.gates_before.of(id.index()).to_vec();
-            (Some(id), plan.dependencies.of(id.index()), gates)
+            let gates = plan.gates_before.of(id).to_vec();
+            (Some(id), plan.dependencies.of(id), gates)
         }
         HoldOwner::Barrier(id) => (None, &*plan.barrier(id).after, plan.gate_ids().collect()),
     };
@@ -178,11 +178,11 @@ fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
         let known: Vec<String> = [flag, score, size].into_iter().flatten().collect();
         Some(known.join(", "))
             .filter(|known| !known.is_empty())
-            .map(|known| (&plan.task(id).title, known))
+            .map(|known| (plan.title(id), known))
     };
     let gate = |id: GateId| {
         (
-            &plan.gate(id).name,
+            &*plan.gate(id).name,
             format!("gate {}", gate_view(state, id).standing.as_str()),
         )
     };
@@ -309,7 +309,7 @@ pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item =
         Some(RequestRow {
             id: id.to_string(),
             command: format!("quorum approve {id}"),
-            task: &state.plan.task(request.task).title,
+            task: state.plan.title(request.task),
             kind: flag.unwrap_or(QualityFlag::BelowThreshold).as_str(),
             message: &request.message,
         })

@@ -11,7 +11,7 @@ use crate::report::view::{AttemptView, RunView};
 use super::PublicEvent;
 use super::holds::OpenHolds;
 use super::ledgers::Ledgers;
-use super::payload::{Payload, created_task, payload, titles};
+use super::payload::{Payload, created_task, payload};
 use super::work::OpenWork;
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
@@ -113,16 +113,12 @@ impl EventExpander {
         }
     }
 
-    pub(super) fn titles(&self, ids: &[TaskId]) -> Vec<&str> {
-        titles(&self.plan, ids)
-    }
-
     pub(super) fn plan(&self) -> &Plan {
         &self.plan
     }
 
     pub(super) fn task(&self, id: TaskId) -> Payload {
-        payload!("taskId": task_key(id), "title": self.plan.task(id).title)
+        payload!("taskId": task_key(id), "title": self.plan.title(id))
     }
 
     pub(super) fn turn(&self, turn: TurnId) -> Payload {
@@ -140,7 +136,7 @@ impl EventExpander {
     }
 
     pub(super) fn agent_name(&self, id: AgentId) -> &str {
-        &self.plan.agent(id).name
+        self.plan.agent_name(id)
     }
 
     pub(super) fn run_started(&self, started: &RunStarted) -> Payload {
@@ -162,9 +158,9 @@ impl EventExpander {
             "number": change.number,
             "missionDigest": change.to,
             "previousDigest": change.from,
-            "added": self.titles(&change.added),
-            "removed": self.titles(&change.removed),
-            "changed": self.titles(&change.changed),
+            "added": self.plan.titles(&change.added),
+            "removed": self.plan.titles(&change.removed),
+            "changed": self.plan.titles(&change.changed),
             "gates": gates.collect::<Vec<&str>>(),
         )
     }
@@ -173,7 +169,7 @@ impl EventExpander {
         let titles = addition.tasks.iter().map(|task| &*task.title);
         payload!(
             "origin": addition.origin,
-            "source": addition.source.map(|id| &self.plan.task(id).title),
+            "source": addition.source.map(|id| self.plan.title(id)),
             "requestId": addition.request,
             "tasks": titles.collect::<Vec<&str>>(),
         )

@@ -27,7 +27,7 @@ impl EventExpander {
                     .map(|(id, files)| payload!(self.task(*id); "files": facts(files)));
                 payload!(
                     number,
-                    "checked": self.titles(checked),
+                    "checked": self.plan.titles(checked),
                     "changed": changed.collect::<Vec<_>>(),
                     "record": record.as_ref().map(file),
                 )
@@ -53,8 +53,8 @@ impl EventExpander {
             }
             Job::Merge(number) => payload!(self.task(task); number),
             Job::PeerCheck(peer, check) => payload!(self.check(peer, check);
-                "task": self.plan.task(task).title,
-                "of": self.plan.task(peer).title,
+                "task": self.plan.title(task),
+                "of": self.plan.title(peer),
             ),
             Job::Approver { number, approver } => payload!(self.approval_of(task, number); approver),
         }

@@ -135,7 +135,7 @@ impl Ledgers {
             let task = plan.task(*id);
             payload!(
                 "title": task.title,
-                "agent": plan.agent(task.agent).name,
+                "agent": plan.agent_name(task.agent),
                 "description": task.description,
                 "acceptance": (!task.acceptance.is_empty()).then_some(&task.acceptance),
             )

@@ -197,7 +197,9 @@ impl EventExpander {
             }
             RunEvent::MissionChanged(change) => ("mission:changed", self.mission_changed(change)),
             RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),
-            RunEvent::TasksWithdrawn { tasks } => ("tasks:withdrawn", payload!("tasks": self.titles(tasks))),
+            RunEvent::TasksWithdrawn { tasks } => {
+                ("tasks:withdrawn", payload!("tasks": self.plan.titles(tasks)))
+            }
             RunEvent::Paused { by } => ("run:paused", payload!(by)),
             RunEvent::Cancelled { by } => ("run:cancelled", payload!(by)),
             RunEvent::Waiting { until } => ("run:waiting", payload!("until": until.to_rfc3339())),

@@ -34,7 +34,7 @@ pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Pay
         } => payload!(of(*number, channel);
             "about": notice.topic.event(),
             "taskId": notice.task.map(task_key),
-            "title": notice.task.map(|task| &plan.task(task).title),
+            "title": notice.task.map(|task| plan.title(task)),
             "gateName": notice.gate.map(|gate| &plan.gate(gate).name),
             "holdName": notice.barrier.map(|hold| &plan.barrier(hold).name),
             "message": notice.text,
@@ -63,7 +63,7 @@ pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Pay
 fn dead_letter(plan: &Plan, run: &str, letter: &FailedOperation) -> Payload {
     let operation = match &letter.operation {
         Operation::Notify { channel, .. } => format!("notify:{channel}"),
-        Operation::Judge { agent, .. } => format!("judge:{}", plan.agent(*agent).name),
+        Operation::Judge { agent, .. } => format!("judge:{}", plan.agent_name(*agent)),
         Operation::Tool { tool, .. } => format!("tool:{tool}"),
     };
     payload!("id": format!("{run}.{}", letter.id), operation).failure(letter.class, Some(&letter.error))

@@ -69,15 +69,11 @@ pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
     let task = plan.task(id);
     let row = payload!(
         "title": task.title,
-        "agent": plan.agent(task.agent).name,
-        "dependsOn": titles(plan, plan.dependencies.of(id.index())),
+        "agent": plan.agent_name(task.agent),
+        "dependsOn": plan.titles(plan.dependencies.of(id)),
         "chainHash": plan.records_digest(id).then(|| plan.chain_hash(id)),
     );
     payload!("taskId": task_key(id), "title": task.title, "task": row)
-}
-
-pub(super) fn titles<'a>(plan: &'a Plan, ids: &[TaskId]) -> Vec<&'a str> {
-    ids.iter().map(|id| &*plan.task(*id).title).collect()
 }
 
 pub(super) fn run_finished(

@@ -178,10 +178,7 @@ fn graph(
 
 fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) -> Box {
     let plan = state.plan.task(id);
-    let (title, agent) = (
-        sanitize(&plan.title),
-        sanitize(&state.plan.agent(plan.agent).name),
-    );
+    let (title, agent) = (sanitize(&plan.title), sanitize(state.plan.agent_name(plan.agent)));
     let points = state.task(id).attempt.points;
     let score = points.map_or_else(String::new, |points| format!(" · {points}"));
     Box {

@@ -126,7 +126,7 @@ pub(super) enum Thing {
 pub(super) fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
     let mut lines = Vec::new();
     for task in plan.task_ids() {
-        let needs = plan.dependencies.of(task.index()).iter();
+        let needs = plan.dependencies.of(task).iter();
         lines.extend(needs.map(|need| (Thing::Task(*need), Thing::Task(task))));
     }
     for id in plan.gate_ids() {

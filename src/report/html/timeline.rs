@@ -103,7 +103,7 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
             };
             Row {
                 id: id.0,
-                title: &state.plan.task(id).title,
+                title: state.plan.title(id),
                 words: format!(
                     "{}: work {}, judging {}",
                     count(attempts, "attempt"),

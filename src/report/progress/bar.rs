@@ -204,7 +204,7 @@ impl Row {
         let works = task.status() == Status::InProgress;
         Self {
             activity: activity(state, id, running),
-            title: sanitize(&state.plan.task(id).title).into_owned(),
+            title: sanitize(state.plan.title(id)).into_owned(),
             took: live.attempt(running),
             said: running.said.clone().filter(|_| works),
             process: running.process.clone().filter(|_| works),

@@ -183,7 +183,7 @@ impl Lines {
                 let took = elapsed(self.live.attempt(running));
                 format!(
                     "{} ({}, {took})",
-                    state.plan.task(*id).title,
+                    state.plan.title(*id),
                     super::live::activity(state, *id, running)
                 )
             })
@@ -215,7 +215,7 @@ impl Lines {
 }
 
 pub(super) fn title(state: &State, task: TaskId) -> &str {
-    &state.plan.task(task).title
+    state.plan.title(task)
 }
 
 fn gate_line(name: &str, event: &GateEvent) -> Line {

@@ -93,7 +93,7 @@ impl Details {
                 },
             ) => {
                 let again = strict.as_ref().map(|why| format!(", once more: {why}"));
-                let (agent, again) = (&state.plan.agent(*agent).name, again.unwrap_or_default());
+                let (agent, again) = (state.plan.agent_name(*agent), again.unwrap_or_default());
                 let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
                 vec![dim(Verb::Review, title(state, id.task), detail)]
             }

@@ -66,7 +66,7 @@ impl Call {
         material: &Material,
     ) -> Result<(), WorkError> {
         let author = |(id, state): &Judged| Author {
-            task: self.commands.plan.task(*id).title.to_string(),
+            task: self.commands.plan.title(*id).to_owned(),
             agent: self
                 .commands
                 .plan
@@ -77,10 +77,10 @@ impl Call {
             model: state.output.model.as_deref().map(str::to_owned),
         };
         let handoff = Handoff::new(Content {
-            task: &self.commands.plan.task(self.id.task).title,
+            task: self.commands.plan.title(self.id.task),
             round,
             from: self.judged.iter().map(author).collect(),
-            to: &self.commands.plan.agent(self.agent).name,
+            to: self.commands.plan.agent_name(self.agent),
             output: &material.output,
             artifacts: &material.facts,
             acceptance,

@@ -570,12 +570,12 @@ impl Worktrees {
         parents: &[&str],
     ) -> Result<String, WorkError> {
         let work = plan.task(task);
-        let agent = &plan.agent(work.agent).name;
+        let agent = plan.agent_name(work.agent);
         let message = format!("{}\n\nquorum-run: {}", work.title, self.run);
         let git = self.git().args(["commit-tree", tree, "-m", &message]);
         let git = parents.iter().fold(git, |git, parent| git.args(["-p", parent]));
         let git = git
-            .env("GIT_AUTHOR_NAME", agent.as_ref())
+            .env("GIT_AUTHOR_NAME", agent)
             .env("GIT_AUTHOR_EMAIL", "agent@quorum.invalid");
         let git = git
             .env("GIT_COMMITTER_NAME", "quorum")

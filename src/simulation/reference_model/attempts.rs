@@ -18,7 +18,7 @@ impl ReferenceModel {
         self.dependencies_hold(state, task);
         self.gates_are_open(state, task);
         let plan = &state.plan;
-        for hold in plan.barriers_before.of(task.index()) {
+        for hold in plan.barriers_before.of(task) {
             let (_, stage) = self.holds[hold.index()];
             assert_eq!(
                 stage,
@@ -314,7 +314,7 @@ impl ReferenceModel {
         assert!(!seen.given_up.contains(&to), "given up before: {task:?} {to:?}");
         assert!(plan.agent(to).spec.adapter != Adapter::Human, "{task:?} {to:?}");
         let judges = |id: TaskId| plan.task(id).judging_agents().any(|judge| judge == to);
-        let nodes = plan.dependents.of(task.index()).iter();
+        let nodes = plan.dependents.of(task).iter();
         let mut nodes = nodes.filter(|node| plan.route(**node).is_some());
         assert!(
             !judges(task) && !nodes.any(|node| judges(*node)),
@@ -424,17 +424,17 @@ impl ReferenceModel {
     pub(super) fn nobody_has(&mut self, state: &State, task: TaskId, was_done: bool) {
         let superseded = std::mem::take(&mut self.tasks[task.index()].superseded);
         // What has not begun waits for it again.
-        for on_it in state.plan.dependents.of(task.index()) {
+        for on_it in state.plan.dependents.of(task) {
             let seen = &mut self.tasks[on_it.index()];
             seen.waits_only_for(|purpose| *purpose != Purpose::Resolve { dependency: task });
             if was_done || superseded || seen.status == Status::Pending {
                 seen.without.remove(&task);
             }
         }
-        for hold in state.plan.barriers_after.of(task.index()) {
+        for hold in state.plan.barriers_after.of(task) {
             self.holds[hold.index()].1 = Standing::Ahead;
         }
-        for gate in state.plan.gates_after.of(task.index()) {
+        for gate in state.plan.gates_after.of(task) {
             self.gates[gate.index()] = (None, false);
         }
     }

@@ -340,7 +340,7 @@ impl ReferenceModel {
             .flatten()
             .chain(nodes.iter().copied())
         {
-            for on_it in state.plan.dependents.of(fell.index()) {
+            for on_it in state.plan.dependents.of(fell) {
                 let seen = &mut self.tasks[on_it.index()];
                 let is_ended = matches!(seen.status, Status::Done | Status::Failed);
                 if !is_ended && seen.status != Status::Pending {
@@ -366,7 +366,7 @@ impl ReferenceModel {
                     continue;
                 }
             }
-            for node in state.plan.dependents.of(task.index()) {
+            for node in state.plan.dependents.of(task) {
                 let is_done = self.tasks[node.index()].status == Status::Done;
                 let judges = state.plan.route(*node).is_some() && !state.task(*node).not_taken;
                 assert!(
@@ -393,7 +393,7 @@ impl ReferenceModel {
         let is_built_on_it = |id: TaskId| {
             let (mut open, mut known) = (vec![id], BTreeSet::from([id]));
             while let Some(id) = open.pop() {
-                for on in state.plan.dependencies.of(id.index()) {
+                for on in state.plan.dependencies.of(id) {
                     open.extend(known.insert(*on).then_some(*on));
                 }
             }

@@ -63,7 +63,7 @@ impl ReferenceModel {
         if way != Way::Partial {
             return;
         }
-        let needs = state.plan.dependencies.of(task.index());
+        let needs = state.plan.dependencies.of(task);
         let done = needs.iter().filter(|on| self.is_there(**on));
         let share = done.count() as f64 / needs.len() as f64;
         let least = match self.tasks[on.index()].mode {
@@ -78,7 +78,7 @@ impl ReferenceModel {
     }
 
     pub(super) fn dependencies_hold(&self, state: &State, task: TaskId) {
-        for on in state.plan.dependencies.of(task.index()) {
+        for on in state.plan.dependencies.of(task) {
             let seen = &self.tasks[task.index()];
             if seen.without.contains_key(on) || seen.goes_on.contains(on) {
                 continue;

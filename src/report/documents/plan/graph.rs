@@ -18,7 +18,7 @@ pub fn dot(plan: &Plan) -> String {
     let wave_of = waves(plan);
     for id in plan.selected_ids() {
         let (index, task, wave) = (id.index(), plan.task(id), wave_of[id.index()]);
-        let agent = &plan.agent(task.agent).name;
+        let agent = plan.agent_name(task.agent);
         let _ = writeln!(
             text,
             "  t{index} [label=\"{}\\n{}, wave {}\"];",
@@ -61,7 +61,7 @@ pub fn mermaid(plan: &Plan) -> String {
     let mut text = "flowchart LR\n".to_owned();
     for id in plan.selected_ids() {
         let (index, task) = (id.index(), plan.task(id));
-        let agent = &plan.agent(task.agent).name;
+        let agent = plan.agent_name(task.agent);
         let _ = writeln!(
             text,
             "  t{index}[\"{}<br/>{}\"]",
@@ -124,7 +124,7 @@ impl Label {
 fn edges(plan: &Plan) -> Vec<(String, String, Option<Label>)> {
     let mut edges = Vec::new();
     for task in plan.selected_ids() {
-        let needs = plan.dependencies.of(task.index());
+        let needs = plan.dependencies.of(task);
         edges.extend(needs.iter().map(|need| {
             let label = Label::onward(plan, *need, task);
             (format!("t{}", need.0), format!("t{}", task.0), label)

@@ -379,7 +379,7 @@ fn tasks_by_wave(state: &State) -> (Vec<Vec<&str>>, Vec<TaskRow<'_>>) {
     let last = selected().map(|(_, wave)| wave).max();
     let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
     for (id, wave) in selected() {
-        by_wave[wave as usize].push(&*plan.task(id).title);
+        by_wave[wave as usize].push(plan.title(id));
     }
     let row = |(id, wave): (TaskId, u32)| {
         let row = TaskRow::of(state, id, wave + 1);
@@ -417,7 +417,7 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
         name: &agent.name,
         adapter: &agent.spec.adapter,
         role: agent.spec.role.as_deref(),
-        reports_to: agent.reports_to.map(|manager| &*plan.agent(manager).name),
+        reports_to: agent.reports_to.map(|manager| plan.agent_name(manager)),
         tasks,
         hooks: middleware::hooks(&agent.spec),
         middleware: middleware::around(plan, &agent.spec),
@@ -434,7 +434,7 @@ fn holds(state: &State) -> Vec<HoldRow<'_>> {
         let hold = plan.barrier(id);
         let titles = |ids: &[TaskId]| {
             let taken = ids.iter().filter(|id| plan.task(**id).part == Part::Selected);
-            taken.map(|id| &*plan.task(*id).title).collect()
+            taken.map(|id| plan.title(*id)).collect()
         };
         let (kind, duration_ms) = match hold.kind {
             BarrierKind::Checkpoint => ("checkpoint", None),
@@ -455,7 +455,7 @@ impl<'a> ApprovalRow<'a> {
     fn of(plan: &'a Plan, approval: &'a ApprovalPlan) -> Self {
         let name = |approver: &'a ApproverPlan| match approver {
             ApproverPlan::Person(name) => Cow::Borrowed(&**name),
-            ApproverPlan::Agent(agent) => Cow::Borrowed(&*plan.agent(*agent).name),
+            ApproverPlan::Agent(agent) => Cow::Borrowed(plan.agent_name(*agent)),
             ApproverPlan::Command(command) => Cow::Owned(format!("command: {command}")),
         };
         Self {
@@ -467,16 +467,15 @@ impl<'a> ApprovalRow<'a> {
 
 fn gates(state: &State) -> Vec<GateRow<'_>> {
     let plan = &*state.plan;
-    let titles = |ids: &[TaskId]| ids.iter().map(|id| &*plan.task(*id).title).collect();
     let evaluated = plan.gates.iter().filter(|gate| gate.part == Part::Selected);
     let rows = evaluated.map(|gate| GateRow {
         name: &gate.name,
-        after_tasks: titles(&gate.after),
+        after_tasks: plan.titles(&gate.after),
         blocks_tasks: gate
             .blocks
             .iter()
             .filter(|id| plan.task(**id).part == Part::Selected)
-            .map(|id| &*plan.task(*id).title)
+            .map(|id| plan.title(*id))
             .collect(),
         min_score: gate.min_score.map(crate::domain::Points::to_f64),
         require_all_passed: gate.require_all_passed,
@@ -506,29 +505,27 @@ impl<'a> TaskRow<'a> {
             false => note(state, id, (eligible.len(), excluded.len())),
         };
         let worker = &plan.agent(task.agent).spec;
-        let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
         let approval = |approval: &'a std::sync::Arc<ApprovalPlan>| ApprovalRow::of(plan, approval);
         let eligible_row = |eligible: &Eligible| EligibleRow {
-            agent: &plan.agent(eligible.agent).name,
+            agent: plan.agent_name(eligible.agent),
             why: eligible.why.as_str(),
             tools: judge_tools(plan, id, eligible.agent),
         };
         let excluded_row = |(agent, why): (AgentId, Dependence)| ExcludedRow {
-            agent: &plan.agent(agent).name,
+            agent: plan.agent_name(agent),
             why: why.to_string(),
         };
         let bar = plan.bar(id);
-        let dependencies = plan.dependencies.of(id.index()).iter();
-        let gates = plan.gates_before.of(id.index()).iter();
+        let gates = plan.gates_before.of(id).iter();
         Self {
             title: &task.title,
-            agent: &plan.agent(task.agent).name,
+            agent: plan.agent_name(task.agent),
             // The agent of a verification judges, and does no work.
             agent_tools: worker
                 .tools
                 .filter(|tools| tools.any() && plan.route(id).is_none()),
             wave,
-            depends_on: dependencies.map(|id| &*plan.task(*id).title).collect(),
+            depends_on: plan.titles(plan.dependencies.of(id)),
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
             exclusive: task.exclusive,
             side_effects: task.side_effects,
@@ -536,9 +533,9 @@ impl<'a> TaskRow<'a> {
             target_files: &task.target_files,
             checks: task.checks().len(),
             criteria: verification.map_or(0, |v| v.criteria.len()),
-            decomposer: decomposer.map(|agent| &*plan.agent(agent).name),
+            decomposer: decomposer.map(|agent| plan.agent_name(agent)),
             decomposer_excluded: verification.and_then(|v| v.decomposer_barred.as_deref()),
-            grader: grader.map(|judge| &*plan.agent(judge).name),
+            grader: grader.map(|judge| plan.agent_name(judge)),
             grader_missing: lacks_grader,
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
             stages: step_rows(state, id),
@@ -548,8 +545,8 @@ impl<'a> TaskRow<'a> {
             foundation: task.foundation,
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
-            seats: names(seats),
-            people: names(people),
+            seats: plan.agent_names(seats),
+            people: plan.agent_names(people),
             eligible: eligible.iter().map(eligible_row).collect(),
             excluded: excluded.into_iter().map(excluded_row).collect(),
             worst_case: WorstCaseRow::of(state, id),

@@ -359,7 +359,7 @@ fn attempt_row<'a>(
             .handoffs
             .iter()
             .map(|(id, agent, file)| HandoffRow {
-                to: &state.plan.agent(*agent).name,
+                to: state.plan.agent_name(*agent),
                 digest: file.digest.to_string(),
                 record: files(&SpoolName::Ask(*id, AskFile::Handoff)),
             })
@@ -431,7 +431,7 @@ fn call_row<'a>(
     let mut row = CallRow {
         stage: stage.as_str(),
         name: own.map(|step| task_plan.step_name(step)),
-        reviewer: &state.plan.agent(call.reviewer).name,
+        reviewer: state.plan.agent_name(call.reviewer),
         strict: call.strict,
         why: call.why.as_deref(),
         state: "asked",

@@ -143,7 +143,7 @@ impl EventExpander {
                 ahead_of,
                 judged_again,
             } => {
-                let titles = |ids: &[TaskId]| (!ids.is_empty()).then(|| self.titles(ids));
+                let titles = |ids: &[TaskId]| (!ids.is_empty()).then(|| self.plan.titles(ids));
                 payload!(told;
                     reason,
                     "files": (!files.is_empty()).then(|| facts(files)),
@@ -200,10 +200,10 @@ impl EventExpander {
                 kept: _,
             } => payload!(told;
                 "edge": edge.as_str(),
-                "to": self.plan.task(*to).title,
+                "to": self.plan.title(*to),
                 visit,
-                "notTaken": self.titles(left),
-                "stopped": self.titles(stopped),
+                "notTaken": self.plan.titles(left),
+                "stopped": self.plan.titles(stopped),
             ),
             TaskEvent::FellBack {
                 from,
@@ -217,7 +217,7 @@ impl EventExpander {
                 "work": work.then_some(true),
             )
             .failure(*class, Some(message)),
-            TaskEvent::Superseded { by } => payload!(told; "by": self.plan.task(*by).title),
+            TaskEvent::Superseded { by } => payload!(told; "by": self.plan.title(*by)),
             TaskEvent::DeadlockDetected { dependency } => payload!(self.failed_dependency(task, *dependency);
                 "taskIds": [task_key(task)],
                 "resolvableCount": u32::from(self.is_resolvable(task)),

@@ -46,7 +46,7 @@ impl Lines {
                 message,
                 work,
             } => {
-                let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
+                let (from, to) = (state.plan.agent_name(*from), state.plan.agent_name(*to));
                 let goes_on = if *work { "goes on " } else { "" };
                 let detail = format!("{to} {goes_on}instead of {from}: {} {message}", class.as_str());
                 Line::new(Verb::Fallback, Role::Warn, name, detail)

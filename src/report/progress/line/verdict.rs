@@ -16,7 +16,7 @@ use super::{Line, Lines, flag_role};
 
 impl Lines {
     pub(super) fn of_verdict(&self, state: &State, report: &StageReport) -> Option<Line> {
-        let title = &*state.plan.task(report.task).title;
+        let title = state.plan.title(report.task);
         let running = self.live.get(report.task);
         let role = match report.verdict {
             Verdict::Pass => Role::Good,
@@ -89,7 +89,7 @@ impl Lines {
         else {
             return None;
         };
-        let (title, points) = (&*state.plan.task(id).title, state.task(id).attempt.points);
+        let (title, points) = (state.plan.title(id), state.task(id).attempt.points);
         match (to, flag, mode) {
             (Status::Done, Some(flag), _) => {
                 let mut parts = vec![flag.as_str().to_owned()];
@@ -139,7 +139,7 @@ const SAID: usize = 60;
 impl Lines {
     /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
     pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<Line> {
-        let name = |agent: &AgentId| &state.plan.agent(*agent).name;
+        let name = |agent: &AgentId| state.plan.agent_name(*agent);
         let (purpose, detail) = match event {
             AskEvent::Replied {
                 agent,
@@ -177,12 +177,7 @@ impl Lines {
             Purpose::Score(_) => Verb::Review,
             _ => Verb::Answer,
         };
-        Some(Line::new(
-            verb,
-            Role::Warn,
-            &state.plan.task(id.task).title,
-            detail,
-        ))
+        Some(Line::new(verb, Role::Warn, state.plan.title(id.task), detail))
     }
 }
 
@@ -201,7 +196,7 @@ fn said(reply: &str) -> String {
 
 /// Rework says why in a few words: the last feedback stands in the state.
 pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
-    let title = &*state.plan.task(task).title;
+    let title = state.plan.title(task);
     if let Some(open) = state.task(task).reopened.as_deref() {
         let detail = format!("attempt {attempt}  {}", open.why);
         return Line::new(Verb::Reopen, Role::Warn, title, detail);
