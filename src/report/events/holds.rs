@@ -182,7 +182,7 @@ impl EventExpander {
                     reason,
                     "gateName": gate,
                     cause,
-                    "stage": stage.map(StageKey::stage),
+                    "stage": stage.map(|at| at.stage().as_str()),
                     "name": step.map(|step| self.step_name(task, step)),
                     message,
                     "expires": expires.map(Timestamp::to_rfc3339),

@@ -49,7 +49,7 @@ impl EventExpander {
             Job::Grade(round) => payload!(self.task(task); round),
             Job::Stage(step, round) => {
                 let name = self.step_name(task, step);
-                payload!(self.task(task); "stage": step.stage(), name, round)
+                payload!(self.task(task); "stage": step.stage().as_str(), name, round)
             }
             Job::Merge(number) => payload!(self.task(task); number),
             Job::PeerCheck(peer, check) => payload!(self.check(peer, check);
@@ -119,7 +119,7 @@ impl EventExpander {
     pub(super) fn stage_verdict(&self, report: &StageReport) -> Payload {
         payload!(self.task(report.task);
             "attempt": report.attempt,
-            "stage": report.stage,
+            "stage": report.stage.as_str(),
             "name": report.name,
             "verdict": report.verdict,
             "cause": report.cause,

@@ -81,7 +81,14 @@ pub(super) fn run_finished(
     conditions: &[OutcomeClass],
     allowed: &[OutcomeClass],
 ) -> Payload {
-    payload!(outcome, "exitCode": outcome.exit_code(), conditions, allowed)
+    // Both signals have one name, unlike in the journal.
+    let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect::<Vec<_>>();
+    payload!(
+        "outcome": outcome.as_str(),
+        "exitCode": outcome.exit_code(),
+        "conditions": names(conditions),
+        "allowed": names(allowed),
+    )
 }
 
 /// The name of a cause, as JSON and people read it.

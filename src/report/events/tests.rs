@@ -2,16 +2,16 @@
 
 mod samples;
 
-use samples::{TASK, notice_samples, review_samples, run_samples, task_samples, turn_samples};
+use samples::{TASK, notice_samples, report, review_samples, run_samples, task_samples, turn_samples};
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::*;
-use crate::domain::{FailureClass, Millis, Purpose, TaskId};
+use crate::domain::{FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, TaskId, Verdict};
 use crate::engine::{
-    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
 use crate::mission::{BarrierKind, BarrierPlan, Part};
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
@@ -179,6 +179,37 @@ fn every_variant_has_its_name_and_keys() {
         events.extend(expander.expand(seq, START, std::slice::from_ref(sample)));
     }
     insta::assert_snapshot!(lines(&events));
+}
+
+#[test]
+fn stages_and_signals_have_their_public_names_and_not_those_of_the_journal() {
+    let signal = OutcomeClass::Terminated;
+    let samples = [
+        Event::verdict(report(Stage::RedTeam, Verdict::Pass, None)),
+        Event::Work(
+            TASK,
+            WorkEvent::Requested(Job::Stage(StageKey::Of(Stage::RedTeam), 1)),
+        ),
+        Event::Run(RunEvent::Finished {
+            outcome: signal,
+            conditions: vec![signal],
+            allowed: vec![signal],
+            origin: None,
+        }),
+    ];
+    let mut expander = EventExpander::new(&mission().build());
+    let mut events = Vec::new();
+    for sample in &samples {
+        events.extend(expander.expand(7, START, std::slice::from_ref(sample)));
+    }
+    let [verdict, requested, finished] =
+        ["stage:verdict", "work:requested", "run:finished"].map(|name| &named(&events, name)[0].payload);
+    assert_eq!(verdict["stage"], "redTeam");
+    assert_eq!(requested["stage"], "redTeam");
+    assert_eq!(requested["place"]["stage"], "redTeam");
+    assert_eq!(finished["outcome"], "interrupted");
+    assert_eq!(finished["conditions"][0], "interrupted");
+    assert_eq!(finished["allowed"][0], "interrupted");
 }
 
 fn expanded(scene: &Scene<'_>) -> Vec<PublicEvent> {

@@ -74,6 +74,7 @@ impl Place {
             round,
             seat,
         } = self;
+        let stage = stage.map(Stage::as_str);
         Some(payload!(attempt, stage, round, seat)).filter(|place| !place.0.is_empty())
     }
 }
