@@ -118,10 +118,7 @@ pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> R
     }
     let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     let names = names.join(", ");
-    let failure = Failure::usage(anyhow::anyhow!(
-        "`quorum {name}` does not print {}",
-        wanted.name()
-    ));
+    let failure = usage!("`quorum {name}` does not print {}", wanted.name());
     Err(failure.help(match wanted {
         Format::Dot | Format::Mermaid => {
             format!("its formats: {names}; only a plan can be drawn: `quorum plan`")

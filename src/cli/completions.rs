@@ -57,8 +57,7 @@ pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failu
     let shell = arguments.shell;
     let shells = Shells::builtins();
     let completer = shells.completer(shell.as_str());
-    let completer =
-        completer.ok_or_else(|| Failure::internal(anyhow::anyhow!("no script for {}", shell.as_str())))?;
+    let completer = completer.ok_or_else(|| internal!("no script for {}", shell.as_str()))?;
     let mut script = Vec::new();
     let program = program();
     completer
@@ -68,14 +67,13 @@ pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failu
     if shell == Shell::Bash {
         script = script.replacen("}\nif [[ ", BASH_QUOTES, 1);
     }
-    if screen.is_json() {
-        screen.document(&CompletionsDocument {
+    screen.show(
+        &CompletionsDocument {
             shell: shell.as_str(),
             script: &script,
-        });
-    } else {
-        screen.result(&script);
-    }
+        },
+        |_| script.clone(),
+    );
     Ok(0)
 }
 

@@ -106,11 +106,9 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
         project: project_config_path()?,
         user: user_settings().filter(|path| path.exists()),
     };
-    if screen.is_json() {
-        screen.document(&document(&rows, &paths));
-    } else {
-        screen.result(&table(&rows, arguments.origin, screen));
-    }
+    screen.show(&document(&rows, &paths), |_| {
+        table(&rows, arguments.origin, screen)
+    });
     Ok(0)
 }
 

@@ -21,14 +21,13 @@ pub fn confirm(screen: &Screen, question: &str, help: &str) -> Result<(), Failur
         } else {
             "no terminal"
         };
-        return Err(Failure::usage(anyhow::anyhow!(
-            "confirmation needed: {question} (nobody can be asked: {why})"
-        ))
-        .help(help.to_owned()));
+        return Err(
+            usage!("confirmation needed: {question} (nobody can be asked: {why})").help(help.to_owned()),
+        );
     }
     match answer(screen, &format!("{question} [y/N] ")).as_deref() {
         Some("y" | "yes") => Ok(()),
-        _ => Err(Failure::usage(anyhow::anyhow!("nothing was changed")).help(help.to_owned())),
+        _ => Err(usage!("nothing was changed").help(help.to_owned())),
     }
 }
 
@@ -42,10 +41,10 @@ pub fn is_welcome(screen: &Screen, question: &str) -> Result<bool, Failure> {
         return Ok(true);
     }
     if screen.output().no_input {
-        return Err(Failure::usage(anyhow::anyhow!(
-            "confirmation needed: {question} (nobody can be asked: --no-input)"
-        ))
-        .help("add --yes to go on without a question"));
+        return Err(
+            usage!("confirmation needed: {question} (nobody can be asked: --no-input)")
+                .help("add --yes to go on without a question"),
+        );
     }
     let answer = answer(screen, &format!("{question} [Y/n] "));
     Ok(matches!(answer.as_deref(), Some("" | "y" | "yes")))

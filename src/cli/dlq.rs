@@ -89,14 +89,13 @@ fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
         .into_iter()
         .filter(|letter| arguments.all || !letter.status.is_closed())
         .collect();
-    if screen.is_json() {
-        screen.document(&DeadLettersDocument {
+    screen.show(
+        &DeadLettersDocument {
             letters: Some(&letters),
             letter: None,
-        });
-    } else {
-        screen.result(&human::list(&letters, &screen.out()));
-    }
+        },
+        |screen| human::list(&letters, screen),
+    );
     Ok(0)
 }
 
@@ -183,12 +182,11 @@ fn unusable(error: QueueError) -> Failure {
 }
 
 fn print_result(letter: &DeadLetter, screen: &Screen) {
-    if screen.is_json() {
-        screen.document(&DeadLettersDocument {
+    screen.show(
+        &DeadLettersDocument {
             letters: None,
             letter: Some(letter),
-        });
-    } else {
-        screen.result(&human::letter(letter, &screen.out()));
-    }
+        },
+        |screen| human::letter(letter, screen),
+    );
 }

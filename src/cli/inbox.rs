@@ -15,10 +15,6 @@ pub fn inbox(arguments: &OfRun, halves: Halves, screen: &Screen) -> Result<u8, F
     let state = open_run(&run, |state, record| view.take(state, record))?.state;
     let view = view.into_view(&state);
     let document = InboxDocument::of(run.id(), &state, &view, halves);
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        screen.result(&document.human(&screen.out()));
-    }
+    screen.show(&document, |screen| document.human(screen));
     Ok(0)
 }

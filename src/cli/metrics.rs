@@ -25,10 +25,6 @@ pub fn metrics(arguments: &Metrics, screen: &Screen) -> Result<u8, Failure> {
         }
     })?;
     let document = metrics.document(&recovered.state.plan, run.id());
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        screen.result(&human(&document, &screen.out()));
-    }
+    screen.show(&document, |screen| human(&document, screen));
     Ok(0)
 }

@@ -44,11 +44,7 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
                     .collect(),
             };
             let document = PlanDocument::of(&state).protecting(listed(&state, &options, &read));
-            if screen.is_json() {
-                screen.document(&document);
-            } else {
-                screen.result(&human(&document, &screen.out()));
-            }
+            screen.show(&document, |screen| human(&document, screen));
         }
     }
     Ok(0)

@@ -152,14 +152,13 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
                 .map(|known| caught_up(&folder, &requests, known))
                 .collect();
             let all = all?;
-            if screen.is_json() {
-                screen.document(&IntakeDocument {
+            screen.show(
+                &IntakeDocument {
                     requests: Some(all.iter().map(shown::row).collect()),
                     request: None,
-                });
-            } else {
-                screen.result(&shown::list(&all, &screen.out()));
-            }
+                },
+                |screen| shown::list(&all, screen),
+            );
             Ok(0)
         }
         RequestCommand::Show(one) => {
@@ -519,14 +518,13 @@ fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
 }
 
 fn print_result(request: &Request, screen: &Screen) {
-    if screen.is_json() {
-        screen.document(&IntakeDocument {
+    screen.show(
+        &IntakeDocument {
             requests: None,
             request: Some(shown::row(request)),
-        });
-    } else {
-        screen.result(&shown::one(request, &screen.out()));
-    }
+        },
+        |screen| shown::one(request, screen),
+    );
 }
 
 fn unusable(error: RequestsError) -> Failure {

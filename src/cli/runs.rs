@@ -25,10 +25,6 @@ pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
         .skip(skipped)
         .map(|run| row(&folder, run))
         .collect();
-    if screen.is_json() {
-        screen.document(&document(&rows));
-    } else {
-        screen.result(&human(&rows, skipped, &screen.out()));
-    }
+    screen.show(&document(&rows), |screen| human(&rows, skipped, screen));
     Ok(0)
 }

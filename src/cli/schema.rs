@@ -84,10 +84,7 @@ pub fn schema(arguments: &Schema, screen: &Screen) -> Result<u8, Failure> {
         (SchemaOf::Document(kind), Some(path)) => screen.document(&kind.field(path).map_err(unknown)?),
         (SchemaOf::File(kind), Some(path)) => {
             let field = field_doc(kind, path).map_err(unknown)?;
-            match screen.is_json() {
-                true => screen.document(&document(&field)),
-                false => screen.result(&text(&field)),
-            }
+            screen.show(&document(&field), |_| text(&field));
         }
     }
     Ok(0)

@@ -296,6 +296,14 @@ impl Screen {
         }
     }
 
+    /// Prints a result: its document, or what people are told of it.
+    pub fn show(&self, document: &impl Serialize, human: impl FnOnce(&style::Screen) -> String) {
+        match self.is_json() {
+            true => self.document(document),
+            false => self.result(&human(&self.out())),
+        }
+    }
+
     /// Writes one document to stdout.
     pub fn document(&self, document: &impl Serialize) {
         self.print(|out| {

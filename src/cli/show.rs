@@ -37,10 +37,6 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
     let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        screen.result(&human(&document, arguments.full, &screen.out()));
-    }
+    screen.show(&document, |screen| human(&document, arguments.full, screen));
     Ok(0)
 }

@@ -731,7 +731,10 @@ impl ReferenceModel {
             }
             Event::Task(task, TaskEvent::DependencyFailed { dependency, .. }) => {
                 self.failed_for_good(*dependency);
-                assert!(state.plan.dependencies.of(task).contains(dependency), "{event:?}");
+                assert!(
+                    state.plan.dependencies.of(*task).contains(dependency),
+                    "{event:?}"
+                );
             }
             Event::Gate(gate, GateEvent::Evaluated { result }) => self.gate_evaluated(state, *gate, result),
             Event::Gate(gate, GateEvent::Overridden { .. }) => {

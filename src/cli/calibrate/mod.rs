@@ -140,11 +140,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         document.push(set, &evaluation, !panels.is_empty());
     }
     progress.finish_and_clear();
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        screen.result(&human(&document, &screen.out()));
-    }
+    screen.show(&document, |screen| human(&document, screen));
     let class = match is_partial {
         true => OutcomeClass::Indeterminate,
         false => OutcomeClass::Ok,

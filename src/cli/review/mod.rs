@@ -231,11 +231,7 @@ fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -
 }
 
 fn show(document: &ReviewDocument<'_>, screen: &Screen) {
-    if screen.is_json() {
-        screen.document(document);
-    } else {
-        screen.result(&document.human(&screen.out()));
-    }
+    screen.show(document, |screen| document.human(screen));
 }
 
 /// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.

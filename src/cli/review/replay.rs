@@ -37,10 +37,6 @@ pub(super) fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {
     let wanted = RunId::new(wanted).map_err(Failure::usage)?;
     let run = find_run(&folder, Some(&wanted))?;
     let replayed = crate::runtime::replay(&run).map_err(refuse)?;
-    if screen.is_json() {
-        screen.document(&document(&replayed));
-    } else {
-        screen.result(&human(&replayed, &screen.out()));
-    }
+    screen.show(&document(&replayed), |screen| human(&replayed, screen));
     Ok(class(&replayed).exit_code())
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::TaskEvent;
 use crate::engine::payload::{Deferral, DeferralReason};
 use crate::engine::state::{RunPhase, State};
 
@@ -95,22 +95,19 @@ pub(super) fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Ti
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
 pub(super) fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::Deferred(Box::new(Deferral {
-            why: DeferralReason::Slot,
-            until: now,
-            since: now,
-            message: message.to_owned(),
-            stage: behind,
-        })),
-    ));
+    draft.emit_own(TaskEvent::Deferred(Box::new(Deferral {
+        why: DeferralReason::Slot,
+        until: now,
+        since: now,
+        message: message.to_owned(),
+        stage: behind,
+    })));
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
 pub(super) fn release(draft: &mut Transaction<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
-    draft.emit(Event::Task(draft.id, TaskEvent::Released));
+    draft.emit_own(TaskEvent::Released);
     match behind {
         Some(stage) => pipeline::go_on_behind(draft, stage),
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}

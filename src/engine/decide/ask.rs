@@ -123,16 +123,13 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
             request::ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
         }
         (Retry::Never, Some(next)) => {
-            draft.emit(Event::Task(
-                draft.id,
-                TaskEvent::FellBack {
-                    from: open.agent,
-                    to: next,
-                    class: failure.class,
-                    message: failure.message.clone(),
-                    work: false,
-                },
-            ));
+            draft.emit_own(TaskEvent::FellBack {
+                from: open.agent,
+                to: next,
+                class: failure.class,
+                message: failure.message.clone(),
+                work: false,
+            });
             request::ask_again(&mut draft, &open, next, None, None);
         }
         (Retry::Never, None) => {

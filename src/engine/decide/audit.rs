@@ -29,10 +29,7 @@ pub(super) fn record(draft: &mut Transaction<'_>) {
     let files: Vec<FileFact> = judging.files.iter().filter(is_there).cloned().collect();
     let checks: Vec<u32> = judging.passed.iter().map(|(check, _)| *check).collect();
     if !files.is_empty() || !checks.is_empty() {
-        draft.emit(Event::Task(
-            draft.id,
-            TaskEvent::AcceptanceRecorded { files, checks },
-        ));
+        draft.emit_own(TaskEvent::AcceptanceRecorded { files, checks });
     }
 }
 

@@ -99,16 +99,13 @@ pub(super) fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, 
         return false;
     };
     let from = draft.task_plan().agent;
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::FellBack {
-            from,
-            to,
-            class,
-            message: end.exit.message.clone().unwrap_or_default(),
-            work: true,
-        },
-    ));
+    draft.emit_own(TaskEvent::FellBack {
+        from,
+        to,
+        class,
+        message: end.exit.message.clone().unwrap_or_default(),
+        work: true,
+    });
     let (from, to) = (draft.plan().agent_name(from), draft.plan().agent_name(to));
     let why = format!("'{to}' goes on instead of '{from}'");
     if side_effects::is_held(draft) {
@@ -334,10 +331,7 @@ fn why_not_good(draft: &Transaction<'_>) -> String {
 }
 
 fn force_accept(draft: &mut Transaction<'_>, points: Option<Points>, message: String, mark: Mark) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ForceAccepted { points, message },
-    ));
+    draft.emit_own(TaskEvent::ForceAccepted { points, message });
     accept(draft, Edge::Pass, Some(mark));
 }
 

@@ -66,16 +66,13 @@ pub(super) fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestam
 }
 
 fn defer(draft: &mut Transaction<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::Deferred(Box::new(Deferral {
-            why,
-            until,
-            since: now,
-            message: message.to_owned(),
-            stage: None,
-        })),
-    ));
+    draft.emit_own(TaskEvent::Deferred(Box::new(Deferral {
+        why,
+        until,
+        since: now,
+        message: message.to_owned(),
+        stage: None,
+    })));
 }
 
 /// The moment has come: the task is ready again, or whoever met the limit is asked once more.

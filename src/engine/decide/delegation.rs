@@ -52,13 +52,10 @@ pub(super) fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
     }
     let tasks = connect(draft, accepted, &ids.by_title, &mut refused);
     for (title, reason) in refused {
-        draft.emit(Event::Task(
-            draft.id,
-            TaskEvent::DelegationRefused {
-                title: title.to_owned(),
-                reason,
-            },
-        ));
+        draft.emit_own(TaskEvent::DelegationRefused {
+            title: title.to_owned(),
+            reason,
+        });
     }
     if !tasks.is_empty() {
         draft.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {

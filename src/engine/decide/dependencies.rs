@@ -71,7 +71,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     // What was skipped for it is told with the first of them.
     let is_first = draft.state.task(dependency).mode() != Some(FailureMode::Cascade);
     if let Some(waves) = nowhere.filter(|_| is_first) {
-        draft.emit(Event::Task(draft.id, TaskEvent::NoProgress { waves }));
+        draft.emit_own(TaskEvent::NoProgress { waves });
     }
     skip(draft, dependency);
 }
@@ -141,14 +141,11 @@ fn do_without_all(draft: &mut Transaction<'_>) {
 }
 
 fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: String) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::DependencyResolved {
-            dependency,
-            way,
-            note,
-        },
-    ));
+    draft.emit_own(TaskEvent::DependencyResolved {
+        dependency,
+        way,
+        note,
+    });
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
@@ -205,12 +202,9 @@ fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
         no_way => format!("dependency '{title}' failed; the orchestrator: {no_way}"),
     };
     let reported = reason.clone();
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::DependencyFailed {
-            dependency,
-            reason: reported,
-        },
-    ));
+    draft.emit_own(TaskEvent::DependencyFailed {
+        dependency,
+        reason: reported,
+    });
     draft.fail(FailureMode::Cascade, reason);
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Status, TaskId, Verdict};
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::TaskEvent;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::merging::Merged;
@@ -26,7 +26,7 @@ pub(super) fn is_due(draft: &Transaction<'_>) -> bool {
 
 /// The work is good enough: it is merged. What its acceptance leaves to be known stays, however often that is tried.
 pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
-    draft.emit(Event::Task(draft.id, TaskEvent::MergeBegun { mark }));
+    draft.emit_own(TaskEvent::MergeBegun { mark });
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     request::run(draft, Job::Merge(number));
 }

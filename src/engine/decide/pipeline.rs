@@ -101,7 +101,7 @@ fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
         Next::Wait => {}
         Next::Open(requests) => request(draft, key, &requests),
         Next::Probed(probes) => {
-            draft.emit(Event::Task(draft.id, TaskEvent::Probed { probes }));
+            draft.emit_own(TaskEvent::Probed { probes });
             let round = open_stage(draft).map_or(1, |open| open.round);
             return stage_of(draft, key).is_some_and(|stage| open(draft, stage, round));
         }
@@ -112,7 +112,7 @@ fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
             return true;
         }
         Next::Unread(report) => {
-            draft.emit(Event::Task(draft.id, TaskEvent::EvalUnparsed));
+            draft.emit_own(TaskEvent::EvalUnparsed);
             return match report {
                 None => true,
                 Some(report) => act(draft, key, Next::Fail(report)),
@@ -123,14 +123,11 @@ fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
             others,
             missing,
         } => {
-            draft.emit(Event::Task(
-                draft.id,
-                TaskEvent::Nudged {
-                    compilation,
-                    others,
-                    missing,
-                },
-            ));
+            draft.emit_own(TaskEvent::Nudged {
+                compilation,
+                others,
+                missing,
+            });
             draft.enter(Status::InProgress);
         }
         Next::Fail(report) => {
@@ -151,14 +148,11 @@ fn request(draft: &mut Transaction<'_>, key: StageKey, requests: &[Request]) {
     };
     let is_open = |round| open_stage(draft).is_some_and(|open| (open.key, open.round) == (key, round));
     if let Some(round) = round.filter(|round| key > CHECKS && key != JUDGE && !is_open(*round)) {
-        draft.emit(Event::Task(
-            draft.id,
-            TaskEvent::StageOpened {
-                stage: key,
-                round,
-                plain: requests.iter().all(is_run),
-            },
-        ));
+        draft.emit_own(TaskEvent::StageOpened {
+            stage: key,
+            round,
+            plain: requests.iter().all(is_run),
+        });
     }
     for request in requests {
         match *request {
@@ -276,7 +270,7 @@ fn shown_something_else(
 }
 
 fn close(draft: &mut Transaction<'_>, stage: StageKey, message: String) {
-    draft.emit(Event::Task(draft.id, TaskEvent::StageFailed { stage, message }));
+    draft.emit_own(TaskEvent::StageFailed { stage, message });
 }
 
 fn stage_of<'a>(draft: &Transaction<'a>, key: StageKey) -> Option<&'a StagePlan> {

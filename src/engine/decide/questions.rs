@@ -71,14 +71,11 @@ pub(super) fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &st
 }
 
 fn pose(draft: &mut Transaction<'_>, asked: &Asked, now: Timestamp) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::Question {
-            question: asked.text.clone(),
-            detected: asked.detected,
-            call: asked.call.as_deref().copied(),
-        },
-    ));
+    draft.emit_own(TaskEvent::Question {
+        question: asked.text.clone(),
+        detected: asked.detected,
+        call: asked.call.as_deref().copied(),
+    });
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
         Some(orchestrator) if asked.call.is_none() => request::ask(draft, Purpose::Answer, orchestrator),
@@ -156,18 +153,15 @@ pub(super) fn answered(
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
 pub(super) fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<u32>) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::Answered {
-            answer: answer.to_owned(),
-            by: by.to_owned(),
-            number,
-        },
-    ));
+    draft.emit_own(TaskEvent::Answered {
+        answer: answer.to_owned(),
+        by: by.to_owned(),
+        number,
+    });
     if draft.task.status() == Status::AwaitingApproval {
         // Whom it waited to ask is asked no more.
         if draft.task.deferral.is_some() {
-            draft.emit(Event::Task(draft.id, TaskEvent::Released));
+            draft.emit_own(TaskEvent::Released);
         }
         let to = if admission::admits(draft.state, draft.id, admission::Work::New) {
             Status::InProgress

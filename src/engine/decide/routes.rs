@@ -55,18 +55,15 @@ pub(super) fn take(draft: &mut Transaction<'_>, edge: Edge) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::EdgeTaken {
-            edge,
-            to: route.target(edge),
-            // Judging once more what is done again is no visit.
-            visit: draft.task.course.visits + u32::from(draft.task.reopened.is_none()),
-            left: leaving(draft.state, draft.id, edge),
-            stopped: Vec::new(),
-            kept: Vec::new(),
-        },
-    ));
+    draft.emit_own(TaskEvent::EdgeTaken {
+        edge,
+        to: route.target(edge),
+        // Judging once more what is done again is no visit.
+        visit: draft.task.course.visits + u32::from(draft.task.reopened.is_none()),
+        left: leaving(draft.state, draft.id, edge),
+        stopped: Vec::new(),
+        kept: Vec::new(),
+    });
 }
 
 /// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was

@@ -52,6 +52,11 @@ impl<'a> Transaction<'a> {
         self.events.push(event);
     }
 
+    /// Emits what happens to the task.
+    pub fn emit_own(&mut self, event: TaskEvent) {
+        self.emit(Event::Task(self.id, event));
+    }
+
     /// Says what a fact says, where that is an event.
     pub fn emit_fact(&mut self, fact: &Fact) {
         fact.as_event().into_iter().for_each(|event| self.emit(event));
@@ -62,7 +67,7 @@ impl<'a> Transaction<'a> {
         if to == Status::Assigned
             && let Some((stored, now)) = self.plan().drifted(self.id)
         {
-            self.emit(Event::Task(self.id, TaskEvent::DelegationDrift { stored, now }));
+            self.emit_own(TaskEvent::DelegationDrift { stored, now });
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),
@@ -126,16 +131,13 @@ impl<'a> Transaction<'a> {
         reason: Option<String>,
     ) {
         let from = self.task.status();
-        self.emit(Event::Task(
-            self.id,
-            TaskEvent::Transition {
-                from,
-                to,
-                phase,
-                mode,
-                flag,
-                reason,
-            },
-        ));
+        self.emit_own(TaskEvent::Transition {
+            from,
+            to,
+            phase,
+            mode,
+            flag,
+            reason,
+        });
     }
 }

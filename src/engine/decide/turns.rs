@@ -183,12 +183,9 @@ fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
     match end.exit.failure {
         None => {
             if !end.delegate.is_empty() {
-                draft.emit(Event::Task(
-                    draft.id,
-                    TaskEvent::DelegationRequested {
-                        sub_tasks: end.delegate.clone(),
-                    },
-                ));
+                draft.emit_own(TaskEvent::DelegationRequested {
+                    sub_tasks: end.delegate.clone(),
+                });
             }
             if end.cues > 0 {
                 draft.emit(Event::Turn(

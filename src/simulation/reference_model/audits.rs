@@ -366,7 +366,7 @@ impl ReferenceModel {
                     continue;
                 }
             }
-            for node in state.plan.dependents.of(task) {
+            for node in state.plan.dependents.of(*task) {
                 let is_done = self.tasks[node.index()].status == Status::Done;
                 let judges = state.plan.route(*node).is_some() && !state.task(*node).not_taken;
                 assert!(
