@@ -23,6 +23,7 @@ pub struct WorstCase {
     /// Calls to reviewers when every attempt is judged and every call answered as it should be.
     pub judge_calls: Option<u64>,
     /// Calls to reviewers when all of them are reprompted, refused by providers and asked again as often as possible.
+    /// A request that met the limit of a subscription and waited for it is not counted: `maxWindowWait` bounds it.
     pub judge_calls_with_repeats: Option<u64>,
 }
 
