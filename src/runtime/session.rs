@@ -56,8 +56,8 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often the inbox is looked into. It is for those who cannot reach the socket.
 const INBOX_LOOK: Duration = Duration::from_secs(1);
 
-/// How many things in the inbox that are no letters are put on record.
-const STRANGERS_SAID: usize = 8;
+/// How many things in the inbox that are no commands are told at most.
+const INBOX_TROUBLES_TOLD: usize = 8;
 
 /// How long the end of a session waits for notifications on their way.
 const LAST_DELIVERIES: Duration = Duration::from_secs(45);
@@ -108,9 +108,8 @@ pub struct Session {
     executor: Executor,
     folder: RunFolder,
     others: Others,
-    inbox_trouble: bool,
-    /// What lies in the inbox and is no letter, as far as it was said.
-    strangers: BTreeSet<PathBuf>,
+    /// What is wrong with the inbox, as far as it was told.
+    inbox_troubles: BTreeSet<String>,
     /// It listens, or did, at its socket: what is found in the inbox since then was not left for want of another way.
     listens: bool,
     /// Supervisors of earlier sessions that were killed.
@@ -149,8 +148,7 @@ impl Session {
             others: Others::of(folder.state_folder()),
             foreign_runs: ForeignRuns::since_now(&folder),
             folder,
-            inbox_trouble: false,
-            strangers: BTreeSet::new(),
+            inbox_troubles: BTreeSet::new(),
             listens: false,
             killed: setup.adopted.killed.clone(),
             signals: None,

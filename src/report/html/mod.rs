@@ -21,9 +21,10 @@ use std::collections::BTreeMap;
 
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
+use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::domain::{Gravity, Millis, TaskId};
+use crate::domain::{Gravity, Millis, Money, TaskId};
 use crate::engine::{Outcome, State};
 
 use super::documents::show::{Files, TaskDocument};
@@ -152,6 +153,12 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     });
     environment.add_filter("cut", |text: &str, most: usize| cut(text, most));
     environment.add_filter("num", number);
+    environment.add_filter("money", |cost: f64| {
+        Decimal::try_from(cost)
+            .ok()
+            .and_then(Money::new)
+            .map(|cost| cost.to_string())
+    });
     environment.add_filter("percent", |score: f64| {
         format!("{:.1}", (score * 20.0).clamp(0.0, 100.0))
     });

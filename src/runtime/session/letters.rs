@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::engine::Fact;
 use crate::store::{self, Found, OperatorKey};
 
-use super::{RunError, STRANGERS_SAID, Session};
+use super::{INBOX_TROUBLES_TOLD, RunError, Session};
 use crate::runtime::operator;
 
 impl Session {
@@ -19,8 +19,8 @@ impl Session {
             Ok(found) => found,
             Err(error) => {
                 let text = format!("cannot look into {}: {error}", folder.inbox().display());
-                // Said once: what cannot be read now cannot be read in a moment either.
-                if !std::mem::replace(&mut self.inbox_trouble, true) {
+                // There are only so many reasons why a folder cannot be read: no bound is needed.
+                if self.inbox_troubles.insert(text.clone()) {
                     inputs.push(Fact::Warn(text));
                 }
                 return;
@@ -50,24 +50,30 @@ impl Session {
                     continue;
                 }
                 Found::Stranger(path) => {
-                    // Whoever fills the inbox shall not fill the journal.
-                    if self.strangers.len() < STRANGERS_SAID && self.strangers.insert(path.clone()) {
-                        inputs.push(Fact::Warn(operator::stranger(&path)));
-                    }
+                    self.warn_once(operator::stranger(&path), inputs);
                     continue;
                 }
                 Found::Refused(path, why) => (path, why),
             };
-            let aside = match store::move_aside(&path) {
-                Ok(()) => "was moved aside".to_owned(),
-                // It will be found again and again; that is said once.
-                Err(_) if std::mem::replace(&mut self.inbox_trouble, true) => continue,
-                Err(error) => format!("cannot be moved aside ({error})"),
-            };
-            inputs.push(Fact::Warn(format!(
-                "{} is no command and {aside}: {why}",
-                path.display()
-            )));
+            let path_shown = path.display();
+            match store::move_aside(&path) {
+                Ok(()) => inputs.push(Fact::Warn(format!(
+                    "{path_shown} is no command and was moved aside: {why}"
+                ))),
+                // It will be found again and again.
+                Err(error) => self.warn_once(
+                    format!("{path_shown} is no command and cannot be moved aside ({error}): {why}"),
+                    inputs,
+                ),
+            }
+        }
+    }
+
+    /// Tells what is wrong with the inbox, each thing once and only so many of them: whoever fills it shall not fill the
+    /// journal.
+    fn warn_once(&mut self, text: String, inputs: &mut Vec<Fact>) {
+        if self.inbox_troubles.len() < INBOX_TROUBLES_TOLD && self.inbox_troubles.insert(text.clone()) {
+            inputs.push(Fact::Warn(text));
         }
     }
 
