@@ -11,6 +11,23 @@
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
 
+/// An enum whose variants are words: `as_str` gives each its own.
+macro_rules! worded {
+    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        $seen enum $name {
+            $($(#[$of])* $variant,)+
+        }
+
+        impl $name {
+            words_of! {
+                /// The word for it, in JSON and for people.
+                as_str { $($variant => $word,)+ }
+            }
+        }
+    };
+}
+
 /// Within the `impl` of an enum: a method that gives each variant its word.
 macro_rules! words_of {
     ($(#[$doc:meta])* $method:ident { $($variant:ident => $word:literal,)+ }) => {

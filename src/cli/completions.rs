@@ -20,25 +20,15 @@ pub struct Completions {
     pub shell: Shell,
 }
 
-/// A shell that can be told how to complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-    Elvish,
-    Powershell,
-}
-
-impl Shell {
-    words_of! {
-        as_str {
-            Bash => "bash",
-            Zsh => "zsh",
-            Fish => "fish",
-            Elvish => "elvish",
-            Powershell => "powershell",
-        }
+worded! {
+    /// A shell that can be told how to complete.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+    pub enum Shell {
+        Bash = "bash",
+        Zsh = "zsh",
+        Fish = "fish",
+        Elvish = "elvish",
+        Powershell = "powershell",
     }
 }
 

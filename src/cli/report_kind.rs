@@ -49,26 +49,18 @@ impl FromStr for ReportTargets {
     }
 }
 
-/// What a run can be reported as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportKind {
-    Junit,
-    Markdown,
-    Html,
-    Json,
+worded! {
+    /// What a run can be reported as.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+    pub enum ReportKind {
+        Junit = "junit",
+        Markdown = "markdown",
+        Html = "html",
+        Json = "json",
+    }
 }
 
 impl ReportKind {
-    words_of! {
-        /// As it is typed.
-        as_str {
-            Junit => "junit",
-            Markdown => "markdown",
-            Html => "html",
-            Json => "json",
-        }
-    }
-
     /// All kinds as they are typed, for people.
     pub fn names() -> String {
         let names: Vec<&str> = Self::value_variants().iter().map(|kind| kind.as_str()).collect();

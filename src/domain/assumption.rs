@@ -2,26 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent says that does not hold any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Assumption {
-    /// What was there to begin with is not what was said, or it cannot go on for a reason of its own.
-    PreconditionChanged,
-    /// What the work is accepted by contradicts itself.
-    CriteriaConflict,
-    /// What the work builds on is not there.
-    DependencyFailed,
-}
-
-impl Assumption {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            PreconditionChanged => "precondition_changed",
-            CriteriaConflict => "criteria_conflict",
-            DependencyFailed => "dependency_failed",
-        }
+worded! {
+    /// What an agent says that does not hold any more.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Assumption {
+        /// What was there to begin with is not what was said, or it cannot go on for a reason of its own.
+        PreconditionChanged = "precondition_changed",
+        /// What the work is accepted by contradicts itself.
+        CriteriaConflict = "criteria_conflict",
+        /// What the work builds on is not there.
+        DependencyFailed = "dependency_failed",
     }
 }
 

@@ -55,31 +55,23 @@ pub struct DeadLetter {
     pub note: Option<String>,
 }
 
-/// Where a dead letter stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LetterStatus {
-    /// It waits.
-    Pending,
-    /// It is being tried again.
-    Retrying,
-    /// It was done after all, or a person has dealt with it.
-    Resolved,
-    /// It will not be done.
-    Abandoned,
+worded! {
+    /// Where a dead letter stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LetterStatus {
+        /// It waits.
+        Pending = "pending",
+        /// It is being tried again.
+        Retrying = "retrying",
+        /// It was done after all, or a person has dealt with it.
+        Resolved = "resolved",
+        /// It will not be done.
+        Abandoned = "abandoned",
+    }
 }
 
 impl LetterStatus {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Pending => "pending",
-            Retrying => "retrying",
-            Resolved => "resolved",
-            Abandoned => "abandoned",
-        }
-    }
-
     /// Whether nothing more will become of it.
     #[must_use]
     pub fn is_closed(self) -> bool {

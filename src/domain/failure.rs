@@ -23,34 +23,36 @@ impl ShellFailure {
     }
 }
 
-/// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureClass {
-    /// Killed by our timer, or 408 / 504.
-    Timeout,
-    /// 429.
-    RateLimited,
-    /// 5xx except 504, 529, connection reset.
-    ProviderTransient,
-    /// A subscription's limit that resets at a moment: no failure, but a reason to wait.
-    UsageWindow,
-    /// What was asked is longer than the model takes.
-    ContextTooLong,
-    /// 402, or quota exhausted.
-    ProviderSpendLimit,
-    /// 401 or 403 from the provider; what the agent needs, such as its program or its key, is not there.
-    ProviderAuth,
-    /// A tool call was blocked by policy.
-    PolicyBlocked,
-    /// A tool call was malformed.
-    InvalidToolArgs,
-    /// A declared path does not exist.
-    MissingTargetPath,
-    /// A person must allow it.
-    PermissionRequired,
-    /// Everything else.
-    Unknown,
+worded! {
+    /// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureClass {
+        /// Killed by our timer, or 408 / 504.
+        Timeout = "timeout",
+        /// 429.
+        RateLimited = "rate_limited",
+        /// 5xx except 504, 529, connection reset.
+        ProviderTransient = "provider_transient",
+        /// A subscription's limit that resets at a moment: no failure, but a reason to wait.
+        UsageWindow = "usage_window",
+        /// What was asked is longer than the model takes.
+        ContextTooLong = "context_too_long",
+        /// 402, or quota exhausted.
+        ProviderSpendLimit = "provider_spend_limit",
+        /// 401 or 403 from the provider; what the agent needs, such as its program or its key, is not there.
+        ProviderAuth = "provider_auth",
+        /// A tool call was blocked by policy.
+        PolicyBlocked = "policy_blocked",
+        /// A tool call was malformed.
+        InvalidToolArgs = "invalid_tool_args",
+        /// A declared path does not exist.
+        MissingTargetPath = "missing_target_path",
+        /// A person must allow it.
+        PermissionRequired = "permission_required",
+        /// Everything else.
+        Unknown = "unknown",
+    }
 }
 
 impl FailureClass {
@@ -103,69 +105,34 @@ impl FailureClass {
             _ => "error",
         }
     }
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Timeout => "timeout",
-            RateLimited => "rate_limited",
-            ProviderTransient => "provider_transient",
-            UsageWindow => "usage_window",
-            ContextTooLong => "context_too_long",
-            ProviderSpendLimit => "provider_spend_limit",
-            ProviderAuth => "provider_auth",
-            PolicyBlocked => "policy_blocked",
-            InvalidToolArgs => "invalid_tool_args",
-            MissingTargetPath => "missing_target_path",
-            PermissionRequired => "permission_required",
-            Unknown => "unknown",
-        }
-    }
 }
 
-/// How a failed task failed (semantics, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureMode {
-    /// The agent or its provider failed.
-    Error,
-    /// Killed by a timer.
-    Timeout,
-    /// Out of rate or money.
-    RateLimit,
-    /// Judged, and not good enough.
-    Quality,
-    /// Nothing was done.
-    Hollow,
-    /// A dependency failed.
-    Cascade,
-    /// A person said no.
-    Rejected,
-    /// Called off.
-    Cancelled,
-    /// A protected path was changed.
-    Protected,
-    /// Its deadline passed and the policy is to fail.
-    Deadline,
-    /// What it was accepted for does not stand any more.
-    Regressed,
-}
-
-impl FailureMode {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Error => "error",
-            Timeout => "timeout",
-            RateLimit => "rate-limit",
-            Quality => "quality",
-            Hollow => "hollow",
-            Cascade => "cascade",
-            Rejected => "rejected",
-            Cancelled => "cancelled",
-            Protected => "protected",
-            Deadline => "deadline",
-            Regressed => "regressed",
-        }
+worded! {
+    /// How a failed task failed (semantics, section 5).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FailureMode {
+        /// The agent or its provider failed.
+        Error = "error",
+        /// Killed by a timer.
+        Timeout = "timeout",
+        /// Out of rate or money.
+        RateLimit = "rate-limit",
+        /// Judged, and not good enough.
+        Quality = "quality",
+        /// Nothing was done.
+        Hollow = "hollow",
+        /// A dependency failed.
+        Cascade = "cascade",
+        /// A person said no.
+        Rejected = "rejected",
+        /// Called off.
+        Cancelled = "cancelled",
+        /// A protected path was changed.
+        Protected = "protected",
+        /// Its deadline passed and the policy is to fail.
+        Deadline = "deadline",
+        /// What it was accepted for does not stand any more.
+        Regressed = "regressed",
     }
 }

@@ -3,27 +3,29 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The seven states of a task.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waiting for dependencies, gates or a slot.
-    #[default]
-    Pending,
-    /// Waiting for a person.
-    AwaitingApproval,
-    /// An agent is chosen and about to start.
-    Assigned,
-    /// An agent is working.
-    InProgress,
-    /// The work is being judged.
-    Review,
-    /// Accepted.
-    Done,
-    /// Failed for good.
-    Failed,
+worded! {
+    /// The seven states of a task.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        /// Waiting for dependencies, gates or a slot.
+        #[default]
+        Pending = "pending",
+        /// Waiting for a person.
+        AwaitingApproval = "awaiting_approval",
+        /// An agent is chosen and about to start.
+        Assigned = "assigned",
+        /// An agent is working.
+        InProgress = "in_progress",
+        /// The work is being judged.
+        Review = "review",
+        /// Accepted.
+        Done = "done",
+        /// Failed for good.
+        Failed = "failed",
+    }
 }
 
 impl Status {
@@ -58,70 +60,40 @@ impl Status {
             Done | Failed => to == Pending,
         }
     }
+}
 
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Pending => "pending",
-            AwaitingApproval => "awaiting_approval",
-            Assigned => "assigned",
-            InProgress => "in_progress",
-            Review => "review",
-            Done => "done",
-            Failed => "failed",
-        }
+worded! {
+    /// What goes on inside `in_progress` and `review`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Phase {
+        /// First run or retry.
+        Execution = "execution",
+        /// Being judged.
+        Review = "review",
+        /// Correcting what the review found.
+        Fix = "fix",
+        /// A question is being answered.
+        Clarification = "clarification",
     }
 }
 
-/// What goes on inside `in_progress` and `review`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// First run or retry.
-    Execution,
-    /// Being judged.
-    Review,
-    /// Correcting what the review found.
-    Fix,
-    /// A question is being answered.
-    Clarification,
-}
-
-impl Phase {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Execution => "execution",
-            Review => "review",
-            Fix => "fix",
-            Clarification => "clarification",
-        }
+worded! {
+    /// What kind of try an attempt is (section 1).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AttemptKind {
+        /// The first try.
+        #[default]
+        Execute = "execute",
+        /// The same session where there is one, told what to correct.
+        Fix = "fix",
+        /// A fresh session and prompt; files stay as they are.
+        Retry = "retry",
     }
-}
-
-/// What kind of try an attempt is (section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AttemptKind {
-    /// The first try.
-    #[default]
-    Execute,
-    /// The same session where there is one, told what to correct.
-    Fix,
-    /// A fresh session and prompt; files stay as they are.
-    Retry,
 }
 
 impl AttemptKind {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Execute => "execute",
-            Fix => "fix",
-            Retry => "retry",
-        }
-    }
-
     /// The phase a task is in while such an attempt works.
     #[must_use]
     pub fn phase(self) -> Phase {
@@ -132,37 +104,27 @@ impl AttemptKind {
     }
 }
 
-/// How good a done task is: the last that applies (section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum QualityFlag {
-    /// Everything that was asked for passed.
-    Clean,
-    /// Passed only with a foundation task's relief.
-    Relaxed,
-    /// Nobody judged it.
-    Unreviewed,
-    /// A finish gate was forced or a judge breaker was open.
-    Unverified,
-    /// Accepted on partial artifacts.
-    Degraded,
-    /// Accepted below the bar.
-    BelowThreshold,
+worded! {
+    /// How good a done task is: the last that applies (section 1).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum QualityFlag {
+        /// Everything that was asked for passed.
+        Clean = "clean",
+        /// Passed only with a foundation task's relief.
+        Relaxed = "relaxed",
+        /// Nobody judged it.
+        Unreviewed = "unreviewed",
+        /// A finish gate was forced or a judge breaker was open.
+        Unverified = "unverified",
+        /// Accepted on partial artifacts.
+        Degraded = "degraded",
+        /// Accepted below the bar.
+        BelowThreshold = "below-threshold",
+    }
 }
 
 impl QualityFlag {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Clean => "clean",
-            Relaxed => "relaxed",
-            Unreviewed => "unreviewed",
-            Unverified => "unverified",
-            Degraded => "degraded",
-            BelowThreshold => "below-threshold",
-        }
-    }
-
     /// Whether the work was accepted without having reached what was asked: it fails gates and the outcome.
     #[must_use]
     pub fn is_below_bar(self) -> bool {
@@ -170,41 +132,27 @@ impl QualityFlag {
     }
 }
 
-/// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WaitingReason {
-    /// `requiresApproval` or an approval gate.
-    Approval,
-    /// Acting again needs a person's word.
-    SideEffects,
-    /// A person must decide about the work.
-    Refer,
-    /// The agent asked something.
-    Question,
-    /// A tool call in mid-execution needs approval.
-    Auth,
-    /// Escalated to the operator.
-    Operator,
-    /// A checkpoint is reached: a person decides whether the run goes on behind it.
-    Checkpoint,
-    /// A delay runs: its moment ends it, and nobody is asked.
-    Delay,
-}
-
-impl WaitingReason {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Approval => "approval",
-            SideEffects => "side-effects",
-            Refer => "refer",
-            Question => "question",
-            Auth => "auth",
-            Operator => "operator",
-            Checkpoint => "checkpoint",
-            Delay => "delay",
-        }
+worded! {
+    /// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum WaitingReason {
+        /// `requiresApproval` or an approval gate.
+        Approval = "approval",
+        /// Acting again needs a person's word.
+        SideEffects = "side-effects",
+        /// A person must decide about the work.
+        Refer = "refer",
+        /// The agent asked something.
+        Question = "question",
+        /// A tool call in mid-execution needs approval.
+        Auth = "auth",
+        /// Escalated to the operator.
+        Operator = "operator",
+        /// A checkpoint is reached: a person decides whether the run goes on behind it.
+        Checkpoint = "checkpoint",
+        /// A delay runs: its moment ends it, and nobody is asked.
+        Delay = "delay",
     }
 }
 

@@ -3,22 +3,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The state of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RequestStatus {
-    /// Somebody asked for it.
-    Submitted,
-    /// It is decided how it is looked at.
-    Triaging,
-    /// It is made into a task.
-    Scoping,
-    /// The task is to be created.
-    Approved,
-    /// A run has the task. Final.
-    TaskCreated,
-    /// It was called off, or refused with a reason. Final.
-    Cancelled,
+worded! {
+    /// The state of a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RequestStatus {
+        /// Somebody asked for it.
+        Submitted = "submitted",
+        /// It is decided how it is looked at.
+        Triaging = "triaging",
+        /// It is made into a task.
+        Scoping = "scoping",
+        /// The task is to be created.
+        Approved = "approved",
+        /// A run has the task. Final.
+        TaskCreated = "task_created",
+        /// It was called off, or refused with a reason. Final.
+        Cancelled = "cancelled",
+    }
 }
 
 impl RequestStatus {
@@ -32,18 +34,6 @@ impl RequestStatus {
         Self::TaskCreated,
         Self::Cancelled,
     ];
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Submitted => "submitted",
-            Triaging => "triaging",
-            Scoping => "scoping",
-            Approved => "approved",
-            TaskCreated => "task_created",
-            Cancelled => "cancelled",
-        }
-    }
 
     /// Whether nothing follows any more.
     #[must_use]

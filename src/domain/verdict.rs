@@ -7,83 +7,74 @@ use serde_with::skip_serializing_none;
 
 use super::Points;
 
-/// What a stage of judging says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Good enough.
-    Pass,
-    /// Not good enough.
-    Fail,
-    /// A person must decide.
-    Refer,
-    /// The stage does not apply.
-    Skip,
-    /// The judge itself failed. Never a pass and never a low score.
-    Fault,
-}
-
-impl Verdict {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Pass => "pass",
-            Fail => "fail",
-            Refer => "refer",
-            Skip => "skip",
-            Fault => "fault",
-        }
+worded! {
+    /// What a stage of judging says.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        /// Good enough.
+        Pass = "pass",
+        /// Not good enough.
+        Fail = "fail",
+        /// A person must decide.
+        Refer = "refer",
+        /// The stage does not apply.
+        Skip = "skip",
+        /// The judge itself failed. Never a pass and never a low score.
+        Fault = "fault",
     }
 }
 
-/// Why a verdict is what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// The agent's run itself failed.
-    Outcome,
-    /// Declared files are missing or empty.
-    Artifact,
-    /// A cheap check before any judge.
-    Preflight,
-    /// A declared check failed.
-    Checks,
-    /// The score is below the bar.
-    Score,
-    /// No score could be read from the reviewer's reply.
-    Unparsed,
-    /// The judge could not be reached or failed.
-    GateError,
-    /// The judge was not sure enough.
-    Confidence,
-    /// A required criterion failed.
-    RequiredCriterion,
-    /// Nobody eligible could judge.
-    NoReviewer,
-    /// A person was named as its reviewer.
-    Person,
-    /// A person sent the work back.
-    Rejected,
-    /// A protected file was changed.
-    Protected,
-    /// The attempts are used up, and a person decides what becomes of the work.
-    Exhausted,
-    /// A finish gate was not shown to be met, and the worker was told often enough.
-    Unmet,
-    /// Too many rejections in a row: the work of this model is not judged any more in its wave.
-    Breaker,
-    /// One of the mission's own stages says so.
-    Stage,
-    /// The red team found something that blocks.
-    RedTeam,
-    /// Screenshots show something that blocks.
-    Vision,
-    /// The files under judgement changed while they were judged, and once more when they were judged again.
-    Unstable,
-    /// A file is not what it was when the work was accepted.
-    Changed,
-    /// It cannot be merged as it is with work that was accepted meanwhile, or not at all.
-    Merge,
+worded! {
+    /// Why a verdict is what it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Cause {
+        /// The agent's run itself failed.
+        Outcome = "outcome",
+        /// Declared files are missing or empty.
+        Artifact = "artifact",
+        /// A cheap check before any judge.
+        Preflight = "preflight",
+        /// A declared check failed.
+        Checks = "checks",
+        /// The score is below the bar.
+        Score = "score",
+        /// No score could be read from the reviewer's reply.
+        Unparsed = "unparsed",
+        /// The judge could not be reached or failed.
+        GateError = "gate-error",
+        /// The judge was not sure enough.
+        Confidence = "confidence",
+        /// A required criterion failed.
+        RequiredCriterion = "required-criterion",
+        /// Nobody eligible could judge.
+        NoReviewer = "no-reviewer",
+        /// A person was named as its reviewer.
+        Person = "person",
+        /// A person sent the work back.
+        Rejected = "rejected",
+        /// A protected file was changed.
+        Protected = "protected",
+        /// The attempts are used up, and a person decides what becomes of the work.
+        Exhausted = "exhausted",
+        /// A finish gate was not shown to be met, and the worker was told often enough.
+        Unmet = "unmet",
+        /// Too many rejections in a row: the work of this model is not judged any more in its wave.
+        Breaker = "breaker",
+        /// One of the mission's own stages says so.
+        Stage = "stage",
+        /// The red team found something that blocks.
+        RedTeam = "red-team",
+        /// Screenshots show something that blocks.
+        Vision = "vision",
+        /// The files under judgement changed while they were judged, and once more when they were judged again.
+        Unstable = "unstable",
+        /// A file is not what it was when the work was accepted.
+        Changed = "changed",
+        /// It cannot be merged as it is with work that was accepted meanwhile, or not at all.
+        Merge = "merge",
+    }
 }
 
 impl Cause {
@@ -120,34 +111,6 @@ impl Cause {
             Merge => "it could not be merged as it was",
         }
     }
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Outcome => "outcome",
-            Artifact => "artifact",
-            Preflight => "preflight",
-            Checks => "checks",
-            Score => "score",
-            Unparsed => "unparsed",
-            GateError => "gate-error",
-            Confidence => "confidence",
-            RequiredCriterion => "required-criterion",
-            NoReviewer => "no-reviewer",
-            Person => "person",
-            Rejected => "rejected",
-            Protected => "protected",
-            Exhausted => "exhausted",
-            Unmet => "unmet",
-            Breaker => "breaker",
-            Stage => "stage",
-            RedTeam => "red-team",
-            Vision => "vision",
-            Unstable => "unstable",
-            Changed => "changed",
-            Merge => "merge",
-        }
-    }
 }
 
 /// How one criterion of a verification fared (section 10).
@@ -174,32 +137,21 @@ impl CriterionGrade {
     }
 }
 
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// For the record.
-    Info,
-    /// Minor.
-    Low,
-    /// Should be corrected.
-    Medium,
-    /// Must be corrected.
-    High,
-    /// Makes the work unusable.
-    Critical,
-}
-
-impl Severity {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Info => "info",
-            Low => "low",
-            Medium => "medium",
-            High => "high",
-            Critical => "critical",
-        }
+worded! {
+    /// How bad a finding is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        /// For the record.
+        Info = "info",
+        /// Minor.
+        Low = "low",
+        /// Should be corrected.
+        Medium = "medium",
+        /// Must be corrected.
+        High = "high",
+        /// Makes the work unusable.
+        Critical = "critical",
     }
 }
 

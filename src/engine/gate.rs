@@ -12,32 +12,21 @@ use crate::mission::Part;
 use super::decide::evaluate_gate;
 use super::state::State;
 
-/// Where a gate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum GateStanding {
-    /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
-    NotTaken,
-    /// Its tasks have not ended.
-    Waiting,
-    /// What it blocks may start.
-    Passed,
-    /// What it blocks may not start.
-    Failed,
-    /// It failed, and a person let it pass.
-    Overridden,
-}
-
-impl GateStanding {
-    words_of! {
-        /// The gate's `state` in JSON output.
-        as_str {
-            NotTaken => "notTaken",
-            Waiting => "waiting",
-            Passed => "passed",
-            Failed => "failed",
-            Overridden => "overridden",
-        }
+worded! {
+    /// Where a gate stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum GateStanding {
+        /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
+        NotTaken = "notTaken",
+        /// Its tasks have not ended.
+        Waiting = "waiting",
+        /// What it blocks may start.
+        Passed = "passed",
+        /// What it blocks may not start.
+        Failed = "failed",
+        /// It failed, and a person let it pass.
+        Overridden = "overridden",
     }
 }
 

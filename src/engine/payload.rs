@@ -224,32 +224,22 @@ pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
     }
 }
 
-/// What was done about a dependency that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
-    /// Enough of its files are there.
-    #[serde(rename = "a")]
-    Artifacts,
-    /// Enough of the other dependencies are done.
-    #[serde(rename = "p")]
-    Partial,
-    /// The orchestrator said how to do without.
-    #[serde(rename = "b")]
-    Absorb,
-    /// The orchestrator has it tried again.
-    #[serde(rename = "r")]
-    Retry,
-}
-
-impl Way {
-    words_of! {
-        /// The name as written in events.
-        as_str {
-            Artifacts => "artifacts",
-            Partial => "partial",
-            Absorb => "absorb",
-            Retry => "retry",
-        }
+worded! {
+    /// What was done about a dependency that failed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Way {
+        /// Enough of its files are there.
+        #[serde(rename = "a")]
+        Artifacts = "artifacts",
+        /// Enough of the other dependencies are done.
+        #[serde(rename = "p")]
+        Partial = "partial",
+        /// The orchestrator said how to do without.
+        #[serde(rename = "b")]
+        Absorb = "absorb",
+        /// The orchestrator has it tried again.
+        #[serde(rename = "r")]
+        Retry = "retry",
     }
 }
 

@@ -19,22 +19,14 @@ use super::text::{ascii, char_start, printable};
 /// How many diagnostics are shown; the rest are counted.
 const SHOWN: usize = 20;
 
-/// How much a diagnostic weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The file cannot be used.
-    Error,
-    /// Probably not what was meant.
-    Warning,
-}
-
-impl Severity {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Error => "error",
-            Warning => "warning",
-        }
+worded! {
+    /// How much a diagnostic weighs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Severity {
+        /// The file cannot be used.
+        Error = "error",
+        /// Probably not what was meant.
+        Warning = "warning",
     }
 }
 

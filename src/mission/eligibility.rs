@@ -17,31 +17,20 @@ pub struct Eligible {
     pub why: Why,
 }
 
-/// Why an agent is asked to judge, the strongest claim first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Why {
-    /// The mission names it.
-    Named,
-    /// It handed the task down.
-    Delegator,
-    /// Judging is its role.
-    Role,
-    /// The worker reports to it.
-    Manager,
-    /// It is able to judge.
-    Able,
-}
-
-impl Why {
-    words_of! {
-        /// For people: why this reviewer.
-        as_str {
-            Named => "named as reviewer",
-            Delegator => "delegated the task",
-            Role => "role reviewer or qa",
-            Manager => "manager of the worker",
-            Able => "able to judge",
-        }
+worded! {
+    /// Why an agent is asked to judge, the strongest claim first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Why {
+        /// The mission names it.
+        Named = "named as reviewer",
+        /// It handed the task down.
+        Delegator = "delegated the task",
+        /// Judging is its role.
+        Role = "role reviewer or qa",
+        /// The worker reports to it.
+        Manager = "manager of the worker",
+        /// It is able to judge.
+        Able = "able to judge",
     }
 }
 

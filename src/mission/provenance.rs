@@ -8,26 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, TaskId};
 
-/// Why a task is there that the mission does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// The agent of its source handed it down.
-    Delegated,
-    /// Its source failed, and it is to mend that.
-    Fixup,
-    /// A request from outside was approved.
-    Request,
-}
-
-impl Origin {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Delegated => "delegated",
-            Fixup => "fixup",
-            Request => "request",
-        }
+worded! {
+    /// Why a task is there that the mission does not have.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Origin {
+        /// The agent of its source handed it down.
+        Delegated = "delegated",
+        /// Its source failed, and it is to mend that.
+        Fixup = "fixup",
+        /// A request from outside was approved.
+        Request = "request",
     }
 }
 

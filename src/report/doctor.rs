@@ -6,29 +6,22 @@ use super::documents::commands::{DoctorCheck, DoctorDocument};
 use super::style::{Role, Screen};
 use super::text::{sanitize, width};
 
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// As it should be.
-    Ok,
-    /// A run may go wrong.
-    Warn,
-    /// A run would go wrong.
-    Fail,
-    /// It could not be looked at.
-    Skipped,
+worded! {
+    /// How a check ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Verdict {
+        /// As it should be.
+        Ok = "ok",
+        /// A run may go wrong.
+        Warn = "warn",
+        /// A run would go wrong.
+        Fail = "fail",
+        /// It could not be looked at.
+        Skipped = "skipped",
+    }
 }
 
 impl Verdict {
-    words_of! {
-        as_str {
-            Ok => "ok",
-            Warn => "warn",
-            Fail => "fail",
-            Skipped => "skipped",
-        }
-    }
-
     fn role(self) -> Role {
         match self {
             Self::Ok => Role::Good,

@@ -35,27 +35,20 @@ pub(super) const UNSAID: &str = "the last word of a person carries no code of th
 /// How much of a journal is searched at once, in bytes.
 const PIECE: u64 = 1 << 20;
 
-/// What this machine's key says of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// A code is not that of what it stands beside: another process made this.
-    Forged,
-    /// Nothing: it carries no code, or that of another key, or there is no key here.
-    Unknown,
-    /// It was made by whoever has the key.
-    Verified,
+worded! {
+    /// What this machine's key says of a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Origin {
+        /// A code is not that of what it stands beside: another process made this.
+        Forged = "forged",
+        /// Nothing: it carries no code, or that of another key, or there is no key here.
+        Unknown = "unknown",
+        /// It was made by whoever has the key.
+        Verified = "verified",
+    }
 }
 
 impl Origin {
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Forged => "forged",
-            Unknown => "unknown",
-            Verified => "verified",
-        }
-    }
-
     /// What every output says of such a run; nothing where all is well.
     #[must_use]
     pub fn note(self, run: &RunId) -> Option<String> {

@@ -471,45 +471,30 @@ pub enum SpoolName {
     Ask(AskId, AskFile),
 }
 
-/// A file that belongs to one try of an ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AskFile {
-    /// What the agent was asked.
-    Request,
-    /// The same as JSON, for a command that judges.
-    Review,
-    /// What was handed over to it, where it is to grade.
-    Handoff,
-    /// What it replied.
-    Reply,
-    /// What its program printed, where a preset reads that: the reply is one of it.
-    Stream,
-    /// The JSON Schema that its program is to hold its reply to.
-    Schema,
-    /// What its verdict rests on beside the reply.
-    Judgement,
-    /// What a command wrote to standard error.
-    Err,
-    /// What it claims in its result file.
-    Result,
-    /// What it did with its tools, one line a call.
-    Tools,
-}
-
-impl AskFile {
-    words_of! {
-        as_str {
-            Request => "request",
-            Review => "review",
-            Handoff => "handoff",
-            Reply => "reply",
-            Stream => "stream",
-            Schema => "schema",
-            Judgement => "judgement",
-            Err => "err",
-            Result => "result",
-            Tools => "tools",
-        }
+worded! {
+    /// A file that belongs to one try of an ask.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AskFile {
+        /// What the agent was asked.
+        Request = "request",
+        /// The same as JSON, for a command that judges.
+        Review = "review",
+        /// What was handed over to it, where it is to grade.
+        Handoff = "handoff",
+        /// What it replied.
+        Reply = "reply",
+        /// What its program printed, where a preset reads that: the reply is one of it.
+        Stream = "stream",
+        /// The JSON Schema that its program is to hold its reply to.
+        Schema = "schema",
+        /// What its verdict rests on beside the reply.
+        Judgement = "judgement",
+        /// What a command wrote to standard error.
+        Err = "err",
+        /// What it claims in its result file.
+        Result = "result",
+        /// What it did with its tools, one line a call.
+        Tools = "tools",
     }
 }
 

@@ -6,12 +6,14 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What belongs at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Folder,
-    File,
-    Socket,
+worded! {
+    /// What belongs at a place.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Kind {
+        Folder = "a folder",
+        File = "a regular file",
+        Socket = "a socket",
+    }
 }
 
 /// The places of a state folder; what lies in a folder comes after it.
@@ -124,14 +126,6 @@ impl Kind {
             Self::Folder => found.is_dir(),
             Self::File => found.is_file(),
             Self::Socket => found.is_socket(),
-        }
-    }
-
-    words_of! {
-        as_str {
-            Folder => "a folder",
-            File => "a regular file",
-            Socket => "a socket",
         }
     }
 }

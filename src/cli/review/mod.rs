@@ -94,21 +94,14 @@ pub struct Review {
     pub session: SessionFlags,
 }
 
-/// Who grades work that came without a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum GraderChoice {
-    /// Reviewers
-    Llm,
-    /// Plain facts: no agent, no network, no key
-    Heuristic,
-}
-
-impl GraderChoice {
-    words_of! {
-        as_str {
-            Llm => "llm",
-            Heuristic => "heuristic",
-        }
+worded! {
+    /// Who grades work that came without a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+    pub enum GraderChoice {
+        /// Reviewers
+        Llm = "llm",
+        /// Plain facts: no agent, no network, no key
+        Heuristic = "heuristic",
     }
 }
 

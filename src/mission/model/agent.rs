@@ -207,43 +207,45 @@ impl Agent {
     }
 }
 
-/// How an agent is talked to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Adapter {
-    /// Any command.
-    #[default]
-    Command,
-    /// Answers with its prompt.
-    Echo,
-    /// A person.
-    Human,
-    /// Any OpenAI-compatible endpoint.
-    Openai,
-    /// Anthropic's API.
-    Anthropic,
-    /// Google's API.
-    GeminiApi,
-    /// An Ollama server.
-    Ollama,
-    /// The Agent Client Protocol.
-    Acp,
-    /// The Claude Code CLI.
-    Claude,
-    /// The Codex CLI.
-    Codex,
-    /// The Gemini CLI.
-    Gemini,
-    /// The opencode CLI.
-    Opencode,
-    /// The Qwen Code CLI.
-    Qwen,
-    /// The pi CLI.
-    Pi,
-    /// The aider CLI.
-    Aider,
-    /// A preset of the user's own.
-    Own,
+worded! {
+    /// How an agent is talked to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Adapter {
+        /// Any command.
+        #[default]
+        Command = "command",
+        /// Answers with its prompt.
+        Echo = "echo",
+        /// A person.
+        Human = "human",
+        /// Any OpenAI-compatible endpoint.
+        Openai = "openai",
+        /// Anthropic's API.
+        Anthropic = "anthropic",
+        /// Google's API.
+        GeminiApi = "gemini-api",
+        /// An Ollama server.
+        Ollama = "ollama",
+        /// The Agent Client Protocol.
+        Acp = "acp",
+        /// The Claude Code CLI.
+        Claude = "claude",
+        /// The Codex CLI.
+        Codex = "codex",
+        /// The Gemini CLI.
+        Gemini = "gemini",
+        /// The opencode CLI.
+        Opencode = "opencode",
+        /// The Qwen Code CLI.
+        Qwen = "qwen",
+        /// The pi CLI.
+        Pi = "pi",
+        /// The aider CLI.
+        Aider = "aider",
+        /// A preset of the user's own.
+        Own = "a preset",
+    }
 }
 
 /// The name of an adapter, or of a preset of the user's own.
@@ -385,30 +387,6 @@ pub fn http_adapters() -> impl Iterator<Item = &'static str> {
     Adapter::all()
         .filter(|adapter| adapter.is_http())
         .map(Adapter::as_str)
-}
-
-impl Adapter {
-    words_of! {
-        /// The word as it is written in the file.
-        as_str {
-            Command => "command",
-            Echo => "echo",
-            Human => "human",
-            Openai => "openai",
-            Anthropic => "anthropic",
-            GeminiApi => "gemini-api",
-            Ollama => "ollama",
-            Acp => "acp",
-            Claude => "claude",
-            Codex => "codex",
-            Gemini => "gemini",
-            Opencode => "opencode",
-            Qwen => "qwen",
-            Pi => "pi",
-            Aider => "aider",
-            Own => "a preset",
-        }
-    }
 }
 
 words!(of Adapter: "an adapter",

@@ -10,21 +10,23 @@ use crate::mission::keys::{Value, keys, words};
 use crate::mission::levels::Shown;
 use crate::mission::shape::Shape;
 
-/// A moment of an agent's turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AgentHook {
-    /// Before the turn.
-    BeforeAgent,
-    /// Before each request to its model.
-    BeforeModel,
-    /// Around each request to its model.
-    WrapModelCall,
-    /// Around each tool call.
-    WrapToolCall,
-    /// After each reply of its model.
-    AfterModel,
-    /// After the turn.
-    AfterAgent,
+worded! {
+    /// A moment of an agent's turn.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AgentHook {
+        /// Before the turn.
+        BeforeAgent = "beforeAgent",
+        /// Before each request to its model.
+        BeforeModel = "beforeModel",
+        /// Around each request to its model.
+        WrapModelCall = "wrapModelCall",
+        /// Around each tool call.
+        WrapToolCall = "wrapToolCall",
+        /// After each reply of its model.
+        AfterModel = "afterModel",
+        /// After the turn.
+        AfterAgent = "afterAgent",
+    }
 }
 
 impl AgentHook {
@@ -37,18 +39,6 @@ impl AgentHook {
         Self::AfterModel,
         Self::AfterAgent,
     ];
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            BeforeAgent => "beforeAgent",
-            BeforeModel => "beforeModel",
-            WrapModelCall => "wrapModelCall",
-            WrapToolCall => "wrapToolCall",
-            AfterModel => "afterModel",
-            AfterAgent => "afterAgent",
-        }
-    }
 
     /// Whether it comes around an agent that nobody can look into.
     fn is_outside(self) -> bool {
@@ -247,19 +237,21 @@ impl Default for CoordinationChain {
     }
 }
 
-/// A moment of the work on the whole graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CoordinationHook {
-    /// Before the plan is made.
-    BeforeDecompose,
-    /// Once it is made: the warnings of the plan, whatever the chain says.
-    AfterDecompose,
-    /// Before a wave.
-    BeforeDispatch,
-    /// Once a wave has ended.
-    AfterRollup,
-    /// Before the result of delegated work reaches its delegator.
-    BeforeUpdateParent,
+worded! {
+    /// A moment of the work on the whole graph.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CoordinationHook {
+        /// Before the plan is made.
+        BeforeDecompose = "beforeDecompose",
+        /// Once it is made: the warnings of the plan, whatever the chain says.
+        AfterDecompose = "afterDecompose",
+        /// Before a wave.
+        BeforeDispatch = "beforeDispatch",
+        /// Once a wave has ended.
+        AfterRollup = "afterRollup",
+        /// Before the result of delegated work reaches its delegator.
+        BeforeUpdateParent = "beforeUpdateParent",
+    }
 }
 
 impl CoordinationHook {
@@ -271,17 +263,6 @@ impl CoordinationHook {
         Self::AfterRollup,
         Self::BeforeUpdateParent,
     ];
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            BeforeDecompose => "beforeDecompose",
-            AfterDecompose => "afterDecompose",
-            BeforeDispatch => "beforeDispatch",
-            AfterRollup => "afterRollup",
-            BeforeUpdateParent => "beforeUpdateParent",
-        }
-    }
 }
 
 impl CoordinationMiddleware {

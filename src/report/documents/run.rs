@@ -23,20 +23,22 @@ use crate::report::budget::ceiling_words;
 use crate::report::rank::{Rank, rank, worst_first};
 use crate::report::view::RunView;
 
-/// Where a run stands as seen from outside: `state` of the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RunState {
-    /// A live process writes to it.
-    Running,
-    /// Nobody writes to it, and its last session has no end on record.
-    Crashed,
-    /// Its last session ended and left work.
-    Suspended,
-    /// Every task is done or failed.
-    Ended,
-    /// A person cancelled all that was not done.
-    Cancelled,
+worded! {
+    /// Where a run stands as seen from outside: `state` of the document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum RunState {
+        /// A live process writes to it.
+        Running = "running",
+        /// Nobody writes to it, and its last session has no end on record.
+        Crashed = "crashed",
+        /// Its last session ended and left work.
+        Suspended = "suspended",
+        /// Every task is done or failed.
+        Ended = "ended",
+        /// A person cancelled all that was not done.
+        Cancelled = "cancelled",
+    }
 }
 
 impl RunState {
@@ -49,17 +51,6 @@ impl RunState {
             RunPhase::Finished if state.is_cancelled() => Self::Cancelled,
             RunPhase::Finished => Self::Ended,
             RunPhase::New | RunPhase::Running | RunPhase::Stopping => Self::Crashed,
-        }
-    }
-
-    words_of! {
-        /// The name as written in JSON.
-        as_str {
-            Running => "running",
-            Crashed => "crashed",
-            Suspended => "suspended",
-            Ended => "ended",
-            Cancelled => "cancelled",
         }
     }
 }

@@ -1,30 +1,32 @@
 //! The first word of a line of progress.
 
-/// What a line of progress says has happened. The one table of these words: no line begins with another one, and
-/// `quorum explain` has a text for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum Verb {
-    Start,
-    Check,
-    Review,
-    Rework,
-    Retry,
-    Fallback,
-    Fixup,
-    Wait,
-    Done,
-    Fail,
-    Skip,
-    Gate,
-    Deadline,
-    Stop,
-    Resume,
-    Run,
-    Reopen,
-    Stage,
-    Answer,
-    Lost,
-    Cancel,
+worded! {
+    /// What a line of progress says has happened. The one table of these words: no line begins with another one, and
+    /// `quorum explain` has a text for each.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(in crate::report) enum Verb {
+        Start = "START",
+        Check = "CHECK",
+        Review = "REVIEW",
+        Rework = "REWORK",
+        Retry = "RETRY",
+        Fallback = "FALLBACK",
+        Fixup = "FIXUP",
+        Wait = "WAIT",
+        Done = "DONE",
+        Fail = "FAIL",
+        Skip = "SKIP",
+        Gate = "GATE",
+        Deadline = "DEADLINE",
+        Stop = "STOP",
+        Resume = "RESUME",
+        Run = "RUN",
+        Reopen = "REOPEN",
+        Stage = "STAGE",
+        Answer = "ANSWER",
+        Lost = "LOST",
+        Cancel = "CANCEL",
+    }
 }
 
 impl Verb {
@@ -53,31 +55,4 @@ impl Verb {
         Self::Lost,
         Self::Cancel,
     ];
-
-    words_of! {
-        /// The word as it is printed.
-        as_str {
-            Start => "START",
-            Check => "CHECK",
-            Review => "REVIEW",
-            Rework => "REWORK",
-            Retry => "RETRY",
-            Fallback => "FALLBACK",
-            Fixup => "FIXUP",
-            Wait => "WAIT",
-            Done => "DONE",
-            Fail => "FAIL",
-            Skip => "SKIP",
-            Gate => "GATE",
-            Deadline => "DEADLINE",
-            Stop => "STOP",
-            Resume => "RESUME",
-            Run => "RUN",
-            Reopen => "REOPEN",
-            Stage => "STAGE",
-            Answer => "ANSWER",
-            Lost => "LOST",
-            Cancel => "CANCEL",
-        }
-    }
 }
