@@ -432,21 +432,22 @@ impl<T: Value> Value<T> for Later {
     }
 }
 
-/// Makes an enum readable from a fixed list of words; `of` a type that has words for other readers beside these.
+/// An enum that is read from one of a fixed list of words, each beside its variant; a `worded!` enum whose words have
+/// another order; `of` a type that has words for other readers beside these.
 macro_rules! words {
+    ($(#[$meta:meta])* $seen:vis enum $type:ident: $expects:literal { $($(#[$of:meta])* $value:ident = $word:literal,)+ }) => {
+        worded! {
+            $(#[$meta])*
+            $seen enum $type {
+                $($(#[$of])* $value = $word,)+
+            }
+        }
+
+        $crate::mission::keys::words!($type: $expects, $($word => $value),+);
+    };
     ($type:ident: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
         $crate::mission::keys::words!(of $type: $expects, $($word => $value),+);
         $crate::mission::keys::single!($type);
-
-        impl $type {
-            /// The word as it is written in the file.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$value => $word,)+
-                }
-            }
-        }
 
         impl $crate::mission::levels::Shown for $type {
             fn shown(&self) -> serde_json::Value {

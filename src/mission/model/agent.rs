@@ -93,17 +93,17 @@ keys! {
     }
 }
 
-/// What becomes of the session of an agent's program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SessionUse {
-    /// A fix goes on in it.
-    #[default]
-    Keep,
-    /// Each turn begins a new one.
-    Fresh,
+words! {
+    /// What becomes of the session of an agent's program.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum SessionUse: "what becomes of a session" {
+        /// A fix goes on in it.
+        #[default]
+        Keep = "keep",
+        /// Each turn begins a new one.
+        Fresh = "fresh",
+    }
 }
-
-words!(SessionUse: "what becomes of a session", "keep" => Keep, "fresh" => Fresh);
 
 /// `fallback`: one agent, or a list of them.
 pub(super) struct OneOrMore;
@@ -394,20 +394,20 @@ words!(of Adapter: "an adapter",
     "gemini-api" => GeminiApi, "ollama" => Ollama, "acp" => Acp, "claude" => Claude, "codex" => Codex,
     "gemini" => Gemini, "opencode" => Opencode, "qwen" => Qwen, "pi" => Pi, "aider" => Aider);
 
-/// How a command agent gets its prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Input {
-    /// On standard input, and as a file.
-    #[default]
-    Stdin,
-    /// As a file only.
-    File,
-    /// Not at all; no prompt is written.
-    None,
+words! {
+    /// How a command agent gets its prompt.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Input: "a way to hand over a prompt" {
+        /// On standard input, and as a file.
+        #[default]
+        Stdin = "stdin",
+        /// As a file only.
+        File = "file",
+        /// Not at all; no prompt is written.
+        None = "none",
+    }
 }
-
-words!(Input: "a way to hand over a prompt", "stdin" => Stdin, "file" => File, "none" => None);
 
 /// The base URL of an HTTP agent.
 pub struct Url(String);

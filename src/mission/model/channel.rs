@@ -28,27 +28,25 @@ keys! {
     }
 }
 
-/// What kind of channel it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ChannelType {
-    /// A POST of the notification as JSON.
-    #[default]
-    Webhook,
-    /// A POST in the form of Slack's incoming webhooks.
-    Slack,
-    /// A command with the notification on its standard input.
-    Command,
-    /// A file that the notification is appended to, one line each.
-    File,
-    /// A webhook of a service that sends mail.
-    Email,
-    /// A webhook of a Telegram bot.
-    Telegram,
+words! {
+    /// What kind of channel it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ChannelType: "a type of channel" {
+        /// A POST of the notification as JSON.
+        #[default]
+        Webhook = "webhook",
+        /// A POST in the form of Slack's incoming webhooks.
+        Slack = "slack",
+        /// A command with the notification on its standard input.
+        Command = "command",
+        /// A file that the notification is appended to, one line each.
+        File = "file",
+        /// A webhook of a service that sends mail.
+        Email = "email",
+        /// A webhook of a Telegram bot.
+        Telegram = "telegram",
+    }
 }
-
-words!(ChannelType: "a type of channel",
-    "webhook" => Webhook, "slack" => Slack, "command" => Command, "file" => File,
-    "email" => Email, "telegram" => Telegram);
 
 impl ChannelType {
     /// The key that says where such a channel leads.

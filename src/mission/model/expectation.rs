@@ -134,23 +134,22 @@ impl Value for Reviewers {
     }
 }
 
-/// Which kind of expectation an entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpectationType {
-    /// A command that must exit 0.
-    Test,
-    /// The same.
-    Script,
-    /// Files that must exist.
-    FileExists,
-    /// A number that a command prints.
-    Metric,
-    /// A panel of reviewers.
-    LlmReview,
+words! {
+    /// Which kind of expectation an entry is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ExpectationType: "a type of expectation" {
+        /// A command that must exit 0.
+        Test = "test",
+        /// The same.
+        Script = "script",
+        /// Files that must exist.
+        FileExists = "file_exists",
+        /// A number that a command prints.
+        Metric = "metric",
+        /// A panel of reviewers.
+        LlmReview = "llm_review",
+    }
 }
-
-words!(ExpectationType: "a type of expectation",
-    "test" => Test, "script" => Script, "file_exists" => FileExists, "metric" => Metric, "llm_review" => LlmReview);
 
 keys! {
     struct CommandExpectation: "a test or script expectation" {

@@ -68,39 +68,34 @@ impl Around {
     }
 }
 
-/// What is done around a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AgentMiddleware {
-    /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
-    CheckpointResume,
-    /// The digest of a task's text is on record, and handed-down work that differs from its digest is told.
-    DelegationChainHash,
-    /// Words that speak with authority are counted, and the agent is told to weigh what they say.
-    AuthorityDeference,
-    /// Control characters are kept from prompts and from what tools give back.
-    SanitizeMessage,
-    /// A model's tools refuse to write protected paths and to run destructive commands.
-    SecurityInterceptor,
-    /// A model gets no tool that is denied.
-    PolicyGate,
-    /// A person is asked about each call of a tool with the policy `ask`.
-    ApprovalGate,
-    /// An agent that says that what it was told does not hold is not judged before a person was asked.
-    AssumptionViolation,
-    /// Failures are told apart by their class; without it each is `unknown`.
-    Classification,
-    /// What a turn used is on record; without it nobody knows.
-    CostRecording,
-    /// Work that is about something else than its criteria is warned about.
-    SemanticDrift,
+words! {
+    /// What is done around a turn.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AgentMiddleware: "an agent middleware" {
+        /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
+        CheckpointResume = "checkpoint_resume",
+        /// The digest of a task's text is on record, and handed-down work that differs from its digest is told.
+        DelegationChainHash = "delegation_chain_hash",
+        /// Words that speak with authority are counted, and the agent is told to weigh what they say.
+        AuthorityDeference = "authority_deference",
+        /// Control characters are kept from prompts and from what tools give back.
+        SanitizeMessage = "sanitize_message",
+        /// A model's tools refuse to write protected paths and to run destructive commands.
+        SecurityInterceptor = "security_interceptor",
+        /// A model gets no tool that is denied.
+        PolicyGate = "policy_gate",
+        /// A person is asked about each call of a tool with the policy `ask`.
+        ApprovalGate = "approval_gate",
+        /// An agent that says that what it was told does not hold is not judged before a person was asked.
+        AssumptionViolation = "assumption_violation",
+        /// Failures are told apart by their class; without it each is `unknown`.
+        Classification = "classification",
+        /// What a turn used is on record; without it nobody knows.
+        CostRecording = "cost_recording",
+        /// Work that is about something else than its criteria is warned about.
+        SemanticDrift = "semantic_drift",
+    }
 }
-
-words!(AgentMiddleware: "an agent middleware",
-    "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
-    "authority_deference" => AuthorityDeference, "sanitize_message" => SanitizeMessage,
-    "security_interceptor" => SecurityInterceptor, "policy_gate" => PolicyGate, "approval_gate" => ApprovalGate,
-    "assumption_violation" => AssumptionViolation, "classification" => Classification,
-    "cost_recording" => CostRecording, "semantic_drift" => SemanticDrift);
 
 impl AgentMiddleware {
     /// When it runs around an agent of this kind: at its own place where the turn is a conversation that is led here, else at
@@ -209,27 +204,24 @@ impl AgentChain {
     }
 }
 
-/// What is done around the work on the whole graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CoordinationMiddleware {
-    /// Criteria that say nothing are found before any work starts.
-    ClarificationGate,
-    /// What is planned is written down before each wave.
-    TaskLedger,
-    /// A person agrees to the plan where agents decide little alone (`autonomy` locked or supervised).
-    PlanReviewGate,
-    /// What each wave brought is written down, and where three in a row brought nothing, no agent is asked for another way.
-    ProgressLedger,
-    /// Where work has failed that other work needs, the orchestrator is asked for another way.
-    CoordinationReplan,
-    /// Words of authority are counted in what goes back to whoever delegated work.
-    AuthorityDeferenceCoordination,
+words! {
+    /// What is done around the work on the whole graph.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CoordinationMiddleware: "a coordination middleware" {
+        /// Criteria that say nothing are found before any work starts.
+        ClarificationGate = "clarification_gate",
+        /// What is planned is written down before each wave.
+        TaskLedger = "task_ledger",
+        /// A person agrees to the plan where agents decide little alone (`autonomy` locked or supervised).
+        PlanReviewGate = "plan_review_gate",
+        /// What each wave brought is written down, and where three in a row brought nothing, no agent is asked for another way.
+        ProgressLedger = "progress_ledger",
+        /// Where work has failed that other work needs, the orchestrator is asked for another way.
+        CoordinationReplan = "coordination_replan",
+        /// Words of authority are counted in what goes back to whoever delegated work.
+        AuthorityDeferenceCoordination = "authority_deference_coordination",
+    }
 }
-
-words!(CoordinationMiddleware: "a coordination middleware",
-    "clarification_gate" => ClarificationGate, "task_ledger" => TaskLedger, "plan_review_gate" => PlanReviewGate,
-    "progress_ledger" => ProgressLedger, "coordination_replan" => CoordinationReplan,
-    "authority_deference_coordination" => AuthorityDeferenceCoordination);
 
 impl Default for CoordinationChain {
     fn default() -> Self {
@@ -301,18 +293,18 @@ keys! {
     }
 }
 
-/// What happens where criteria say nothing that could be judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Clarification {
-    /// A warning.
-    #[default]
-    Warn,
-    /// The mission is refused.
-    Enforce,
+words! {
+    /// What happens where criteria say nothing that could be judged.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Clarification: "a way to treat unclear criteria" {
+        /// A warning.
+        #[default]
+        Warn = "warn",
+        /// The mission is refused.
+        Enforce = "enforce",
+    }
 }
-
-words!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
 
 #[cfg(test)]
 mod tests {

@@ -300,17 +300,17 @@ impl Value<Checkpoint> for Hold {
     }
 }
 
-/// What a failed gate does to the rest of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum GateFailure {
-    /// Independent work goes on.
-    #[default]
-    Continue,
-    /// Nothing more starts.
-    Halt,
+words! {
+    /// What a failed gate does to the rest of the run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum GateFailure: "what a failed gate can do" {
+        /// Independent work goes on.
+        #[default]
+        Continue = "continue",
+        /// Nothing more starts.
+        Halt = "halt",
+    }
 }
-
-words!(GateFailure: "what a failed gate can do", "continue" => Continue, "halt" => Halt);
 
 impl Mission {
     /// The agent that works on every task that names none: the mission's only one. Agents of a `quorum.yaml` count

@@ -8,19 +8,19 @@ use crate::mission::shape::Shape;
 
 use super::tools::ToolPolicy;
 
-/// What an agent's program may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PermissionSet {
-    /// Look into the workspace.
-    Read,
-    /// Change files of the workspace too.
-    #[default]
-    Edit,
-    /// Whatever its program can.
-    Full,
+words! {
+    /// What an agent's program may do.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum PermissionSet: "a set of permissions" {
+        /// Look into the workspace.
+        Read = "read",
+        /// Change files of the workspace too.
+        #[default]
+        Edit = "edit",
+        /// Whatever its program can.
+        Full = "full",
+    }
 }
-
-words!(PermissionSet: "a set of permissions", "read" => Read, "edit" => Edit, "full" => Full);
 
 keys! {
     /// What holds where an agent must ask for what it may do (semantics, section 5).

@@ -212,76 +212,72 @@ impl Value<Settings> for Vec<Setting> {
     }
 }
 
-/// How a program gets its prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PromptRoute {
-    /// On standard input.
-    #[default]
-    Stdin,
-    /// As an argument, behind all others.
-    Argument,
+words! {
+    /// How a program gets its prompt.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum PromptRoute: "a way to hand over a prompt" {
+        /// On standard input.
+        #[default]
+        Stdin = "stdin",
+        /// As an argument, behind all others.
+        Argument = "argument",
+    }
 }
 
-words!(PromptRoute: "a way to hand over a prompt", "stdin" => Stdin, "argument" => Argument);
-
-/// What a program prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OutputFormat {
-    /// Its reply.
-    #[default]
-    Text,
-    /// Events, one JSON object a line.
-    Jsonl,
+words! {
+    /// What a program prints.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum OutputFormat: "a format of output" {
+        /// Its reply.
+        #[default]
+        Text = "text",
+        /// Events, one JSON object a line.
+        Jsonl = "jsonl",
+    }
 }
 
-words!(OutputFormat: "a format of output", "text" => Text, "jsonl" => Jsonl);
-
-/// What is known of a turn by what its program printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Field {
-    /// The id of its session.
-    Session,
-    /// The model as told.
-    Model,
-    /// Its last message.
-    Text,
-    /// A reply that is held to a schema.
-    Structured,
-    /// Input tokens, those from a cache among them.
-    In,
-    /// Output tokens.
-    Out,
-    /// Cost in USD.
-    Cost,
-    /// Names of tools that it called.
-    Tool,
-    /// Names of tools that it was not allowed to call.
-    Denied,
-    /// What a person is to be asked to allow.
-    Wish,
-    /// When a limit resets, in seconds since 1970.
-    ResetsAt,
-    /// For how long it waits before it asks its provider again, in milliseconds.
-    Waits,
-    /// An error, in words.
-    Err,
-    /// The HTTP status of an error.
-    ErrStatus,
-    /// The code of an error.
-    ErrCode,
-    /// That it ended as it should.
-    Ended,
-    /// That its last message is cut, in its word for the limit.
-    Cut,
-    /// That nothing more is to come, however it ended.
-    Over,
+words! {
+    /// What is known of a turn by what its program printed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Field: "a field" {
+        /// The id of its session.
+        Session = "session",
+        /// The model as told.
+        Model = "model",
+        /// Its last message.
+        Text = "text",
+        /// A reply that is held to a schema.
+        Structured = "structured",
+        /// Input tokens, those from a cache among them.
+        In = "in",
+        /// Output tokens.
+        Out = "out",
+        /// Cost in USD.
+        Cost = "cost",
+        /// Names of tools that it called.
+        Tool = "tool",
+        /// Names of tools that it was not allowed to call.
+        Denied = "denied",
+        /// What a person is to be asked to allow.
+        Wish = "wish",
+        /// When a limit resets, in seconds since 1970.
+        ResetsAt = "resetsAt",
+        /// For how long it waits before it asks its provider again, in milliseconds.
+        Waits = "waits",
+        /// An error, in words.
+        Err = "err",
+        /// The HTTP status of an error.
+        ErrStatus = "errStatus",
+        /// The code of an error.
+        ErrCode = "errCode",
+        /// That it ended as it should.
+        Ended = "ended",
+        /// That its last message is cut, in its word for the limit.
+        Cut = "cut",
+        /// That nothing more is to come, however it ended.
+        Over = "over",
+    }
 }
-
-words!(Field: "a field",
-    "session" => Session, "model" => Model, "text" => Text, "structured" => Structured, "in" => In, "out" => Out,
-    "cost" => Cost, "tool" => Tool, "denied" => Denied, "wish" => Wish,
-    "resetsAt" => ResetsAt, "waits" => Waits, "err" => Err, "errStatus" => ErrStatus, "errCode" => ErrCode, "ended" => Ended,
-    "cut" => Cut, "over" => Over);
 
 words!(of FailureClass: "a class of failures",
     "timeout" => Timeout, "rate_limited" => RateLimited, "provider_transient" => ProviderTransient,

@@ -40,19 +40,19 @@ keys! {
     }
 }
 
-/// Which grades a criterion knows, as shares from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum GradeKind {
-    /// 0 or 1.
-    Binary,
-    /// 0, 0.5 or 1.
-    Ternary,
-    /// Anything from 0 to 1.
-    #[default]
-    Score,
+words! {
+    /// Which grades a criterion knows, as shares from 0 to 1.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum GradeKind: "a kind of grade" {
+        /// 0 or 1.
+        Binary = "binary",
+        /// 0, 0.5 or 1.
+        Ternary = "ternary",
+        /// Anything from 0 to 1.
+        #[default]
+        Score = "score",
+    }
 }
-
-words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 
 keys! {
     /// Work that was graded already, for the judge to go by.
@@ -71,19 +71,19 @@ keys! {
 
 words!(of DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 
-/// What happens to work of which the judge is not sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum OnRefer {
-    /// A person decides.
-    #[default]
-    Human,
-    /// It goes back to its worker.
-    Rework,
-    /// It is accepted, and marked as unverified.
-    Pass,
+words! {
+    /// What happens to work of which the judge is not sure.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum OnRefer: "what happens to referred work" {
+        /// A person decides.
+        #[default]
+        Human = "human",
+        /// It goes back to its worker.
+        Rework = "rework",
+        /// It is accepted, and marked as unverified.
+        Pass = "pass",
+    }
 }
-
-words!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
 
 impl Rubric {
     /// A rubric that needs no definition.

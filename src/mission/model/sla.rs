@@ -38,14 +38,14 @@ impl Scalar for CheckInterval {
 single!(CheckInterval);
 shown!(CheckInterval: |interval| interval.0);
 
-/// What follows when a deadline passes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ViolationAction {
-    /// Somebody is told.
-    #[default]
-    Notify,
-    /// The work is ended, too.
-    Fail,
+words! {
+    /// What follows when a deadline passes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ViolationAction: "what happens when a deadline passes" {
+        /// Somebody is told.
+        #[default]
+        Notify = "notify",
+        /// The work is ended, too.
+        Fail = "fail",
+    }
 }
-
-words!(ViolationAction: "what happens when a deadline passes", "notify" => Notify, "fail" => Fail);

@@ -43,17 +43,17 @@ keys! {
     }
 }
 
-/// What happens where a red team has nothing to attack, or may not be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum OnMissing {
-    /// The work is not accepted without it.
-    #[default]
-    Block,
-    /// It goes on.
-    Skip,
+words! {
+    /// What happens where a red team has nothing to attack, or may not be asked.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum OnMissing: "what happens without a red team" {
+        /// The work is not accepted without it.
+        #[default]
+        Block = "block",
+        /// It goes on.
+        Skip = "skip",
+    }
 }
-
-words!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 
 keys! {
     /// A check of screenshots.
@@ -72,20 +72,20 @@ keys! {
     }
 }
 
-/// How screenshots are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum VisionKind {
-    /// Not at all.
-    #[default]
-    Noop,
-    /// By the mean colour of regions.
-    Heuristic,
-    /// By an agent that can look at pictures.
-    LlmVision,
+words! {
+    /// How screenshots are checked.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum VisionKind: "a kind of vision check" {
+        /// Not at all.
+        #[default]
+        Noop = "noop",
+        /// By the mean colour of regions.
+        Heuristic = "heuristic",
+        /// By an agent that can look at pictures.
+        LlmVision = "llm_vision",
+    }
 }
 
-words!(VisionKind: "a kind of vision check",
-    "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
 words!(of Severity: "a severity",
     "critical" => Critical, "high" => High, "medium" => Medium, "low" => Low, "info" => Info);
 

@@ -7,30 +7,32 @@ use crate::mission::document::{Kind, Node};
 use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::shape::Shape;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolKind {
-    /// Look into the workspace: list, read and search.
-    Read,
-    /// Write files of the workspace.
-    Write,
-    /// Run commands in the workspace.
-    Run,
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ToolKind: "a kind of tool" {
+        /// Look into the workspace: list, read and search.
+        Read = "read",
+        /// Write files of the workspace.
+        Write = "write",
+        /// Run commands in the workspace.
+        Run = "run",
+    }
 }
 
-words!(ToolKind: "a kind of tool", "read" => Read, "write" => Write, "run" => Run);
-
-/// Whether a tool may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolPolicy {
-    /// It may not.
-    #[default]
-    Deny,
-    /// It may.
-    Allow,
-    /// A person is asked about each call.
-    Ask,
+worded! {
+    /// Whether a tool may be used.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ToolPolicy {
+        /// It may not.
+        #[default]
+        Deny = "deny",
+        /// It may.
+        Allow = "allow",
+        /// A person is asked about each call.
+        Ask = "ask",
+    }
 }
 
 words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask" => Ask);

@@ -72,14 +72,14 @@ impl Value for Decomposer {
     }
 }
 
-/// Who grades criteria.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Grader {
-    /// A judge.
-    #[default]
-    Llm,
-    /// Plain facts about files, commands and output.
-    Heuristic,
+words! {
+    /// Who grades criteria.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Grader: "a kind of grader" {
+        /// A judge.
+        #[default]
+        Llm = "llm",
+        /// Plain facts about files, commands and output.
+        Heuristic = "heuristic",
+    }
 }
-
-words!(Grader: "a kind of grader", "llm" => Llm, "heuristic" => Heuristic);

@@ -12,71 +12,79 @@ use crate::mission::shape::Shape;
 pub(super) const CHECKS_MAY_WRITE: &str =
     "['**/__pycache__/**', '**/.pytest_cache/**', '**/target/**', '**/node_modules/.cache/**']";
 
-/// What kind of work a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskType {
-    /// New code.
-    Implement,
-    Test,
-    /// Changed code.
-    Refactor,
-    /// Finding out.
-    Research,
-    /// Writing.
-    Document,
-    /// Judging.
-    Review,
-    /// Bringing it to users.
-    Deploy,
-    /// A verification node of the graph.
-    Verification,
-    /// Anything else.
-    #[default]
-    Other,
+words! {
+    /// What kind of work a task is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum TaskType: "a type of task" {
+        /// New code.
+        Implement = "implement",
+        Test = "test",
+        /// Changed code.
+        Refactor = "refactor",
+        /// Finding out.
+        Research = "research",
+        /// Writing.
+        Document = "document",
+        /// Judging.
+        Review = "review",
+        /// Bringing it to users.
+        Deploy = "deploy",
+        /// A verification node of the graph.
+        Verification = "verification",
+        /// Anything else.
+        #[default]
+        Other = "other",
+    }
 }
 
-/// Whether a task asks for a review of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Review {
-    /// Never evaluated.
-    None,
-    /// Evaluated where somebody eligible exists.
-    #[default]
-    Auto,
-    /// Evaluated, or referred to a person.
-    Required,
+words! {
+    /// Whether a task asks for a review of its own.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Review: "a way of asking for review" {
+        /// Never evaluated.
+        None = "none",
+        /// Evaluated where somebody eligible exists.
+        #[default]
+        Auto = "auto",
+        /// Evaluated, or referred to a person.
+        Required = "required",
+    }
 }
 
-/// What happens when a task still fails after all attempts (semantics, section 3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnExhausted {
-    /// It is failed.
-    Fail,
-    /// It is accepted below the bar.
-    Accept,
-    /// It is accepted if half of its files exist.
-    Degrade,
-    /// A fixup task is made.
-    Fixup,
-    /// A person decides.
-    Refer,
+words! {
+    /// What happens when a task still fails after all attempts (semantics, section 3).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum OnExhausted: "what can happen to an exhausted task" {
+        /// It is failed.
+        Fail = "fail",
+        /// It is accepted below the bar.
+        Accept = "accept",
+        /// It is accepted if half of its files exist.
+        Degrade = "degrade",
+        /// A fixup task is made.
+        Fixup = "fixup",
+        /// A person decides.
+        Refer = "refer",
+    }
 }
 
-/// What can be tried when a dependency failed for good (semantics, section 11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Remedy {
-    /// Go on if at least half of the files that it was to make are there.
-    Artifacts,
-    /// Go on if enough of the other dependencies are done.
-    Partial,
-    /// The orchestrator decides.
-    Resolve,
-    /// The task fails too.
-    Skip,
+words! {
+    /// What can be tried when a dependency failed for good (semantics, section 11).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Remedy: "what can be tried when a dependency failed" {
+        /// Go on if at least half of the files that it was to make are there.
+        Artifacts = "artifacts",
+        /// Go on if enough of the other dependencies are done.
+        Partial = "partial",
+        /// The orchestrator decides.
+        Resolve = "resolve",
+        /// The task fails too.
+        Skip = "skip",
+    }
 }
 
 /// What is tried, in this order. Trying something a second time changes nothing, so each remedy stands once.
@@ -118,127 +126,147 @@ impl Shown for RemedyOrder {
     }
 }
 
-/// How the seats' scores become one (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Consensus {
-    #[default]
-    Median,
-    /// The median of the scores that are not outliers.
-    ExcludeOutliers,
-    Mean,
-    /// The mean of the scores clamped to median ± 1.5.
-    ClippedMean,
+words! {
+    /// How the seats' scores become one (semantics, section 7).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Consensus: "a way to agree" {
+        #[default]
+        Median = "median",
+        /// The median of the scores that are not outliers.
+        ExcludeOutliers = "exclude-outliers",
+        Mean = "mean",
+        /// The mean of the scores clamped to median ± 1.5.
+        ClippedMean = "clipped-mean",
+    }
 }
 
-/// Whether all seats of a panel are asked at once (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PanelMode {
-    /// All at once.
-    #[default]
-    Parallel,
-    /// Two first, and another only while it could change the verdict.
-    Adaptive,
+words! {
+    /// Whether all seats of a panel are asked at once (semantics, section 7).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PanelMode: "a kind of panel" {
+        /// All at once.
+        #[default]
+        Parallel = "parallel",
+        /// Two first, and another only while it could change the verdict.
+        Adaptive = "adaptive",
+    }
 }
 
-/// What a reviewer must not share with the author of the work (semantics, section 8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Independence {
-    /// Being the same agent.
-    #[default]
-    Identity,
-    Model,
-    /// The model's family.
-    Family,
+words! {
+    /// What a reviewer must not share with the author of the work (semantics, section 8).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Independence: "a kind of independence" {
+        /// Being the same agent.
+        #[default]
+        Identity = "identity",
+        Model = "model",
+        /// The model's family.
+        Family = "family",
+    }
 }
 
-/// What is looked at again of work that was accepted (semantics, section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FinalChecks {
-    /// Files, and the checks that something may have changed since.
-    #[default]
-    Auto,
-    /// Files and all checks.
-    Always,
-    /// Nothing.
-    Never,
+words! {
+    /// What is looked at again of work that was accepted (semantics, section 6).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FinalChecks: "a way to look at accepted work again" {
+        /// Files, and the checks that something may have changed since.
+        #[default]
+        Auto = "auto",
+        /// Files and all checks.
+        Always = "always",
+        /// Nothing.
+        Never = "never",
+    }
 }
 
-/// What a task shares of the workspace with others (semantics, section 22).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// All of it.
-    #[default]
-    Shared,
-    /// Nothing: it has a checkout of its own, and what is accepted is merged.
-    Worktree,
-    /// Nothing: it has a copy.
-    Copy,
-    /// Nothing: it has an empty folder.
-    Temp,
+words! {
+    /// What a task shares of the workspace with others (semantics, section 22).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Isolation: "a kind of isolation" {
+        /// All of it.
+        #[default]
+        Shared = "shared",
+        /// Nothing: it has a checkout of its own, and what is accepted is merged.
+        Worktree = "worktree",
+        /// Nothing: it has a copy.
+        Copy = "copy",
+        /// Nothing: it has an empty folder.
+        Temp = "temp",
+    }
 }
 
-/// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Autonomy {
-    /// Nothing.
-    Locked,
-    /// Little.
-    Supervised,
-    /// What is usual.
-    #[default]
-    Semi,
-    /// Everything.
-    Full,
+words! {
+    /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum Autonomy: "a level of autonomy" {
+        /// Nothing.
+        Locked = "locked",
+        /// Little.
+        Supervised = "supervised",
+        /// What is usual.
+        #[default]
+        Semi = "semi",
+        /// Everything.
+        Full = "full",
+    }
 }
 
-/// How much harm wrong work would do (semantics, section 15). From the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Stakes {
-    /// Little.
-    Low,
-    /// Some.
-    #[default]
-    Medium,
-    /// Much.
-    High,
+words! {
+    /// How much harm wrong work would do (semantics, section 15). From the least to the most.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum Stakes: "a level of stakes" {
+        /// Little.
+        Low = "low",
+        /// Some.
+        #[default]
+        Medium = "medium",
+        /// Much.
+        High = "high",
+    }
 }
 
-/// Whether a process is kept by the system from what it must not reach (semantics, section 23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sandbox {
-    /// Where the system lets it be done; elsewhere the run is marked as unconfined.
-    #[default]
-    Auto,
-    /// By all means: where it cannot be done, nothing is started.
-    Required,
-    /// Not at all.
-    Off,
+words! {
+    /// Whether a process is kept by the system from what it must not reach (semantics, section 23).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Sandbox: "a kind of sandbox" {
+        /// Where the system lets it be done; elsewhere the run is marked as unconfined.
+        #[default]
+        Auto = "auto",
+        /// By all means: where it cannot be done, nothing is started.
+        Required = "required",
+        /// Not at all.
+        Off = "off",
+    }
 }
 
-/// Whether a confined process reaches the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum NetworkAccess {
-    /// As the machine does.
-    #[default]
-    Allow,
-    /// Nothing but a loopback of its own.
-    Deny,
+words! {
+    /// Whether a confined process reaches the network.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum NetworkAccess: "what the network is" {
+        /// As the machine does.
+        #[default]
+        Allow = "allow",
+        /// Nothing but a loopback of its own.
+        Deny = "deny",
+    }
 }
 
-/// Which files a confined process may change, beside what is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum FileScope {
-    /// Those that its user may change.
-    #[default]
-    Open,
-    /// Those of its workspace, a folder for temporary files, and what its program needs of the home folder.
-    Workspace,
+words! {
+    /// Which files a confined process may change, beside what is protected.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum FileScope: "a scope of files" {
+        /// Those that its user may change.
+        #[default]
+        Open = "open",
+        /// Those of its workspace, a folder for temporary files, and what its program needs of the home folder.
+        Workspace = "workspace",
+    }
 }
 
 impl Autonomy {
@@ -248,25 +276,3 @@ impl Autonomy {
         matches!(self, Self::Locked | Self::Supervised)
     }
 }
-
-words!(Autonomy: "a level of autonomy",
-    "locked" => Locked, "supervised" => Supervised, "semi" => Semi, "full" => Full);
-words!(Sandbox: "a kind of sandbox", "auto" => Auto, "required" => Required, "off" => Off);
-words!(NetworkAccess: "what the network is", "allow" => Allow, "deny" => Deny);
-words!(FileScope: "a scope of files", "open" => Open, "workspace" => Workspace);
-words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
-words!(Isolation: "a kind of isolation",
-    "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
-words!(FinalChecks: "a way to look at accepted work again", "auto" => Auto, "always" => Always, "never" => Never);
-words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);
-words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
-words!(TaskType: "a type of task",
-    "implement" => Implement, "test" => Test, "refactor" => Refactor, "research" => Research, "document" => Document,
-    "review" => Review, "deploy" => Deploy, "verification" => Verification, "other" => Other);
-words!(Review: "a way of asking for review", "none" => None, "auto" => Auto, "required" => Required);
-words!(OnExhausted: "what can happen to an exhausted task",
-    "fail" => Fail, "accept" => Accept, "degrade" => Degrade, "fixup" => Fixup, "refer" => Refer);
-words!(Remedy: "what can be tried when a dependency failed",
-    "artifacts" => Artifacts, "partial" => Partial, "resolve" => Resolve, "skip" => Skip);
-words!(Consensus: "a way to agree",
-    "median" => Median, "exclude-outliers" => ExcludeOutliers, "mean" => Mean, "clipped-mean" => ClippedMean);
