@@ -73,11 +73,9 @@ pub struct Notification<'a> {
     /// What `quorum approve` takes.
     approval: Option<String>,
     /// Why a person is asked.
-    #[schemars(with = "Option<WaitingReason>")]
-    reason: Option<&'static str>,
+    reason: Option<WaitingReason>,
     /// How the task failed.
-    #[schemars(with = "Option<FailureMode>")]
-    mode: Option<&'static str>,
+    mode: Option<FailureMode>,
     /// The score in points, from 0 to 100.
     points: Option<f64>,
     /// The same from 1 to 5.
@@ -112,8 +110,8 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
         gate,
         hold,
         approval: approval.map(|(of, number)| format!("{run}.{of}.{number}")),
-        reason: notice.waiting.map(|reason| reason.as_str()),
-        mode: notice.mode.map(|mode| mode.as_str()),
+        reason: notice.waiting,
+        mode: notice.mode,
         points: notice.points.map(Points::to_f64),
         score: notice.points.map(Points::score_f64),
         outcome: notice.outcome.map(|outcome| outcome.as_str()),

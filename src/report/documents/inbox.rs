@@ -73,7 +73,7 @@ impl<'a> InboxDocument<'a> {
         });
         let requests = self.requests.iter().flatten();
         let requests = requests.map(|row| {
-            let text = line(screen, &row.id, row.task, (row.kind, None), row.message);
+            let text = line(screen, &row.id, row.task, (row.kind.as_str(), None), row.message);
             format!("{text}  answer with: {}\n", row.command)
         });
         let text: String = approvals.chain(requests).collect();

@@ -30,8 +30,7 @@ pub(in crate::report) struct ReviewRow<'a> {
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// Of a verification only, like what follows.
-    #[schemars(with = "Option<Verdict>")]
-    verdict: Option<&'static str>,
+    verdict: Option<Verdict>,
     /// How sure it was, from 0 to 1.
     pub confidence: Option<f64>,
     /// What it said of each criterion.
@@ -40,8 +39,7 @@ pub(in crate::report) struct ReviewRow<'a> {
     /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
     pub name: Option<&'a str>,
     /// Why its verdict is what it is.
-    #[schemars(with = "Option<Cause>")]
-    cause: Option<&'static str>,
+    cause: Option<Cause>,
     /// The same in its words.
     reason: Option<&'a str>,
     /// What it found.
@@ -105,7 +103,7 @@ impl<'a> ReviewRow<'a> {
             reviewer: judge.map_or(HEURISTIC, |judge| state.plan.agent_name(judge)),
             model: asked.and_then(|(_, model)| model.as_deref()),
             points: report.points.map(Points::to_f64),
-            verdict: Some(report.verdict.as_str()),
+            verdict: Some(report.verdict),
             confidence: report.confidence.map(share),
             criteria: criterion_rows(state, id, report),
             report: Some(report),
@@ -119,9 +117,9 @@ impl<'a> ReviewRow<'a> {
             stage: report.stage.as_str(),
             reviewer: judge_of(state, id, report),
             model: report.model.as_deref(),
-            verdict: Some(report.verdict.as_str()),
+            verdict: Some(report.verdict),
             name: Some(stage_name(report)),
-            cause: report.cause.map(Cause::as_str),
+            cause: report.cause,
             reason: report.reason.as_deref(),
             findings: Some(&report.findings),
             report: Some(report),

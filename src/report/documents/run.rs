@@ -87,8 +87,7 @@ pub struct RunDocument<'a> {
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
     /// What is looked at again of accepted work.
-    #[schemars(with = "FinalChecks")]
-    final_checks: &'static str,
+    final_checks: FinalChecks,
     /// Whether it was.
     audit: AuditStanding,
     /// When a limit of a subscription resets that the run waits for, or ended with.
@@ -173,7 +172,7 @@ impl<'a> RunDocument<'a> {
             cancelled: state.is_cancelled(),
             unconfined: state.unconfined.as_deref(),
             moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
-            final_checks: state.plan.rules.settings.final_checks.as_str(),
+            final_checks: state.plan.rules.settings.final_checks,
             audit: state.audit_standing(),
             resumable_at: state.resumable_at(),
             started_at: view.started_at,

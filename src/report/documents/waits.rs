@@ -287,8 +287,7 @@ pub struct RequestRow<'a> {
     /// The task.
     pub task: &'a str,
     /// How its work was accepted.
-    #[schemars(with = "QualityFlag")]
-    pub kind: &'static str,
+    pub kind: QualityFlag,
     /// What operators are told.
     pub message: &'a str,
 }
@@ -310,7 +309,7 @@ pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item =
             id: id.to_string(),
             command: format!("quorum approve {id}"),
             task: state.plan.title(request.task),
-            kind: flag.unwrap_or(QualityFlag::BelowThreshold).as_str(),
+            kind: flag.unwrap_or(QualityFlag::BelowThreshold),
             message: &request.message,
         })
     })

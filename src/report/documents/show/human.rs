@@ -213,7 +213,7 @@ fn turn_line(text: &mut String, turn: &TurnRow<'_>) {
         let _ = write!(line, ", {}", crate::report::text::seconds(Millis(duration)));
     }
     if let (Some(failure), message) = (turn.failure, turn.message.unwrap_or_default()) {
-        let _ = write!(line, ", {failure}: {}", sanitize(message));
+        let _ = write!(line, ", {}: {}", failure.as_str(), sanitize(message));
     }
     let _ = writeln!(text, "{line}");
     for refused in turn.refused {
@@ -271,7 +271,7 @@ fn tool_lines(text: &mut String, tools: Option<&ToolsRow>) {
 fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
     let cause = stage
         .cause
-        .map_or_else(String::new, |cause| format!(" ({cause})"));
+        .map_or_else(String::new, |cause| format!(" ({})", cause.as_str()));
     let _ = writeln!(
         text,
         "  {}{}: {}{cause}{}{}",
@@ -279,7 +279,7 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
         stage
             .name
             .map_or_else(String::new, |name| format!(" {}", sanitize(name))),
-        stage.verdict,
+        stage.verdict.as_str(),
         score_words(stage.points, None),
         stage
             .reason

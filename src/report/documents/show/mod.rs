@@ -126,8 +126,7 @@ struct TurnRow<'a> {
     /// The signal that ended it.
     signal: Option<i32>,
     /// With what it failed.
-    #[schemars(with = "Option<FailureClass>")]
-    failure: Option<&'static str>,
+    failure: Option<FailureClass>,
     /// What is known of that, in words.
     message: Option<&'a str>,
     /// Messages of the agent that were refused, and why.
@@ -203,8 +202,7 @@ struct CallRow<'a> {
     /// Why, in its words.
     reasoning: Option<&'a str>,
     /// With what the call failed.
-    #[schemars(with = "Option<FailureClass>")]
-    failure: Option<&'static str>,
+    failure: Option<FailureClass>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// What it found.
@@ -259,12 +257,10 @@ struct StageRow<'a> {
     /// Why, in its words.
     reason: Option<&'a str>,
     /// Its verdict.
-    #[schemars(with = "Verdict")]
-    verdict: &'static str,
+    verdict: Verdict,
     /// Why.
-    #[schemars(with = "Option<Cause>")]
     #[serialize_always]
-    cause: Option<&'static str>,
+    cause: Option<Cause>,
     /// The score in points; `null` where it gave none.
     #[serialize_always]
     points: Option<f64>,
@@ -371,8 +367,8 @@ fn attempt_row<'a>(
                 stage: Stage::as_str(report.stage),
                 name: report.name.as_deref(),
                 reason: report.reason.as_deref(),
-                verdict: report.verdict.as_str(),
-                cause: report.cause.map(Cause::as_str),
+                verdict: report.verdict,
+                cause: report.cause,
                 points: report.points.map(Points::to_f64),
                 dimensions: report.dimensions.iter().map(ScoreRow::plain).collect(),
                 findings: &report.findings,
@@ -399,7 +395,7 @@ fn turn_row<'a>(turn: &'a TurnHistory, files: &Files<'_>) -> TurnRow<'a> {
         pid: turn.process.as_ref().map(|process| process.pid),
         exit_code: code,
         signal: exit.and_then(|exit| exit.signal),
-        failure: exit.and_then(|exit| exit.failure).map(FailureClass::as_str),
+        failure: exit.and_then(|exit| exit.failure),
         message: exit.and_then(|exit| exit.message.as_deref()),
         refused: &turn.refused,
         duration_ms: result.map(|result| result.duration.0),
@@ -449,7 +445,7 @@ fn call_row<'a>(
         CallStanding::Failed(class, message, used) => {
             row.tools = used.as_deref().map(|used| ToolsRow::of(&used.tools, ledger()));
             row.state = "failed";
-            row.failure = Some(class.as_str());
+            row.failure = Some(*class);
             row.reasoning = Some(message);
         }
         CallStanding::Reply(reply, answer) => {
