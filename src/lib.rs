@@ -11,6 +11,22 @@
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
 
+/// `write!` to a text, which takes all that is written to it.
+macro_rules! append {
+    ($($arguments:tt)+) => {{
+        use std::fmt::Write as _;
+        let _ = write!($($arguments)+);
+    }};
+}
+
+/// `writeln!` to a text, which takes all that is written to it.
+macro_rules! append_line {
+    ($($arguments:tt)+) => {{
+        use std::fmt::Write as _;
+        let _ = writeln!($($arguments)+);
+    }};
+}
+
 /// An enum whose variants are words: `as_str` gives each its own.
 macro_rules! worded {
     ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {

@@ -1,7 +1,5 @@
 //! Help: the one screen of `quorum --help`, and `quorum help` with the pages of the documentation.
 
-use std::fmt::Write as _;
-
 use anyhow::anyhow;
 use clap::{ArgAction, Args, Command};
 
@@ -34,8 +32,7 @@ pub fn root_template(root: &Command, groups: &Groups) -> String {
             let about = names.first().and_then(|name| root.find_subcommand(name));
             let about = about.and_then(Command::get_about).map(ToString::to_string);
             let says = says.map(str::to_owned).or(about).unwrap_or_default();
-            // Writing to a text never fails.
-            let _ = writeln!(
+            append_line!(
                 text,
                 "{header}{group:0$}{header:#}{literal}{names:1$}{literal:#}{says}",
                 COLUMNS.0,
@@ -44,7 +41,7 @@ pub fn root_template(root: &Command, groups: &Groups) -> String {
             );
         }
     }
-    let _ = writeln!(text, "\n{header}Global options:{header:#}");
+    append_line!(text, "\n{header}Global options:{header:#}");
     for argument in root.get_arguments().filter(|argument| argument.is_global_set()) {
         // As it is not built yet, clap cannot print it.
         let value = argument.get_value_names().and_then(<[_]>::first);
@@ -55,10 +52,10 @@ pub fn root_template(root: &Command, groups: &Groups) -> String {
         let (flag, help) = (format!("{short}--{long}{value}"), argument.get_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
         let help = help.split(" [default").next().unwrap_or_default();
-        let _ = writeln!(text, "  {literal}{flag:21}{literal:#}{help}");
+        append_line!(text, "  {literal}{flag:21}{literal:#}{help}");
     }
     let version = "-V, --version";
-    let _ = write!(
+    append!(
         text,
         "  {literal}{version:21}{literal:#}Print version{{after-help}}"
     );

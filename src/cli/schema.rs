@@ -1,8 +1,6 @@
 //! `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; and what the documents hold
 //! that commands print.
 
-use std::fmt::Write;
-
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
@@ -114,22 +112,21 @@ fn document(field: &FieldDoc) -> KeyDocument<'_> {
 
 fn text(field: &FieldDoc) -> String {
     let mut text = format!("{}: {}\n\n  takes: {}\n", field.path, field.says, field.takes);
-    // Writing to a text never fails.
     if let Some(how) = &field.how {
-        let _ = writeln!(text, "  how: {how}");
+        append_line!(text, "  how: {how}");
     }
     if !field.words.is_empty() {
-        let _ = writeln!(text, "  one of: {}", field.words.join(", "));
+        append_line!(text, "  one of: {}", field.words.join(", "));
     }
-    let _ = writeln!(text, "  required: {}", if field.required { "yes" } else { "no" });
+    append_line!(text, "  required: {}", if field.required { "yes" } else { "no" });
     if let Some(note) = &field.not_built {
-        let _ = writeln!(text, "  note: {note}");
+        append_line!(text, "  note: {note}");
     }
     if !field.keys.is_empty() {
         let width = field.keys.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         text.push_str("\n  keys:\n");
         for (name, says) in &field.keys {
-            let _ = writeln!(text, "    {name:width$}  {says}");
+            append_line!(text, "    {name:width$}  {says}");
         }
     }
     text

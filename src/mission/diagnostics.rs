@@ -4,7 +4,6 @@
 //! control characters. So the file can be dropped once it is read, and nothing from it reaches a terminal unfiltered.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -344,7 +343,7 @@ pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: Style) -> Stri
     let hidden = diagnostics.len().saturating_sub(SHOWN) + more;
     if hidden > 0 {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "... and {hidden} more\n");
+        append_line!(text, "... and {hidden} more\n");
     }
     text.truncate(text.trim_end().len());
     if !text.is_empty() {

@@ -1,8 +1,6 @@
 //! What GitHub shows beside a job: a few annotations, the worst first. GitHub keeps ten of a kind, so the last one
 //! counts the rest instead of letting it vanish.
 
-use std::fmt::Write as _;
-
 use super::documents::RunDocument;
 use super::rank::{Rank, reason};
 
@@ -47,10 +45,10 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {
         let shown = if list.len() > MOST { MOST - 1 } else { list.len() };
         for (title, message) in &list[..shown] {
-            let _ = writeln!(text, "::{kind} title={}::{}", property(title), data(message));
+            append_line!(text, "::{kind} title={}::{}", property(title), data(message));
         }
         if shown < list.len() {
-            let _ = writeln!(text, "::{kind} title=quorum::{} more", list.len() - shown);
+            append_line!(text, "::{kind} title=quorum::{} more", list.len() - shown);
         }
     }
     text

@@ -1,7 +1,6 @@
 //! How a mission was changed: its text line by line, and what that means for the run.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
@@ -99,9 +98,9 @@ pub fn consequences(events: &[Event], after: &State) -> String {
             continue;
         }
         let shown: Vec<_> = names.iter().take(NAMES).map(|name| sanitize(name)).collect();
-        let _ = write!(text, "  {what}: {}", shown.join(", "));
+        append!(text, "  {what}: {}", shown.join(", "));
         if names.len() > NAMES {
-            let _ = write!(text, " and {} more", names.len() - NAMES);
+            append!(text, " and {} more", names.len() - NAMES);
         }
         text.push('\n');
     }

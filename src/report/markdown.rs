@@ -1,7 +1,5 @@
 //! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
 
-use std::fmt::Write as _;
-
 use crate::domain::Points;
 
 use super::documents::{GateRow, RunDocument, TaskRow};
@@ -77,7 +75,7 @@ impl Page {
             }
         }
         if left_out > 0 {
-            let _ = writeln!(self.text, "\n{left_out} more: {noun}s that did not fit\n");
+            append_line!(self.text, "\n{left_out} more: {noun}s that did not fit\n");
         }
     }
 }
@@ -94,41 +92,41 @@ fn floor(text: &str, most: usize) -> usize {
 fn head(run: &RunDocument<'_>) -> String {
     let mut text = format!("## {}\n\n", escape(run.mission));
     let words = run.ended.map_or_else(|| run.not_ended(), outcome_words);
-    let _ = write!(text, "**{}**", escape(&words));
+    append!(text, "**{}**", escape(&words));
     if let Some(id) = run.run_id {
-        let _ = write!(text, " · run `{id}`");
+        append!(text, " · run `{id}`");
     }
     if let Some(worked) = run.worked_for() {
-        let _ = write!(text, " · {}", elapsed(worked));
+        append!(text, " · {}", elapsed(worked));
     }
     if run.cancelled {
         text.push_str(" · cancelled");
     }
     text.push_str("\n\n");
     if let Some(words) = not_reviewed(run.tasks.state) {
-        let _ = writeln!(text, "> **{}**\n", escape(&words));
+        append_line!(text, "> **{}**\n", escape(&words));
     }
     let counts = &run.counts;
     if let Some(words) = counts.left_out() {
-        let _ = writeln!(text, "> **{words}**\n");
+        append_line!(text, "> **{words}**\n");
     }
-    let _ = writeln!(text, "- tasks: {}", counts.words());
-    let _ = writeln!(text, "- accepted below the bar: {}", counts.below_bar());
-    let _ = writeln!(text, "- unreviewed: {}", counts.unreviewed);
+    append_line!(text, "- tasks: {}", counts.words());
+    append_line!(text, "- accepted below the bar: {}", counts.below_bar());
+    append_line!(text, "- unreviewed: {}", counts.unreviewed);
     let accepted = Accepted::of(run.tasks);
     let words = accepted.counts.words();
     if !words.is_empty() {
-        let _ = writeln!(text, "- findings in accepted work: {words}");
+        append_line!(text, "- findings in accepted work: {words}");
     }
     for (title, found) in &accepted.severe {
-        let _ = writeln!(text, "  - {}: {}", escape(title), escape(&found.line()));
+        append_line!(text, "  - {}: {}", escape(title), escape(&found.line()));
     }
     if counts.indeterminate > 0 {
-        let _ = writeln!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
+        append_line!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
     }
     for wait in run.asked().take(NAMED) {
         let (what, command) = (escape(&wait.line()), wait.command.as_deref().unwrap_or_default());
-        let _ = writeln!(text, "- waits for a person: {what}; `{command}` answers");
+        append_line!(text, "- waits for a person: {what}; `{command}` answers");
     }
     let score = &run.mission_score;
     if let Some(bar) = score.bar {
@@ -136,7 +134,7 @@ fn head(run: &RunDocument<'_>) -> String {
             .points
             .map_or_else(|| "none yet".to_owned(), |points| points.to_string());
         let verdict = score.missed_with.map_or("", |_| ", missed");
-        let _ = writeln!(text, "- mission score: {points}, bar {bar}{verdict}");
+        append_line!(text, "- mission score: {points}, bar {bar}{verdict}");
     }
     text
 }
@@ -190,7 +188,7 @@ fn findings(task: &TaskRow<'_>) -> Option<String> {
     }
     let mut text = format!("\n<details><summary>{}</summary>\n\n", escape(task.title));
     for scored in &last.dimensions {
-        let _ = writeln!(
+        append_line!(
             text,
             "- {}: {} of 100. {}",
             escape(&scored.dimension),
@@ -199,10 +197,10 @@ fn findings(task: &TaskRow<'_>) -> Option<String> {
         );
     }
     for line in found {
-        let _ = match line.strip_prefix(findings::OUTPUT) {
-            Some(output) => writeln!(text, "  <br>{}", escape(output)),
-            None => writeln!(text, "- {}", escape(&line)),
-        };
+        match line.strip_prefix(findings::OUTPUT) {
+            Some(output) => append_line!(text, "  <br>{}", escape(output)),
+            None => append_line!(text, "- {}", escape(&line)),
+        }
     }
     text.push_str("\n</details>\n");
     Some(text)
@@ -213,10 +211,10 @@ fn further(task: &TaskRow<'_>) -> String {
     let title = escape(task.title);
     let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");
     for report in task.scrutiny() {
-        let _ = writeln!(text, "- {}", escape(&stage_words(report)));
+        append_line!(text, "- {}", escape(&stage_words(report)));
     }
     for remark in remarks(task.scrutiny()).iter().take(FINDINGS) {
-        let _ = writeln!(text, "- {}", escape(remark));
+        append_line!(text, "- {}", escape(remark));
     }
     text.push_str("\n</details>\n");
     text

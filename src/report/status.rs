@@ -1,7 +1,5 @@
 //! `quorum status` for people: one row per task, then gates, what waits, and the outcome.
 
-use std::fmt::Write as _;
-
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table};
 
@@ -203,7 +201,7 @@ impl StatusPage {
         page.lines(&self.below, live);
         // Not cut: it is what scripts and people look for.
         let nothing = screen.style.symbols().nothing;
-        let _ = writeln!(
+        append_line!(
             page.sheet.text,
             "outcome: {}",
             self.outcome.as_deref().unwrap_or(nothing)
@@ -251,10 +249,10 @@ fn gate_line(gate: &GateRow<'_>) -> Line {
     };
     let mut text = format!("gate {}: {stands}", sanitize(gate.name));
     if let Some(average) = gate.average {
-        let _ = write!(text, ", average {average}");
+        append!(text, ", average {average}");
     }
     if let Some(reason) = &gate.reason {
-        let _ = write!(text, ", {}", sanitize(reason));
+        append!(text, ", {}", sanitize(reason));
     }
     Line::new((gate.state == GateStanding::Failed).then_some(Role::Bad), text)
 }
@@ -468,7 +466,7 @@ impl Page<'_> {
             }
         }
         for line in table.lines() {
-            let _ = writeln!(self.sheet.text, "{}", line.trim_end());
+            append_line!(self.sheet.text, "{}", line.trim_end());
         }
         if told.hidden > 0 {
             self.sheet.line(
@@ -531,7 +529,7 @@ impl Page<'_> {
         if !self.has(WIDE)
             && let Some(flag) = flag.filter(|_| told.flag != Some(QualityFlag::Clean))
         {
-            let _ = write!(status, "\n{flag}");
+            append!(status, "\n{flag}");
         }
         let status = match told.color() {
             Some(color) => Cell::new(status).fg(color),

@@ -3,8 +3,6 @@
 //! What was accepted below the bar stands on a line of its own even when it is nothing, so that its absence cannot be
 //! mistaken for good news.
 
-use std::fmt::Write as _;
-
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
 use crate::engine::{GateStanding, Mark, Outcome, State};
 use crate::mission::Loosening;
@@ -113,10 +111,12 @@ fn tallies(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
     let below = counts.below_bar();
     let mut text = format!("accepted below the bar: {below}");
     if counts.degraded + counts.unverified > 0 {
-        let _ = write!(
+        append!(
             text,
             " ({} below the threshold, {} degraded, {} unverified)",
-            counts.below_threshold, counts.degraded, counts.unverified
+            counts.below_threshold,
+            counts.degraded,
+            counts.unverified
         );
     }
     page.line((below > 0).then_some(Role::Warn), &text);
@@ -285,16 +285,16 @@ fn usage(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
     if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
         let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
         let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
-        let _ = write!(text, ", tokens {read} in, {written} out");
+        append!(text, ", tokens {read} in, {written} out");
         if let Some(most) = state.plan.rules.budget.max_tokens {
-            let _ = write!(text, " of {most}");
+            append!(text, " of {most}");
         }
     }
     text.push_str(&budget::cost_words(state));
     // A sum over some of the calls must not pass for the whole.
     if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
         let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
-        let _ = write!(text, "; {calls} reported no tokens");
+        append!(text, "; {calls} reported no tokens");
     }
     page.line(Some(Role::Dim), &text);
 }
@@ -303,7 +303,7 @@ fn exit(page: &mut Sheet<'_>, outcome: &Outcome) {
     let ok = outcome.class == OutcomeClass::Ok;
     let role = if ok { Role::Good } else { Role::Bad };
     // Not cut: it is what the block is for.
-    let _ = writeln!(
+    append_line!(
         page.text,
         "{}",
         page.screen.style.paint(role, outcome_words(outcome))
@@ -321,11 +321,11 @@ pub(super) fn outcome_words(outcome: &Outcome) -> String {
     let counts_too = |other: &&OutcomeClass| **other != class && !outcome.allowed.contains(other);
     let others: Vec<_> = outcome.conditions.iter().filter(counts_too).collect();
     if !others.is_empty() {
-        let _ = write!(text, ", also {}", names(&others));
+        append!(text, ", also {}", names(&others));
     }
     let allowed: Vec<_> = outcome.allowed.iter().collect();
     if !allowed.is_empty() {
-        let _ = write!(text, "; allowed: {}", names(&allowed));
+        append!(text, "; allowed: {}", names(&allowed));
     }
     text
 }
@@ -404,7 +404,7 @@ fn next(page: &mut Sheet<'_>, commands: &[String]) {
     for (index, command) in commands.iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.
-        let _ = writeln!(page.text, "{label:<5} {command}");
+        append_line!(page.text, "{label:<5} {command}");
     }
 }
 

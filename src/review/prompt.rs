@@ -4,8 +4,6 @@
 //! material, and last the form of the reply, because small models do best what they read last. Everything that the
 //! worker wrote is fenced; the worker's private reasoning is not shown at all.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
@@ -323,12 +321,12 @@ pub(super) fn describe_task(text: &mut String, work: &Work) {
         text.push_str(&fence("the task", words.trim(), MAX_OUTPUT));
         text.push('\n');
     } else {
-        let _ = write!(text, "{}\n\n", words.trim());
+        append!(text, "{}\n\n", words.trim());
     }
     if let Some(criteria) = work.criteria {
-        let _ = write!(text, "# Criteria\n\n{}\n\n", criteria.trim());
+        append!(text, "# Criteria\n\n{}\n\n", criteria.trim());
     }
-    let _ = write!(text, "{}\n\n", date_line(work.now));
+    append!(text, "{}\n\n", date_line(work.now));
 }
 
 /// What the task is accepted by. Where an agent wrote the task, it wrote this too.
@@ -339,7 +337,7 @@ pub(super) fn describe_acceptance(text: &mut String, work: &Work) {
     text.push_str("# Acceptance criteria\n\nThe work must meet all of these:\n\n");
     let mut criteria = String::new();
     for (n, criterion) in (1..).zip(work.acceptance) {
-        let _ = writeln!(criteria, "{n}. {}", criterion.trim());
+        append_line!(criteria, "{n}. {}", criterion.trim());
     }
     match work.handed_down {
         true => text.push_str(&fence("acceptance criteria", &criteria, MAX_OUTPUT)),
@@ -351,15 +349,15 @@ pub(super) fn describe_acceptance(text: &mut String, work: &Work) {
 fn describe_dimensions(text: &mut String, dimensions: &[Dimension]) {
     text.push_str("# Dimensions\n\nScore each of these on its own, from 1 to 5:\n\n");
     for dimension in dimensions {
-        let _ = write!(text, "- {}", dimension.name);
+        append!(text, "- {}", dimension.name);
         if let Some(description) = &dimension.description {
-            let _ = write!(text, ": {}", description.trim());
+            append!(text, ": {}", description.trim());
         }
         text.push('\n');
         let mut levels: Vec<_> = dimension.rubric.iter().collect();
         levels.sort_by_key(|(level, _)| *level);
         for (level, meaning) in levels {
-            let _ = writeln!(text, "  - {level}: {}", meaning.trim());
+            append_line!(text, "  - {level}: {}", meaning.trim());
         }
     }
     if dimensions.iter().any(|dimension| dimension.rubric.is_empty()) {
@@ -386,7 +384,7 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         text.push_str("# Checks that were run on the work\n\n");
         for check in work.checks {
             let verdict = if check.passed { "passed" } else { "FAILED" };
-            let _ = writeln!(text, "- {}: {verdict}", check.name);
+            append_line!(text, "- {}: {verdict}", check.name);
             if !check.output.trim().is_empty() {
                 text.push_str(&fence("output of this check", &check.output, MAX_CHECK_OUTPUT));
             }
@@ -398,7 +396,7 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
 fn show_course(text: &mut String, course: &Course) {
     text.push_str("# How it went\n\n");
     for fact in &course.facts {
-        let _ = writeln!(text, "- {fact}");
+        append_line!(text, "- {fact}");
     }
     if !course.steps.is_empty() {
         text.push_str(&fence("what the worker did, in order", &course.steps, MAX_COURSE));
@@ -430,12 +428,12 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
                 "",
             ),
         };
-        let _ = writeln!(text, "File {}: {state}{changed}", index + 1);
+        append_line!(text, "File {}: {state}{changed}", index + 1);
         text.push_str(&fence(&file.path, preview, MAX_PREVIEW));
     }
     if let Some(hidden @ [_, ..]) = artifacts.get(MAX_FILES + MAX_NAMED..) {
         let missing = hidden.iter().filter(|file| file.size.is_none()).count();
-        let _ = writeln!(
+        append_line!(
             text,
             "({} more files are not shown; of these {missing} do not exist or cannot be looked at.)",
             hidden.len()
@@ -463,7 +461,7 @@ pub(super) fn ask_for_answers(text: &mut String, work: &Work, place: &str) {
     };
     let mut points = String::new();
     for (index, finding) in prior.points.iter().enumerate() {
-        let _ = write!(
+        append!(
             points,
             "{}. [{}] {}",
             index + 1,
@@ -471,13 +469,13 @@ pub(super) fn ask_for_answers(text: &mut String, work: &Work, place: &str) {
             short(&finding.description)
         );
         if let Some(fix) = &finding.suggested_fix {
-            let _ = write!(points, " (suggested: {})", short(fix));
+            append!(points, " (suggested: {})", short(fix));
         }
         points.push('\n');
     }
     text.push_str("# Earlier feedback\n\nAn earlier version was sent back");
     if let Some(score) = prior.score {
-        let _ = write!(text, " with {score} of 100 points");
+        append!(text, " with {score} of 100 points");
     }
     if !prior.dimensions.is_empty() {
         text.push_str(". It was scored like this, from 1 to 5:\n\n");
@@ -485,7 +483,7 @@ pub(super) fn ask_for_answers(text: &mut String, work: &Work, place: &str) {
         for dimension in &prior.dimensions {
             let score = dimension.points.score().round_dp(2).normalize();
             let reasoning = short(dimension.reasoning.trim());
-            let _ = writeln!(scores, "- {}: {score}. {reasoning}", dimension.dimension);
+            append_line!(scores, "- {}: {score}. {reasoning}", dimension.dimension);
         }
         text.push_str(&fence("scores of the earlier review", &scores, 2 * MAX_FEEDBACK));
         text.push_str("\nThese were its points:\n\n");
@@ -493,7 +491,7 @@ pub(super) fn ask_for_answers(text: &mut String, work: &Work, place: &str) {
         text.push_str(" with these points:\n\n");
     }
     text.push_str(&fence("points of the earlier review", &points, 2 * MAX_FEEDBACK));
-    let _ = write!(
+    append!(
         text,
         "\nAnswer for each point, by its number, whether it was addressed: yes, partly or no, and what shows it; {place}. \
          A point that was not addressed is a finding again.\n\n",
@@ -531,7 +529,7 @@ pub(super) fn ask_for_each<'a>(
         .map(|(name, form)| format!("    {}: {{\"reasoning\": <why>, {form}}}", Value::from(name)))
         .collect();
     let each = each.join(",\n");
-    let _ = write!(text, "{ONE_OBJECT}{{\n{answers}  \"{key}\": {{\n{each}\n  }},\n");
+    append!(text, "{ONE_OBJECT}{{\n{answers}  \"{key}\": {{\n{each}\n  }},\n");
 }
 
 fn ask_for_json(text: &mut String, work: &Work, dimensions: &[Dimension]) {
@@ -549,7 +547,7 @@ fn ask_for_json(text: &mut String, work: &Work, dimensions: &[Dimension]) {
         .iter()
         .map(|dimension| dimension.name.as_str())
         .collect();
-    let _ = writeln!(
+    append_line!(
         text,
         "All {} dimensions must be there, spelled like this: {}.",
         names.len(),
@@ -558,7 +556,7 @@ fn ask_for_json(text: &mut String, work: &Work, dimensions: &[Dimension]) {
 }
 
 pub(super) fn insist(text: &mut String, reason: &str, form: &str) {
-    let _ = write!(
+    append!(
         text,
         "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n"
     );

@@ -2,8 +2,6 @@
 //! the reader of that form. What other agents wrote is fenced; the form of the reply comes last. The questions of those who
 //! judge work are in files of their own, for they are long.
 
-use std::fmt::Write as _;
-
 use crate::domain::{Answer, Bar, FailureMode, Points, Purpose, StageReply, TaskId};
 use crate::engine::TaskState;
 use crate::judging::parser::form::{read_object, wrong};
@@ -174,7 +172,7 @@ fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
          work.\n\n{}",
         subject(task)
     );
-    let _ = write!(
+    append!(
         prompt,
         "\n# What it said\n{}",
         fence_excerpt("what the agent said", said, MAX_SAID)
@@ -197,13 +195,13 @@ fn answer<'a>(
         subject(task)
     );
     for (question, answer) in earlier {
-        let _ = write!(
+        append!(
             prompt,
             "\n# Asked and answered before\n{}Answer: {answer}\n",
             fence_excerpt("a question", &Excerpt::whole(question), MAX_SAID)
         );
     }
-    let _ = write!(
+    append!(
         prompt,
         "\n# Its question\n{}",
         fence_excerpt("the question", &Excerpt::whole(question), MAX_SAID)
@@ -273,10 +271,10 @@ fn decompose(task: &Subject<'_>, criteria: &[Box<str>], unread: Option<&str>) ->
         subject(task)
     );
     for (n, criterion) in (1..).zip(criteria) {
-        let _ = writeln!(prompt, "{n}. {}", criterion.trim());
+        append_line!(prompt, "{n}. {}", criterion.trim());
     }
     if let Some(why) = unread {
-        let _ = writeln!(prompt, "\nYour last reply could not be used. The reason: {why}.");
+        append_line!(prompt, "\nYour last reply could not be used. The reason: {why}.");
     }
     prompt.push_str(&form(&format!(
         "{{\"probes\": [{{\"criterion\": 1, \"probe\": \"a question about criterion 1\"}}, ...]}} with at least one and at \
@@ -306,7 +304,7 @@ fn subject(task: &Subject<'_>) -> String {
     let mut text = format!("# The task: {}\n", task.title);
     if !description.is_empty() {
         let shown: String = description.chars().take(MAX_DESCRIPTION).collect();
-        let _ = writeln!(text, "{shown}");
+        append_line!(text, "{shown}");
     }
     text
 }

@@ -1,8 +1,6 @@
 //! What a judge is asked that grades by a rubric (semantics, section 10). The form of the reply is the one that
 //! `judging::rubric` reads.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use crate::domain::{Points, Probe};
@@ -60,7 +58,7 @@ fn describe_acceptance(text: &mut String, acceptance: Acceptance<'_>) {
         "All of these must hold:\n\n"
     });
     for (n, criterion) in (1..).zip(criteria) {
-        let _ = writeln!(text, "{n}. {}", criterion.trim());
+        append_line!(text, "{n}. {}", criterion.trim());
     }
     if !cut.is_empty() {
         text.push_str(
@@ -70,7 +68,7 @@ fn describe_acceptance(text: &mut String, acceptance: Acceptance<'_>) {
         );
         let mut probes = String::new();
         for probe in cut {
-            let _ = writeln!(probes, "{}: {}", probe.criterion, probe.text);
+            append_line!(probes, "{}: {}", probe.criterion, probe.text);
         }
         text.push_str(&fence("questions about the criteria", &probes, usize::MAX));
     }
@@ -80,19 +78,19 @@ fn describe_acceptance(text: &mut String, acceptance: Acceptance<'_>) {
 fn describe_rubric(text: &mut String, rubric: &Rubric) {
     text.push_str("# Rubric\n\n");
     if let Some(description) = &rubric.description {
-        let _ = write!(text, "{}\n\n", description.trim());
+        append!(text, "{}\n\n", description.trim());
     }
     text.push_str("Grade each of these on its own:\n\n");
     for criterion in &rubric.criteria {
-        let _ = write!(text, "- {} ({})", criterion.name, grade_words(criterion));
+        append!(text, "- {} ({})", criterion.name, grade_words(criterion));
         if let Some(description) = &criterion.description {
-            let _ = write!(text, ": {}", description.trim());
+            append!(text, ": {}", description.trim());
         }
         text.push('\n');
         let mut levels: Vec<_> = criterion.levels.iter().collect();
         levels.sort_by_key(|(level, _)| *level);
         for (level, meaning) in levels {
-            let _ = writeln!(text, "  - {}: {}", level_grade(*level), meaning.trim());
+            append_line!(text, "  - {}: {}", level_grade(*level), meaning.trim());
         }
     }
     text.push('\n');
@@ -101,13 +99,13 @@ fn describe_rubric(text: &mut String, rubric: &Rubric) {
     }
     text.push_str("# Graded examples\n\nOther work, and what is right to say of it:\n\n");
     for example in &rubric.examples {
-        let _ = writeln!(text, "- Work: {}", example.artifact.trim());
+        append_line!(text, "- Work: {}", example.artifact.trim());
         for (name, points) in &example.grades {
-            let _ = writeln!(text, "  - {name}: {}", share(*points));
+            append_line!(text, "  - {name}: {}", share(*points));
         }
         let verdict = json!(example.verdict);
         let verdict = verdict.as_str().unwrap_or_default();
-        let _ = writeln!(
+        append_line!(
             text,
             "  - verdict: {verdict}, because {}",
             example.rationale.trim()
@@ -149,7 +147,7 @@ fn ask_for_grades(text: &mut String, work: &Work, rubric: &Rubric) {
     });
     ask_for_each(text, work, "criteria", each);
     let finding = finding_form("", "where it shows");
-    let _ = write!(
+    append!(
         text,
         "  \"verdict\": <\"pass\", \"fail\" or \"refer\">,\n  \"confidence\": <from 0 to 1: how sure you are of \
          all this>,\n  \"findings\": [{finding}]\n}}\n\n\

@@ -1,6 +1,5 @@
 //! What reviewers are shown of a task's work: its output, its files and its checks, as they are on record.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -436,9 +435,9 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
     let mut all = String::new();
     for one in judged {
         let said = read(one, MAX_OUTPUT / 2 / judged.len().max(1))?;
-        let _ = write!(all, "## {}\n\n{}", plan.title(one.0), said.head);
+        append!(all, "## {}\n\n{}", plan.title(one.0), said.head);
         if said.missing > 0 {
-            let _ = write!(all, "\n[… {} characters cut here …]\n{}", said.missing, said.tail);
+            append!(all, "\n[… {} characters cut here …]\n{}", said.missing, said.tail);
         }
         all.push_str("\n\n");
     }
@@ -507,9 +506,9 @@ fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
     for (id, _) in judged {
         let judged = plan.task(*id);
         let asked = judged.description.as_deref().unwrap_or_default();
-        let _ = writeln!(about, "\n- {}\n{}", judged.title, asked.trim());
+        append_line!(about, "\n- {}\n{}", judged.title, asked.trim());
         for criterion in &judged.acceptance {
-            let _ = writeln!(about, "  - accepted by: {}", criterion.trim());
+            append_line!(about, "  - accepted by: {}", criterion.trim());
         }
     }
     about

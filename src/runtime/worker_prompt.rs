@@ -3,7 +3,6 @@
 //! The task's own description is never rewritten in state; a prompt is composed from parts each time (semantics,
 //! section 4). Everything that another agent wrote is fenced as data.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
@@ -118,11 +117,11 @@ fn of_task(state: &State, task: TaskId) -> String {
     let plan = state.plan.task(task);
     let mut prompt = format!("# Task: {}\n", plan.title);
     if let Some(description) = &plan.description {
-        let _ = write!(prompt, "\n{}\n", description.trim());
+        append!(prompt, "\n{}\n", description.trim());
     }
     if !plan.target_files.is_empty() {
         let files: Vec<&str> = plan.target_files.iter().map(AsRef::as_ref).collect();
-        let _ = write!(
+        append!(
             prompt,
             "\nFiles that must exist and have content when you are done: {}\n",
             files.join(", ")
@@ -131,7 +130,7 @@ fn of_task(state: &State, task: TaskId) -> String {
     let protected = state.plan.rules.protect.iter().chain(plan.protect.iter());
     let protected: Vec<&str> = protected.map(AsRef::as_ref).collect();
     if !protected.is_empty() {
-        let _ = write!(
+        append!(
             prompt,
             "\nProtected files, which you must not change, add to or remove: {}\n",
             protected.join(", ")
@@ -145,7 +144,7 @@ fn of_task(state: &State, task: TaskId) -> String {
     let judging = state.protected.iter().flatten().map(|(path, _)| path.as_str());
     let judging: Vec<&str> = judging.filter(|path| !is_own(path)).take(MOST_JUDGING).collect();
     if !judging.is_empty() {
-        let _ = write!(
+        append!(
             prompt,
             "\nFiles that judge work, which you must not change either: {}\n",
             judging.join(", ")
@@ -180,7 +179,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     list(&mut told, "Before you are finished, these must hold", finish);
     if let Some(panel) = task.panel() {
         if let Some(criteria) = &panel.criteria {
-            let _ = write!(told, "\nReviewers judge it by this:\n\n{}\n", criteria.trim());
+            append!(told, "\nReviewers judge it by this:\n\n{}\n", criteria.trim());
         }
         let dimensions = panel.dimensions.iter();
         let dimensions =
@@ -197,7 +196,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     });
     list(&mut told, "Then it passes these stages", stages);
     if !told.is_empty() {
-        let _ = write!(prompt, "\n## How your work will be judged\n{told}");
+        append!(prompt, "\n## How your work will be judged\n{told}");
     }
 }
 
@@ -251,9 +250,9 @@ fn exits_0(command: &str) -> String {
 fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
     let mut items = items.peekable();
     if items.peek().is_some() {
-        let _ = write!(text, "\n{title}:\n\n");
+        append!(text, "\n{title}:\n\n");
         for item in items {
-            let _ = writeln!(text, "- {item}");
+            append_line!(text, "- {item}");
         }
     }
 }
@@ -275,7 +274,7 @@ This task acts on the world outside of its workspace, and an earlier turn of it 
 fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
     if let Some(failed) = state.plan.mended_by(task) {
         let title = state.plan.title(failed);
-        let _ = write!(
+        append!(
             prompt,
             "\n## What this task is for\n\nThe task '{title}' was given up: its work was not good enough. You do it anew, \
              and what was found about it is part of your task. Its files may still be there.\n"
@@ -293,22 +292,22 @@ fn without(prompt: &mut String, state: &State, task: TaskId) {
     prompt.push_str("\n## What is missing\n");
     for without in missing {
         let title = state.plan.title(without.dependency);
-        let _ = match without.way {
-            Way::Artifacts => writeln!(
+        match without.way {
+            Way::Artifacts => append_line!(
                 prompt,
                 "\nThe task '{title}' failed. Of its files these are there, perhaps unfinished: {}.",
                 without.note
             ),
-            Way::Partial => writeln!(
+            Way::Partial => append_line!(
                 prompt,
                 "\nThe task '{title}' failed: its result is missing. Work with the others."
             ),
-            Way::Absorb | Way::Retry => writeln!(
+            Way::Absorb | Way::Retry => append_line!(
                 prompt,
                 "\nThe task '{title}' failed. Do without it, as the coordinator says: {}",
                 without.note
             ),
-        };
+        }
     }
 }
 
@@ -334,7 +333,7 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
             true if index == last && dialog.allowed.is_some() => MAKE_IT,
             true => MADE,
         };
-        let _ = writeln!(prompt, "Answer: {answer}");
+        append_line!(prompt, "Answer: {answer}");
     }
 }
 
@@ -373,11 +372,11 @@ fn upstream(
         // The work of its fixup is what there is to build on.
         let dependency = state.effective_task(*dependency);
         let done = state.task(dependency);
-        let _ = write!(prompt, "\n### {}\n", state.plan.title(dependency));
+        append!(prompt, "\n### {}\n", state.plan.title(dependency));
         if done.flag() == Some(QualityFlag::BelowThreshold) {
             let points = done.attempt.points;
             let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
-            let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
+            append_line!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
         if done.flag() == Some(QualityFlag::Degraded) {
             prompt.push_str("[DEGRADED: ACCEPTED ON PARTIAL ARTIFACTS]\n");
@@ -400,7 +399,7 @@ fn upstream(
             Ok(text) if text.is_blank() => prompt.push_str("(no output)\n"),
             Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", text, UPSTREAM_CHARS)),
             Err(error) => {
-                let _ = writeln!(prompt, "(its output cannot be shown: {error})");
+                append_line!(prompt, "(its output cannot be shown: {error})");
                 let (title, needed) = (state.plan.title(task), state.plan.title(dependency));
                 warnings.push(format!("'{title}' is not shown what '{needed}' said: {error}"));
             }
@@ -411,7 +410,7 @@ fn upstream(
 /// What a verification said that led to this task.
 fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
     let node = state.task(id);
-    let _ = write!(prompt, "\n### {} (a verification)\n", state.plan.title(id));
+    append!(prompt, "\n### {} (a verification)\n", state.plan.title(id));
     let judged: Vec<&str> = state.plan.judged(id).map(|task| state.plan.title(task)).collect();
     let verdict = match node.edge() {
         Some(Edge::Pass) => "passed",
@@ -421,7 +420,7 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
     };
     let points = node.attempt.points;
     let score = points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
-    let _ = writeln!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
+    append_line!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
     if node
         .edge()
         .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
@@ -474,7 +473,7 @@ fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
             continue;
         };
         let title = state.plan.title(*by);
-        let _ = write!(
+        append!(
             prompt,
             "\n## Sent back by the verification '{title}'\n\nThe work was judged together with what it is part of, and is \
              done again. Correct what was found; files of the earlier work are still there.\n"
@@ -508,10 +507,10 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
             format!("failed at stage '{stage}'{score}")
         }
     };
-    let _ = write!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
+    append!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
     for dimension in &feedback.dimensions {
         let score = dimension.points.score().round_dp(2).normalize();
-        let _ = writeln!(
+        append_line!(
             prompt,
             "- {}: {score} of 5. {}",
             dimension.dimension,
@@ -523,7 +522,7 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
 
 fn findings(prompt: &mut String, findings: &[Finding]) {
     for finding in findings {
-        let _ = writeln!(
+        append_line!(
             prompt,
             "- [{}] {}",
             finding.severity.as_str(),
@@ -533,7 +532,7 @@ fn findings(prompt: &mut String, findings: &[Finding]) {
             prompt.push_str(&fence("what the reviewer wrote", evidence, EVIDENCE_CHARS));
         }
         if let Some(fix) = &finding.suggested_fix {
-            let _ = writeln!(prompt, "  Suggested: {}", fix.trim());
+            append_line!(prompt, "  Suggested: {}", fix.trim());
         }
     }
 }

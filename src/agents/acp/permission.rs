@@ -1,7 +1,5 @@
 //! Requests for a permission: what they are for, what a person reads of them, what is done with them.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::options::{Options, Permissions, Rule, Rules};
@@ -183,7 +181,7 @@ fn escape(json: &str, into: &mut String) {
         }
         for unit in character.encode_utf16(&mut [0; 2]) {
             // A string takes everything.
-            let _ = write!(into, "\\u{unit:04x}");
+            append!(into, "\\u{unit:04x}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! `quorum.calibration/v1`: judges and panels held against people.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -290,7 +288,7 @@ pub fn human(document: &Document, screen: &Screen) -> String {
                 .collect::<Vec<_>>()
                 .join(", ")
         );
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, heading));
+        append_line!(text, "{}", screen.style.paint(Role::Strong, heading));
         let nothing = screen.style.symbols().nothing;
         let mut lines = vec![HEADS.map(str::to_owned)];
         for row in set.judges.iter().chain(&set.panels) {
@@ -315,7 +313,7 @@ pub fn human(document: &Document, screen: &Screen) -> String {
                 adaptive.third_calls_saved,
                 adaptive.third_calls_saved_in_any_order,
             ) {
-                let _ = writeln!(
+                append_line!(
                     text,
                     "adaptive, {name}: {:.1} % of third calls saved ({:.1} % in any order), {} verdicts changed",
                     saved * 100.0,
@@ -325,9 +323,9 @@ pub fn human(document: &Document, screen: &Screen) -> String {
             }
         }
         for note in &set.notes {
-            let _ = writeln!(text, "note: {note}");
+            append_line!(text, "note: {note}");
         }
-        let _ = writeln!(text, "{}\n", suggestion_line(set.suggestion.as_ref()));
+        append_line!(text, "{}\n", suggestion_line(set.suggestion.as_ref()));
     }
     text
 }
@@ -384,10 +382,10 @@ fn cells(name: &str, row: Option<&Row>, numbers: &Numbers, nothing: &str) -> [St
 
 fn write_table(text: &mut String, lines: &[[String; 10]], screen: &Screen) {
     for (index, line) in columns(lines).iter().enumerate() {
-        let _ = match index {
-            0 => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
-            _ => writeln!(text, "{line}"),
-        };
+        match index {
+            0 => append_line!(text, "{}", screen.style.paint(Role::Dim, line)),
+            _ => append_line!(text, "{line}"),
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! How many tasks are what, as numbers and in words.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +119,7 @@ impl Counts {
             (left.saturating_sub(self.not_selected), "not taken"),
         ] {
             if number > 0 {
-                let _ = write!(text, ", {number} {what}");
+                append!(text, ", {number} {what}");
             }
         }
         text

@@ -1,7 +1,6 @@
 //! `quorum.metrics/v1`: how tasks, agents and the mission did (semantics, section 14).
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +76,7 @@ pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
 
 fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &Screen) {
     let nothing = screen.style.symbols().nothing;
-    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
+    append_line!(text, "\n{}", screen.style.paint(Role::Strong, heading));
     let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), number);
     let numbers = |row: &MetricsRow<'_>| {
         let deadlines = match (row.deadlines_met, row.deadlines_missed) {
@@ -108,9 +107,9 @@ fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &Scr
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
     for ((row, name), numbers) in rows.iter().zip(&names).zip(&numbers) {
         let gap = " ".repeat(widest - width(name));
-        let _ = writeln!(text, "  {name}{gap}  {numbers}");
+        append_line!(text, "  {name}{gap}  {numbers}");
         for (dimension, mean) in &row.dimension_points {
-            let _ = writeln!(text, "    {} {}", sanitize(dimension), number(*mean));
+            append_line!(text, "    {} {}", sanitize(dimension), number(*mean));
         }
     }
 }

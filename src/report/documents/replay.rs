@@ -1,7 +1,5 @@
 //! `quorum.replay/v1`: judgements derived again, held against what the journal says.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -141,27 +139,34 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
         (false, _) => (Role::Bad, "not everything is as it is recorded"),
     };
     let verdict = screen.style.paint(role, verdict);
-    let _ = writeln!(
+    append_line!(
         text,
         "run {}: {verdict}: {} judgements and {} decisions, {} equal, {} differ, {} lost",
-        document.run_id, counts.judgements, counts.decisions, counts.equal, counts.differing, counts.lost
+        document.run_id,
+        counts.judgements,
+        counts.decisions,
+        counts.equal,
+        counts.differing,
+        counts.lost
     );
     if counts.other_rules > 0 {
-        let _ = writeln!(
+        append_line!(
             text,
             "{} records were decided by other rules than those of this version: their replies were read again, and nothing was decided again; \
              derive them with version {}",
-            counts.other_rules, document.recorded_by
+            counts.other_rules,
+            document.recorded_by
         );
     }
     if !document.equal && document.recorded_by != document.derived_by {
-        let _ = writeln!(
+        append_line!(
             text,
             "it was judged by version {}, this is {}",
-            document.recorded_by, document.derived_by
+            document.recorded_by,
+            document.derived_by
         );
     }
-    let _ = writeln!(text, "exit {} ({})", document.exit_code, document.outcome);
+    append_line!(text, "exit {} ({})", document.exit_code, document.outcome);
     text
 }
 
@@ -177,11 +182,11 @@ fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &Screen) -> Str
     for (number, line) in columns(rows).iter().enumerate() {
         let line = screen.fit(line, 0);
         let note = number.checked_sub(1).and_then(|at| notes.get(at)?.as_deref());
-        let _ = match (number, note) {
-            (0, _) => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
-            (_, None) => writeln!(text, "{line}"),
-            (_, Some(note)) => writeln!(text, "{line}\n{}", screen.style.paint(Role::Bad, note)),
-        };
+        match (number, note) {
+            (0, _) => append_line!(text, "{}", screen.style.paint(Role::Dim, line)),
+            (_, None) => append_line!(text, "{line}"),
+            (_, Some(note)) => append_line!(text, "{line}\n{}", screen.style.paint(Role::Bad, note)),
+        }
     }
     text
 }

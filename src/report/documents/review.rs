@@ -1,7 +1,5 @@
 //! `quorum.review/v1`: what a review of work came to that no run did.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -117,17 +115,17 @@ impl<'a> ReviewDocument<'a> {
         let verdict = screen.style.paint(role, self.verdict);
         let mut text = format!("{}: {verdict}", sanitize(self.subject));
         if let (Some(points), Some(bar)) = (self.points, self.bar) {
-            let _ = write!(text, ", {points} of 100 points against a bar of {bar}");
+            append!(text, ", {points} of 100 points against a bar of {bar}");
         }
         text.push('\n');
         for row in &self.dimensions {
             let points = number(row.score * 20.0);
             let (name, why) = (sanitize(row.dimension), sanitize(row.reasoning));
-            let _ = writeln!(text, "  {points} {name}: {why}");
+            append_line!(text, "  {points} {name}: {why}");
         }
         for row in self.criteria.iter().flatten() {
             let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
-            let _ = writeln!(text, "  {} {criterion}: {evidence}", row.result);
+            append_line!(text, "  {} {criterion}: {evidence}", row.result);
         }
         let is_criterion = |finding: &Finding| {
             let mut rows = self.criteria.iter().flatten();
@@ -139,9 +137,9 @@ impl<'a> ReviewDocument<'a> {
         };
         for finding in self.findings.iter().filter(|finding| !is_criterion(finding)) {
             let what = sanitize(&finding.description);
-            let _ = writeln!(text, "  [{}] {what}", finding.severity.as_str());
+            append_line!(text, "  [{}] {what}", finding.severity.as_str());
         }
-        let _ = writeln!(text, "exit {} ({})", self.exit_code, self.outcome);
+        append_line!(text, "exit {} ({})", self.exit_code, self.outcome);
         screen.wrap(&text)
     }
 }

@@ -1,7 +1,5 @@
 //! One line per event for people: `quorum events` on a terminal.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use crate::report::style::{Role, Screen};
@@ -50,7 +48,7 @@ pub fn human_line(event: &PublicEvent, screen: &Screen) -> String {
         .filter(|(key, _)| !LEFT_OUT.contains(&key.as_str()))
     {
         let gap = if words.is_empty() { "" } else { "  " };
-        let _ = write!(words, "{gap}{key}={}", plain(value));
+        append!(words, "{gap}{key}={}", plain(value));
     }
     let used = head.len() + 1 + name.len() + 1;
     let style = screen.style;

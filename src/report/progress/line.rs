@@ -13,8 +13,6 @@ mod task;
 mod verdict;
 mod waits;
 
-use std::fmt::Write as _;
-
 use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateEvent, NoticeEvent, State};
 use crate::mission::TaskPlan;
@@ -119,7 +117,7 @@ impl Line {
         for line in &self.block {
             let quoted = screen.wrap(&format!("{:VERB_WIDTH$} | {line}", ""));
             for line in quoted.lines() {
-                let _ = write!(text, "\n{}", style.paint(Role::Dim, line));
+                append!(text, "\n{}", style.paint(Role::Dim, line));
             }
         }
         text
@@ -235,10 +233,10 @@ fn gate_line(name: &str, event: &GateEvent) -> Line {
         false => (Role::Bad, "failed".to_owned()),
     };
     if let Some(avg) = result.avg {
-        let _ = write!(detail, "  average {avg}");
+        append!(detail, "  average {avg}");
     }
     if let Some(reason) = &result.reason {
-        let _ = write!(detail, "  {reason}");
+        append!(detail, "  {reason}");
     }
     Line::new(Verb::Gate, role, name, detail)
 }

@@ -1,8 +1,6 @@
 //! The plan as a drawing: DOT for Graphviz, Mermaid for Markdown. Titles are anybody's text, so they only ever stand
 //! inside quotes; nodes are named by number.
 
-use std::fmt::Write as _;
-
 use crate::domain::{Edge, TaskId};
 use crate::mission::{GatePlan, Part, Plan, waves};
 use crate::report::text::sanitize;
@@ -19,7 +17,7 @@ pub fn dot(plan: &Plan) -> String {
     for id in plan.selected_ids() {
         let (index, task, wave) = (id.index(), plan.task(id), wave_of[id.index()]);
         let agent = plan.agent_name(task.agent);
-        let _ = writeln!(
+        append_line!(
             text,
             "  t{index} [label=\"{}\\n{}, wave {}\"];",
             quoted(&task.title),
@@ -28,7 +26,7 @@ pub fn dot(plan: &Plan) -> String {
         );
     }
     for (index, gate) in evaluated(plan) {
-        let _ = writeln!(
+        append_line!(
             text,
             "  g{index} [shape=diamond, label=\"{}\"];",
             quoted(&gate.name)
@@ -36,7 +34,7 @@ pub fn dot(plan: &Plan) -> String {
     }
     for (from, to, label) in edges(plan) {
         let label = label.map(|label| label.dot()).unwrap_or_default();
-        let _ = writeln!(text, "  {from} -> {to}{label};");
+        append_line!(text, "  {from} -> {to}{label};");
     }
     text.push_str("}\n");
     text
@@ -51,7 +49,7 @@ pub fn mermaid(plan: &Plan) -> String {
         for c in sanitize(text).chars() {
             match c {
                 '"' | '#' | '<' | '>' | '&' | '`' | '\\' => {
-                    let _ = write!(safe, "#{};", u32::from(c));
+                    append!(safe, "#{};", u32::from(c));
                 }
                 c => safe.push(c),
             }
@@ -62,7 +60,7 @@ pub fn mermaid(plan: &Plan) -> String {
     for id in plan.selected_ids() {
         let (index, task) = (id.index(), plan.task(id));
         let agent = plan.agent_name(task.agent);
-        let _ = writeln!(
+        append_line!(
             text,
             "  t{index}[\"{}<br/>{}\"]",
             quoted(&task.title),
@@ -70,11 +68,11 @@ pub fn mermaid(plan: &Plan) -> String {
         );
     }
     for (index, gate) in evaluated(plan) {
-        let _ = writeln!(text, "  g{index}{{\"{}\"}}", quoted(&gate.name));
+        append_line!(text, "  g{index}{{\"{}\"}}", quoted(&gate.name));
     }
     for (from, to, label) in edges(plan) {
         let arrow = label.map_or_else(|| "-->".to_owned(), |label| label.mermaid());
-        let _ = writeln!(text, "  {from} {arrow} {to}");
+        append_line!(text, "  {from} {arrow} {to}");
     }
     text
 }

@@ -1,7 +1,5 @@
 //! The plan for people: waves from the first to the last, then gates, and how much it can come to.
 
-use std::fmt::Write as _;
-
 use super::middleware::words;
 use super::{EligibleRow, GateRow, HoldRow, PlanDocument, TaskRow, WorstCaseRow};
 use crate::report::style::{Role, Screen};
@@ -19,24 +17,24 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         count(plan.gates.len(), "gate"),
         plan.concurrency,
     );
-    let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, head));
+    append_line!(text, "{}", screen.style.paint(Role::Strong, head));
     if plan.not_taken > 0 {
         let words = format!(
             "only a part: {} left out (--only)",
             count(plan.not_taken as usize, "task")
         );
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, words));
     }
     if !plan.evaluate {
         let words = "reviews are switched off: agents' work will be taken as it comes";
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, words));
     }
     if let Some(given) = plan.eval_threshold.as_ref().filter(|given| given.reviews > 0) {
-        let _ = writeln!(text, "{}", given.words);
+        append_line!(text, "{}", given.words);
     }
     for warning in &plan.warnings {
         let words = format!("warning: {}", sanitize(warning));
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, words));
     }
     // Rows by wave without a search through all tasks for each wave.
     let mut order: Vec<&TaskRow<'_>> = plan.tasks.iter().collect();
@@ -45,7 +43,7 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
     for task in order {
         if task.wave != wave {
             wave = task.wave;
-            let _ = writeln!(
+            append_line!(
                 text,
                 "\n{}",
                 screen.style.paint(Role::Strong, format!("wave {wave}"))
@@ -54,23 +52,23 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         task_lines(&mut text, task);
     }
     if !plan.gates.is_empty() {
-        let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, "gates"));
+        append_line!(text, "\n{}", screen.style.paint(Role::Strong, "gates"));
         plan.gates.iter().for_each(|gate| gate_line(&mut text, gate));
     }
     plan.holds.iter().for_each(|hold| hold_line(&mut text, hold));
     if plan.middleware.is_own {
         hook_lines(&mut text, plan);
-        let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
+        append_line!(text, "\nmiddleware {}", plan.middleware.words());
     }
     if !plan.protected.is_empty() {
         let words = "protected; a task that is to change one names it in its targetFiles";
-        let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, words));
+        append_line!(text, "\n{}", screen.style.paint(Role::Strong, words));
     }
     for row in &plan.protected {
-        let _ = writeln!(text, "  {}: {}", sanitize(&row.path), sanitize(&row.why));
+        append_line!(text, "  {}: {}", sanitize(&row.path), sanitize(&row.why));
     }
-    let _ = writeln!(text, "\nat most: {}", worst_words(plan.worst_case));
-    let _ = writeln!(text, "cost: {}", plan.cost.text);
+    append_line!(text, "\nat most: {}", worst_words(plan.worst_case));
+    append_line!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)
 }
 
@@ -87,7 +85,7 @@ fn hook_lines(text: &mut String, plan: &PlanDocument<'_>) {
         }
     }
     for (hooks, names) in kinds {
-        let _ = writeln!(text, "\nhooks around {}: {}", list(&names), hooks.join(", "));
+        append_line!(text, "\nhooks around {}: {}", list(&names), hooks.join(", "));
     }
 }
 
@@ -97,17 +95,17 @@ fn list(names: &[&str]) -> String {
 }
 
 fn task_lines(text: &mut String, task: &TaskRow<'_>) {
-    let _ = write!(text, "  {}: {}", sanitize(task.title), sanitize(task.agent));
+    append!(text, "  {}: {}", sanitize(task.title), sanitize(task.agent));
     if let Some(tools) = task.agent_tools {
         let policies = [("read", tools.read), ("write", tools.write), ("run", tools.run)];
         let policies = policies.map(|(tool, policy)| format!("{tool} {}", policy.as_str()));
-        let _ = write!(text, " (tools: {})", policies.join(", "));
+        append!(text, " (tools: {})", policies.join(", "));
     }
     if !task.depends_on.is_empty() {
-        let _ = write!(text, ", after {}", list(&task.depends_on));
+        append!(text, ", after {}", list(&task.depends_on));
     }
     if !task.held_by.is_empty() {
-        let _ = write!(text, ", held by gate {}", list(&task.held_by));
+        append!(text, ", held by gate {}", list(&task.held_by));
     }
     if task.exclusive {
         text.push_str(", alone");
@@ -124,17 +122,17 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         } else {
             names.join(" or ")
         };
-        let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
+        append_line!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
     }
     if let Some(own) = &task.middleware {
-        let _ = writeln!(text, "    around its turns: {}", words(own));
+        append_line!(text, "    around its turns: {}", words(own));
     }
-    let _ = writeln!(text, "    judged by {}", judged_words(task));
+    append_line!(text, "    judged by {}", judged_words(task));
     if let Some(edges) = &task.edges {
         let again = edges
             .max_visits
             .map(|most| format!(" (done again, at most {most} visits)"));
-        let _ = writeln!(
+        append_line!(
             text,
             "    onPass: {}; onFail: {}{}; onRefer: {}",
             sanitize(edges.on_pass),
@@ -149,16 +147,16 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         );
     }
     if let Some(note) = task.note {
-        let _ = writeln!(text, "    note: {note}");
+        append_line!(text, "    note: {note}");
     }
     for step in &task.stages {
         if let Some(note) = &step.note {
             let (name, note) = (sanitize(step.name), sanitize(note));
-            let _ = writeln!(text, "    note: {name}: {note}");
+            append_line!(text, "    note: {name}: {note}");
         }
     }
     other_judge_lines(text, task);
-    let _ = writeln!(text, "    at most: {}", worst_words(task.worst_case));
+    append_line!(text, "    at most: {}", worst_words(task.worst_case));
 }
 
 /// Who could judge it and is not asked, and who must not.
@@ -170,11 +168,11 @@ fn other_judge_lines(text: &mut String, task: &TaskRow<'_>) {
         .map(|eligible| format!("{} ({})", sanitize(eligible.agent), claim(eligible)))
         .collect();
     if !others.is_empty() {
-        let _ = writeln!(text, "    could also judge: {}", others.join(", "));
+        append_line!(text, "    could also judge: {}", others.join(", "));
     }
     for excluded in &task.excluded {
         let (agent, why) = (sanitize(excluded.agent), sanitize(&excluded.why));
-        let _ = writeln!(text, "    may not judge: {agent} ({why})");
+        append_line!(text, "    may not judge: {agent} ({why})");
     }
 }
 
@@ -236,7 +234,7 @@ fn judged_words(task: &TaskRow<'_>) -> String {
                     format!(", cut into probes by {}", sanitize(agent))
                 });
                 if let Some(why) = &task.decomposer_excluded {
-                    let _ = write!(cut, " (who may not: {})", sanitize(why));
+                    append!(cut, " (who may not: {})", sanitize(why));
                 }
                 let judge = named_judge(judge, &task.grader_tools);
                 format!("criteria by {judge}: {}{cut}", task.criteria)
@@ -260,17 +258,17 @@ fn judged_words(task: &TaskRow<'_>) -> String {
 }
 
 fn gate_line(text: &mut String, gate: &GateRow<'_>) {
-    let _ = write!(
+    append!(
         text,
         "  {}: after {}",
         sanitize(gate.name),
         list(&gate.after_tasks)
     );
     if !gate.blocks_tasks.is_empty() {
-        let _ = write!(text, "; holds {}", list(&gate.blocks_tasks));
+        append!(text, "; holds {}", list(&gate.blocks_tasks));
     }
     if let Some(min) = gate.min_score {
-        let _ = write!(text, "; mean score at least {min}");
+        append!(text, "; mean score at least {min}");
     }
     text.push_str(match gate.require_all_passed {
         true => "; none may fail",
@@ -279,7 +277,7 @@ fn gate_line(text: &mut String, gate: &GateRow<'_>) {
     if gate.accept_below_threshold {
         text.push_str("; work below the bar may pass");
     }
-    let _ = writeln!(text, "; on failure: {}", gate.on_fail);
+    append_line!(text, "; on failure: {}", gate.on_fail);
 }
 
 fn hold_line(text: &mut String, hold: &HoldRow<'_>) {
@@ -292,7 +290,7 @@ fn hold_line(text: &mut String, hold: &HoldRow<'_>) {
         [] => "before any work".to_owned(),
         tasks => format!("after {}", list(tasks)),
     };
-    let _ = writeln!(
+    append_line!(
         text,
         "\n{kind} {name}{}: {after}; holds {blocks}",
         lasts.unwrap_or_default()
@@ -306,7 +304,7 @@ fn worst_words(worst: WorstCaseRow) -> String {
     };
     let mut text = number(worst.attempts, "attempt");
     if worst.judge_calls != Some(0) {
-        let _ = write!(
+        append!(
             text,
             ", {} ({} where every reply has to be asked for again)",
             number(worst.judge_calls, "judge call"),

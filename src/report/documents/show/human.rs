@@ -1,7 +1,5 @@
 //! One task for people: what it is, then attempt by attempt what was done and said.
 
-use std::fmt::Write as _;
-
 use super::{CallRow, CheckRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
 use crate::domain::{Finding, Millis, Points, Severity, Stage};
 use crate::report::documents::{AttemptRow, TaskRow};
@@ -23,14 +21,14 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
     let mut text = String::new();
     let task = &document.task;
     let head = format!("task: {}", sanitize(task.title));
-    let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, head));
+    append_line!(text, "{}", screen.style.paint(Role::Strong, head));
     let run = document.run_id.map_or("", |run| run.as_str());
     let flag = task
         .quality_flag
         .map_or_else(String::new, |flag| format!(", {}", flag.as_str()));
     let person = document.accepted_by;
     let person = person.map_or_else(String::new, |name| format!(", accepted by {}", sanitize(name)));
-    let _ = writeln!(
+    append_line!(
         text,
         "run {run}: {}; agent {}: {}{flag}{person}{}",
         sanitize(document.mission),
@@ -53,7 +51,7 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
     names(&mut text, "checks", &checks);
     isolated(&mut text, task);
     if let Some(criteria) = document.criteria.filter(|_| full) {
-        let _ = writeln!(text, "criteria: {}", sanitize(criteria));
+        append_line!(text, "criteria: {}", sanitize(criteria));
     }
     if let Some(waiting) = &task.waiting {
         let message = document.waits_for.unwrap_or_default();
@@ -64,15 +62,15 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
             id.unwrap_or_default(),
             sanitize(message)
         );
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, line));
     }
     if document.agent_at_work {
         let line = "its agent is still at work, though no session is; `quorum resume` takes it over";
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, line));
     }
     if let Some(failure) = &task.failure {
         let line = format!("failed: {}", failure.words());
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
+        append_line!(text, "{}", screen.style.paint(Role::Bad, line));
     }
     of_the_run(&mut text, document, screen);
     let last = document.attempts.last().map(|attempt| attempt.attempt.n);
@@ -91,7 +89,7 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
 /// What a task changed, and where it works, if that is a folder of its own.
 fn isolated(text: &mut String, task: &TaskRow<'_>) {
     if let Some(diff) = &task.diff {
-        let _ = writeln!(text, "{}", sanitize(&diff.words()));
+        append_line!(text, "{}", sanitize(&diff.words()));
         let named = diff.named();
         names(
             text,
@@ -100,7 +98,7 @@ fn isolated(text: &mut String, task: &TaskRow<'_>) {
         );
     }
     if let Some(folder) = &task.folder {
-        let _ = writeln!(text, "works in {}", sanitize(folder));
+        append_line!(text, "works in {}", sanitize(folder));
     }
 }
 
@@ -112,14 +110,14 @@ fn of_the_run(text: &mut String, document: &TaskDocument<'_>, screen: &Screen) {
     let warnings = document.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning about the run: {}", sanitize(warning)));
     for line in unconfined.into_iter().chain(warnings) {
-        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+        append_line!(text, "{}", screen.style.paint(Role::Warn, line));
     }
 }
 
 fn names(text: &mut String, label: &str, names: &[&str]) {
     if !names.is_empty() {
         let names: Vec<_> = names.iter().map(|name| sanitize(name)).collect();
-        let _ = writeln!(text, "{label}: {}", names.join(", "));
+        append_line!(text, "{label}: {}", names.join(", "));
     }
 }
 
@@ -137,9 +135,9 @@ fn attempt_head(text: &mut String, attempt: &AttemptRow, screen: &Screen) {
         let cause = attempt.cause.map(|cause| format!(" ({})", cause.as_str()));
         let points = score_words(attempt.points.map(Points::to_f64), None);
         let (verdict, cause) = (verdict.as_str(), cause.unwrap_or_default());
-        let _ = write!(head, ": {verdict}{cause}{points}");
+        append!(head, ": {verdict}{cause}{points}");
     }
-    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, head));
+    append_line!(text, "\n{}", screen.style.paint(Role::Strong, head));
 }
 
 /// What decides about an attempt, and what its agent said last.
@@ -163,7 +161,7 @@ fn short_lines(text: &mut String, full: &FullAttempt<'_>) {
 fn check_lines<'c>(text: &mut String, checks: impl Iterator<Item = &'c CheckRow<'c>>) {
     for check in checks {
         let verdict = if check.passed { "passed" } else { "failed" };
-        let _ = writeln!(text, "  check {}: {verdict}", sanitize(&check.check));
+        append_line!(text, "  check {}: {verdict}", sanitize(&check.check));
         if !check.passed {
             block(text, "    ", check.message, PREVIEW_LINES);
         }
@@ -184,14 +182,14 @@ fn attempt_lines(text: &mut String, full: &FullAttempt<'_>) {
     for handoff in &full.handoffs {
         let record = handoff.record.as_ref();
         let bytes = record.map_or_else(|| "gone".to_owned(), |file| format!("{} bytes", file.bytes));
-        let _ = writeln!(
+        append_line!(
             text,
             "  handed over to {}: {bytes}, sha256 {}",
             sanitize(handoff.to),
             handoff.digest
         );
         if let Some(file) = record {
-            let _ = writeln!(text, "    record: {}", file.shown.display());
+            append_line!(text, "    record: {}", file.shown.display());
         }
     }
     full.asks.iter().for_each(|call| call_lines(text, call));
@@ -202,22 +200,22 @@ fn turn_line(text: &mut String, turn: &TurnRow<'_>) {
     let mut line = format!("  turn {}: {}", turn.n, turn.state);
     match (turn.exit_code, turn.signal) {
         (Some(code), _) => {
-            let _ = write!(line, ", exit {code}");
+            append!(line, ", exit {code}");
         }
         (None, Some(signal)) => {
-            let _ = write!(line, ", signal {signal}");
+            append!(line, ", signal {signal}");
         }
         (None, None) => {}
     }
     if let Some(duration) = turn.duration_ms {
-        let _ = write!(line, ", {}", crate::report::text::seconds(Millis(duration)));
+        append!(line, ", {}", crate::report::text::seconds(Millis(duration)));
     }
     if let (Some(failure), message) = (turn.failure, turn.message.unwrap_or_default()) {
-        let _ = write!(line, ", {}: {}", failure.as_str(), sanitize(message));
+        append!(line, ", {}: {}", failure.as_str(), sanitize(message));
     }
-    let _ = writeln!(text, "{line}");
+    append_line!(text, "{line}");
     for refused in turn.refused {
-        let _ = writeln!(text, "    refused: {}", sanitize(refused));
+        append_line!(text, "    refused: {}", sanitize(refused));
     }
 }
 
@@ -239,19 +237,19 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
         let why = call
             .why
             .map_or_else(String::new, |why| format!(" ({})", sanitize(why)));
-        let _ = write!(line, ", asked again{why}");
+        append!(line, ", asked again{why}");
     }
     if let Some(points) = call.points {
-        let _ = write!(line, ", {points} of 100");
+        append!(line, ", {points} of 100");
     }
-    let _ = writeln!(text, "{line}");
+    append_line!(text, "{line}");
     score_lines(text, &call.dimensions);
     if let Some(reasoning) = call.reasoning {
         block(text, "    ", reasoning, PREVIEW_LINES);
     }
     finding_lines(text, call.findings.iter());
     if let Some(reply) = &call.reply {
-        let _ = writeln!(text, "    reply: {}", reply.shown.display());
+        append_line!(text, "    reply: {}", reply.shown.display());
     }
     tool_lines(text, call.tools.as_ref());
 }
@@ -260,10 +258,12 @@ fn tool_lines(text: &mut String, tools: Option<&ToolsRow>) {
     let Some(tools) = tools else {
         return;
     };
-    let _ = writeln!(
+    append_line!(
         text,
         "    tools: {} calls, {} of them refused or failed, {} requests",
-        tools.calls, tools.failed, tools.requests
+        tools.calls,
+        tools.failed,
+        tools.requests
     );
     file_lines(text, "ledger", tools.ledger.as_ref());
 }
@@ -272,7 +272,7 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
     let cause = stage
         .cause
         .map_or_else(String::new, |cause| format!(" ({})", cause.as_str()));
-    let _ = writeln!(
+    append_line!(
         text,
         "  {}{}: {}{cause}{}{}",
         stage.stage,
@@ -287,7 +287,7 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
     );
     for row in &stage.criteria {
         let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
-        let _ = writeln!(text, "    {} {criterion}: {evidence}", row.result);
+        append_line!(text, "    {} {criterion}: {evidence}", row.result);
     }
     if !stage.criteria.is_empty() {
         // They say what the findings say, and more; but not how the verdict came about.
@@ -303,7 +303,7 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
 
 fn score_lines(text: &mut String, scores: &[ScoreRow<'_>]) {
     for scored in scores {
-        let _ = writeln!(
+        append_line!(
             text,
             "    {} {} of 100: {}",
             sanitize(scored.dimension),
@@ -321,14 +321,14 @@ fn finding_lines<'f>(text: &mut String, findings: impl Iterator<Item = &'f Findi
             continue;
         }
         shown.push((&finding.description, finding.severity));
-        let _ = writeln!(
+        append_line!(
             text,
             "    [{}] {}",
             finding.severity.as_str(),
             sanitize(&finding.description)
         );
         if let Some(fix) = &finding.suggested_fix {
-            let _ = writeln!(text, "      suggested: {}", sanitize(fix));
+            append_line!(text, "      suggested: {}", sanitize(fix));
         }
     }
 }
@@ -337,7 +337,7 @@ fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
     let Some(file) = file else {
         return;
     };
-    let _ = writeln!(
+    append_line!(
         text,
         "    {label}: {} ({} bytes)",
         file.shown.display(),
@@ -345,7 +345,7 @@ fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
     );
     let shown = block(text, "      | ", &file.preview, PREVIEW_LINES);
     if file.cut || !shown {
-        let _ = writeln!(text, "      | (cut)");
+        append_line!(text, "      | (cut)");
     }
 }
 
@@ -353,7 +353,7 @@ fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
 fn block(text: &mut String, indent: &str, content: &str, most: usize) -> bool {
     let mut lines = content.trim_end().lines();
     for line in lines.by_ref().take(most) {
-        let _ = writeln!(text, "{indent}{}", sanitize_line(line));
+        append_line!(text, "{indent}{}", sanitize_line(line));
     }
     lines.next().is_none()
 }

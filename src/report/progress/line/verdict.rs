@@ -1,7 +1,5 @@
 //! What is said of work, and what becomes of it.
 
-use std::fmt::Write as _;
-
 use crate::domain::{
     AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
@@ -213,14 +211,14 @@ pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKi
             .first()
             .map(|finding| first_line(&finding.description));
         let cause = feedback.cause.map_or("fail", Cause::as_str);
-        let _ = write!(detail, "  {cause}");
+        append!(detail, "  {cause}");
         if let Some(points) = feedback.points {
-            let _ = write!(detail, " {points}");
+            append!(detail, " {points}");
         }
         // The line about failed checks stands right above.
         let is_told = feedback.cause == Some(Cause::Checks);
         if let Some(why) = why.filter(|why| !why.is_empty() && !is_told) {
-            let _ = write!(detail, ": {why}");
+            append!(detail, ": {why}");
         }
     }
     Line::new(verb, Role::Warn, title, detail)
