@@ -52,6 +52,7 @@
 //! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
 //! | `shape` | what may stand where in a file: shapes of values, and tables of keys |
 //! | `shell_line` | what can be told of a shell command by its words alone: what is quoted, where its pipes are, and whether something reads from one of them without reading all (6.4) |
+//! | `sla_plan` | what is said and done about deadlines, as a plan has it |
 //! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
 //! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
 //! | `synonyms` | spellings that mean a key of another name or place |
@@ -99,6 +100,7 @@ mod schema;
 mod selection;
 mod shape;
 pub mod shell_line;
+mod sla_plan;
 mod stages;
 mod suggest;
 mod synonyms;
@@ -139,7 +141,7 @@ pub use plan::{
     Rules, TaskPlan,
 };
 #[cfg(test)]
-pub use plan::{AttemptLimits, Silence, SlaPlan};
+pub use plan::{AttemptLimits, Silence};
 #[cfg(test)]
 pub use presets::preset_of;
 pub use provenance::Origin;
@@ -150,6 +152,8 @@ pub use scalar::Deadline;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::named_tasks;
+#[cfg(test)]
+pub use sla_plan::SlaPlan;
 pub use suggest::{did_you_mean, suggestion};
 #[cfg(test)]
 pub use worktree_plan::WorktreePlan;

@@ -6,8 +6,9 @@ use crate::domain::{AgentId, Bar, Millis};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
-use crate::mission::plan::{Rules, SlaPlan};
+use crate::mission::plan::Rules;
 use crate::mission::run_options::RunOptions;
+use crate::mission::sla_plan::SlaPlan;
 use crate::mission::worktree_plan::WorktreePlan;
 
 pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
