@@ -1,11 +1,14 @@
 //! The options of a session: configuration files, and what flags and the environment say above them.
 
+use std::time::Instant;
+
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::domain::{Bar, BarOrigin, Points};
+use crate::domain::{Bar, BarOrigin, Millis, Points};
 use crate::mission::RunOptions;
 use crate::report::sanitize;
+use crate::runtime::git;
 
 use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::failure::Failure;
@@ -37,6 +40,11 @@ pub fn apply_flags(
     options.max_cost = flags.max_cost.or(options.max_cost);
     options.max_tokens = flags.max_tokens.or(options.max_tokens);
     options.timeout = flags.timeout.or(options.timeout);
+    // What is asked of git before the session begins is a part of its time.
+    let limit = options.timeout.map(Millis::as_duration);
+    limit
+        .and_then(|limit| Instant::now().checked_add(limit))
+        .map(git::hurry);
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     apply_demands(options, &flags.demands);
     options.merge = flags.merge.clone().or_else(|| options.merge.take());

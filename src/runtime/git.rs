@@ -3,19 +3,16 @@
 //! What stands in a repository was often written by an agent, and the folder of the user can be written by one. So git reads
 //! neither the system's nor the user's configuration, and what a repository's own could have it run is switched off: hooks,
 //! filters, file system monitors, fetches of missing objects, transports, replacements of objects. What is wanted of the user's
-//! configuration is read by key ([`Configuration`]).
+//! configuration is read by key ([`Configuration`]). Each call writes in its repository and its worktree only, where the system can
+//! see to that.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process::Output;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::executor::error::WorkError;
 use crate::{store, supervisor};
@@ -65,23 +62,26 @@ const SETTINGS: [(&str, &str); 17] = [
 /// The keys of the user that are wanted, and those by which the names of filters are known.
 const WANTED: &str =
     r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
+/// The longest file that names a folder, in bytes.
+const LONGEST_PATH: u64 = 8 << 10;
 /// More filters than anybody has.
 const MOST_FILTERS: usize = 500;
 
 /// How long one call may take.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 /// How long it may take once the session ends.
-const MOMENT: Duration = Duration::from_secs(2);
-/// How often a call that lasts is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// A call of git.
 pub struct Git {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     settings: Vec<(String, String)>,
+    /// `None`: that of our own process.
     folder: Option<PathBuf>,
     input: Option<PathBuf>,
+    /// Where it writes, beside the folder.
+    writes: Vec<PathBuf>,
 }
 
 impl Git {
@@ -103,8 +103,8 @@ impl Git {
             settings: Vec::new(),
             folder: None,
             input: None,
+            writes: vec!["/dev/null".into()],
         }
-        .kept("TMPDIR")
     }
 
     /// With a variable of our own environment, if it is set.
@@ -122,8 +122,15 @@ impl Git {
     }
 
     /// On this repository.
-    pub fn in_repository(self, repository: &Path) -> Self {
+    pub fn in_repository(mut self, repository: &Path) -> Self {
+        self.writes.push(repository.to_owned());
         self.env("GIT_DIR", repository)
+    }
+
+    /// With this index; it may write whatever lies beside that.
+    pub fn indexed(mut self, index: &Path) -> Self {
+        self.writes.extend(index.parent().map(Path::to_owned));
+        self.env("GIT_INDEX_FILE", index)
     }
 
     /// On a repository that may belong to somebody else: whoever works in it was told to.
@@ -157,31 +164,6 @@ impl Git {
         self.input = Some(file.to_owned());
         self
     }
-
-    fn command(self) -> Result<Command, WorkError> {
-        let program = program()?;
-        let mut command = Command::new(program);
-        let own = program.parent().unwrap_or(program);
-        let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
-        command.env_clear().env("PATH", path.unwrap_or_default());
-        command.envs(self.environment);
-        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
-        for (number, (key, value)) in self.settings.into_iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
-        }
-        command.args(self.arguments);
-        if let Some(folder) = self.folder {
-            command.current_dir(folder);
-        }
-        command.stdin(match self.input {
-            Some(file) => fs::File::open(&file)
-                .map_err(WorkError::file("read", &file))?
-                .into(),
-            None => Stdio::null(),
-        });
-        Ok(command)
-    }
 }
 
 /// The program, which is looked for once: where the system keeps its own, else on the PATH.
@@ -199,46 +181,59 @@ fn program() -> Result<&'static Path, WorkError> {
 /// How a call ended, whatever its code is.
 ///
 /// # Errors
-/// When git cannot be run.
+/// When git cannot be run, or did not end by itself.
 pub fn output(git: Git) -> Result<Output, WorkError> {
-    let cannot = |error| refused(format!("git cannot be run: {error}"));
-    let mut command = git.command()?;
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.process_group(0).spawn().map_err(cannot)?;
-    let group = Pid::from_child(&child);
-    let begun = Instant::now();
-    let (ended, end) = mpsc::channel::<()>();
-    let watch = std::thread::spawn(move || {
-        while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if begun.elapsed() >= LONGEST || is_hurried(begun) {
-                // Where it has ended by itself there is nothing to end.
-                let _ = kill_process_group(group, Signal::KILL);
-                return true;
+    let text = |word: OsString| {
+        let word = word.into_string();
+        word.map_err(|word| refused(format!("{} is not UTF-8", word.display())))
+    };
+    let program = program()?;
+    let own = program.parent().unwrap_or(program);
+    let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
+    let mut environment = vec![("PATH".to_owned(), text(path.unwrap_or_default())?)];
+    let mut writes = git.writes;
+    let folder = match git.folder {
+        Some(folder) => {
+            // Where a repository is named, what lies in the folder is not asked, which may be an agent's.
+            if !git.environment.iter().any(|(name, _)| name == "GIT_DIR") {
+                writes.extend(folders_of(&folder));
             }
+            writes.push(folder.clone());
+            folder
         }
-        false
-    });
-    let output = child.wait_with_output();
-    drop(ended);
-    match watch.join() {
-        Ok(true) => Err(refused("git was ended, because it did not end by itself")),
-        _ => output.map_err(cannot),
+        None => ".".into(),
+    };
+    for (name, value) in git.environment {
+        environment.push((text(name)?, text(value)?));
     }
+    environment.push(("GIT_CONFIG_COUNT".to_owned(), git.settings.len().to_string()));
+    for (number, (key, value)) in git.settings.into_iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{number}"), key));
+        environment.push((format!("GIT_CONFIG_VALUE_{number}"), value));
+    }
+    let words = [program.as_os_str().to_owned()].into_iter().chain(git.arguments);
+    let words = words.map(text).collect::<Result<Vec<_>, _>>()?;
+    let input = git.input.unwrap_or_else(|| "/dev/null".into());
+    let file = fs::File::open(&input).map_err(WorkError::file("read", &input))?;
+    let begun = Instant::now();
+    let is_over = || begun.elapsed() >= LONGEST || is_hurried(begun);
+    supervisor::call::output(&words, &environment, (&folder, file), &writes, is_over)
+        .map_err(|error| refused(format!("git cannot be run: {error}")))
 }
 
-/// When the session was told to end, if it was.
-static HURRY: OnceLock<Instant> = OnceLock::new();
+/// When the session is to end, if that is known.
+static HURRY: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Gives each call that is under way, and those that begin from now on, only a moment: the session ends.
-pub fn hurry() {
-    HURRY.get_or_init(Instant::now);
+/// Gives each call that is under way then, and those that begin from then on, only a moment: the session is to end.
+pub fn hurry(then: Instant) {
+    let mut known = HURRY.lock().unwrap_or_else(PoisonError::into_inner);
+    *known = Some(known.map_or(then, |known| known.min(then)));
 }
 
 /// Whether a call that began then has had its moment.
 fn is_hurried(begun: Instant) -> bool {
-    HURRY
-        .get()
-        .is_some_and(|told| begun.max(*told).elapsed() >= MOMENT)
+    let known = *HURRY.lock().unwrap_or_else(PoisonError::into_inner);
+    known.is_some_and(|then| begun.max(then).elapsed() >= MOMENT)
 }
 
 /// The end of a call that went well.
@@ -427,14 +422,16 @@ pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let beside = |place: &Path, text: &str| place.parent().unwrap_or(place).join(text.trim_end_matches('\n'));
-    let own = match fs::read_to_string(&entry) {
-        Ok(text) => beside(&entry, text.strip_prefix("gitdir: ").unwrap_or_default()),
-        Err(_) => entry,
+    let read = |path: &Path| {
+        let bytes = store::read_regular(path, LONGEST_PATH).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let own = match read(&entry) {
+        Some(text) => beside(&entry, text.strip_prefix("gitdir: ").unwrap_or_default()),
+        None => entry,
     };
     let common = own.join("commondir");
-    let common = fs::read_to_string(&common)
-        .ok()
-        .map(|text| beside(&common, &text));
+    let common = read(&common).map(|text| beside(&common, &text));
     let all = [Some(own), common].into_iter().flatten();
     all.filter_map(|folder| fs::canonicalize(folder).ok()).collect()
 }

@@ -241,7 +241,7 @@ impl Session {
             }
             self.drain(&mut inputs, &mut due).await?;
             if inputs.iter().any(|input| matches!(input, Fact::Stop(_))) {
-                git::hurry();
+                git::hurry(Instant::now().into_std());
             }
             self.turn(inputs, due)?;
             // Their ids are durable now, with what they met.

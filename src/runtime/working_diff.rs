@@ -55,7 +55,7 @@ pub fn working_diff(folder: &Path, revision: &str, paths: &[String]) -> Result<W
     };
     let in_index = || {
         git()
-            .env("GIT_INDEX_FILE", place.path().join("index"))
+            .indexed(&place.path().join("index"))
             .env("GIT_OBJECT_DIRECTORY", place.path().join("objects"))
     };
     read_all(&git, &in_index, place.path())?;

@@ -23,6 +23,7 @@
 //! | `asked` | requests and replies of judges, sealed against change by others |
 //! | `belonging` | to whom a process belongs, told by what it cannot shed |
 //! | `bubblewrap_linux` | confining a child by bubblewrap, where only that may |
+//! | `call` | short programs that a thread waits for, without the supervisor |
 //! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |
 //! | `client` | the session's end: forking the supervisor, talking to it without waiting |
 //! | `concealment` | what other processes of the same user may see of this one |
@@ -45,13 +46,14 @@
 //! | `protocol` | what the runner and the supervisor say to each other, and how it is framed |
 //! | `resolve` | where a program is: the search that a shell would do, done once per agent |
 //! | `socket` | Unix sockets in folders of the state: who may connect and speak |
-//! | `scope_linux` | keeping a child from others' processes where no namespaces can be made: a domain of Landlock |
+//! | `scope_linux` | keeping a child from others' processes where no namespaces can be made, and a short program from others' files: domains of Landlock |
 //! | `start_linux` | starting a program on Linux |
 //! | `start_other` | starting a program where only the standard library knows how |
 
 mod adoption;
 mod asked;
 mod belonging;
+pub mod call;
 mod child;
 mod client;
 mod concealment;

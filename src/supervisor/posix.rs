@@ -333,12 +333,13 @@ fn natural(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// Reaps the supervisor, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
-pub(super) fn wait_for(pid: Pid) -> io::Result<()> {
+/// Reaps a child, once it is known to have ended, so that it does not stay a zombie of a process that goes on: how it ended.
+pub(super) fn wait_for(pid: Pid) -> io::Result<Option<ExitStatus>> {
     let wait = || rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
     match rustix::io::retry_on_intr(wait) {
         // A runner that was started with SIGCHLD ignored has its children reaped by the system.
-        Ok(_) | Err(rustix::io::Errno::CHILD) => Ok(()),
+        Err(rustix::io::Errno::CHILD) => Ok(None),
+        Ok(ended) => Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()))),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,11 +1,17 @@
-//! Keeping a child from others' processes where no namespaces can be made: a domain of Landlock (semantics, section 23).
+//! Keeping a child from others' processes where no namespaces can be made, and a short program from others' files: domains of
+//! Landlock (semantics, sections 22 and 23).
 //!
 //! Whoever is in it can neither signal a process outside, nor trace it, nor read its memory, environment and descriptors, nor
-//! reach its abstract sockets. Files are what they are outside.
+//! reach its abstract sockets. Files are what they are outside, unless the domain has places of its own.
 
+use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
-use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope, path_beneath_rules,
+};
 
 /// What children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
 pub(super) fn domain() -> Option<OwnedFd> {
@@ -13,6 +19,19 @@ pub(super) fn domain() -> Option<OwnedFd> {
     let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket).ok()?;
     rules.create().ok()?.into()
+}
+
+/// The same for what writes in these places only, those of them that are there, and has no network. What of it this kernel cannot
+/// do is left out: `None` where that is all of it.
+pub(super) fn domain_of(places: &[PathBuf]) -> io::Result<Option<OwnedFd>> {
+    let writes = AccessFs::from_write(ABI::V9);
+    let make = || -> Result<_, RulesetError> {
+        let rules = Ruleset::default().handle_access(writes)?;
+        let rules = rules.handle_access(AccessNet::from_all(ABI::V9))?;
+        let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
+        rules.add_rules(path_beneath_rules(places, writes))
+    };
+    make().map(Into::into).map_err(io::Error::other)
 }
 
 /// Enters a domain for good, with all that is started from here. A few system calls, and nothing else.

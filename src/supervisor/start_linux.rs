@@ -13,6 +13,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::process::Pid;
@@ -40,6 +41,7 @@ pub(super) struct Starter {
 struct Begin<'d> {
     leads: bool,
     deaf: bool,
+    bound: bool,
     domain: Option<&'d OwnedFd>,
 }
 
@@ -54,6 +56,8 @@ struct Task {
     leads: bool,
     /// Whether it ignores SIGTERM.
     deaf: bool,
+    /// Whether it gets SIGTERM once the thread that starts it ends.
+    bound: bool,
     /// The domain that it enters; -1 for none.
     domain: c_int,
     /// What becomes its standard input, output and error; -1 for what stays as it is.
@@ -103,6 +107,24 @@ impl Starter {
         )
     }
 
+    /// The same for a thread that waits: its end asks the program to end, too. It writes in these places only, where that can be.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub(super) fn start_bound(&mut self, start: &Start<'_>, writes: &[PathBuf]) -> io::Result<Pid> {
+        let domain = scope::domain_of(writes)?;
+        self.begin(
+            start,
+            Begin {
+                leads: true,
+                bound: true,
+                domain: domain.as_ref(),
+                ..Begin::default()
+            },
+        )
+    }
+
     /// The same, with SIGTERM ignored by the program.
     ///
     /// # Errors
@@ -141,6 +163,7 @@ impl Starter {
             folder: folder.as_ptr(),
             leads: how.leads,
             deaf: how.deaf,
+            bound: how.bound,
             domain: how.domain.map_or(-1, AsRawFd::as_raw_fd),
             standard: start.standard.each_ref().map(descriptor),
             // SAFETY: `sigemptyset` initialises the set and fails for no set.
@@ -152,8 +175,9 @@ impl Starter {
         };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         let top = self.stack.as_mut_ptr_range().end;
-        // SAFETY: the child stands on a stack that is nobody else's. With CLONE_VFORK this thread, the only one, sleeps
-        // until the child has begun its program or ended, so all that `task` points to lives as long as it is looked at.
+        // SAFETY: the child stands on a stack that is nobody else's. With CLONE_VFORK this thread sleeps until the child has
+        // begun its program or ended, so all that `task` points to lives as long as it is looked at. Other threads have no part
+        // in either.
         let pid = unsafe { libc::clone(begin, top.cast(), flags, (&raw const task).cast_mut().cast()) };
         if pid == -1 {
             return Err(io::Error::last_os_error());
@@ -212,7 +236,7 @@ impl Starter {
     }
 }
 
-/// The child's life before its program. It runs in the supervisor's memory while the supervisor sleeps: system calls only.
+/// The child's life before its program. It runs in the memory of the thread that starts it, which sleeps: system calls only.
 extern "C" fn begin(task: *mut c_void) -> c_int {
     // SAFETY: `start` keeps it until this process has begun its program or ended.
     let task = unsafe { &*task.cast::<Task>().cast_const() };
@@ -225,6 +249,7 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
                 .zip(task.standard)
                 .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)
             && libc::chdir(task.folder) == 0
+            && (!task.bound || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0) == 0)
             && (!task.deaf || libc::signal(libc::SIGTERM, libc::SIG_IGN) != libc::SIG_ERR)
             && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0
             && (task.domain == -1 || scope::enter(task.domain));

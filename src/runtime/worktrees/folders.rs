@@ -186,7 +186,7 @@ impl Worktrees {
     /// A bare repository whose objects are named as the user's are.
     fn init(&self, repository: &Path) -> Result<(), WorkError> {
         let format = text(run(self.git().args(["rev-parse", "--show-object-format"]))?);
-        run(init(repository, &format)).map(drop)
+        init(repository, &format)
     }
 
     /// A file of the run's repository, if it is there, for another one.
@@ -262,9 +262,12 @@ fn to_mend(plan: &Plan, fixup: TaskId) -> Option<TaskId> {
 }
 
 /// Makes a bare repository.
-pub(super) fn init(repository: &Path, format: &str) -> Git {
-    let git = Git::new().args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
-    git.arg(format!("--object-format={format}")).arg(repository)
+pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
+    // Git writes only in what is there.
+    fs::create_dir_all(repository).map_err(WorkError::file("make", repository))?;
+    let git = Git::new().in_repository(repository);
+    let git = git.args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
+    run(git.arg(format!("--object-format={format}"))).map(drop)
 }
 
 /// What every worktree has beside what git follows.

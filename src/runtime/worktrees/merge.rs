@@ -179,7 +179,7 @@ impl Worktrees {
     /// Git in the folder that [`Self::attributes_of`] has made.
     fn merging(&self, folder: &Path) -> Git {
         let git = self.git().env("GIT_WORK_TREE", folder);
-        git.env("GIT_INDEX_FILE", folder.join("index")).at(folder)
+        git.indexed(&folder.join("index")).at(folder)
     }
 
     /// A folder with nothing but the attributes of a commit: git reads them from files only, which agents could change in theirs.

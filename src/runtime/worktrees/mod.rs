@@ -278,7 +278,7 @@ impl Worktrees {
         let head = user.clean_head()?;
         std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
         let repository = self.repository();
-        run(init(&repository, &user.object_format()?))?;
+        init(&repository, &user.object_format()?)?;
         borrow(&repository, "", &user.objects()?)?;
         if let Some(bounds) = user.bounds()? {
             let path = repository.join(BOUNDS);
@@ -368,10 +368,7 @@ impl Worktrees {
             return Err(refused(format!("{} is no folder any more", folder.display())));
         }
         let index = folder.with_extension("index");
-        let git = self
-            .git()
-            .env("GIT_WORK_TREE", folder)
-            .env("GIT_INDEX_FILE", index);
+        let git = self.git().env("GIT_WORK_TREE", folder).indexed(&index);
         Ok(git.at(folder))
     }
 }

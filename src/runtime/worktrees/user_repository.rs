@@ -325,9 +325,8 @@ impl User {
     /// Whether the files that a move has changed hold what the commit says, whatever its index says of them.
     fn holds(&self, index: &Path, from: &str, to: &str) -> Result<(), WorkError> {
         let git = || {
-            let git = self.git().env("GIT_INDEX_FILE", index);
+            let git = self.git().indexed(index);
             git.env("GIT_LITERAL_PATHSPECS", "1")
-                .env("GIT_NO_REPLACE_OBJECTS", "1")
         };
         let changed = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to];
         let mut changed = names(&run(git().args(changed))?);

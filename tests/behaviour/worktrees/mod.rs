@@ -3,6 +3,7 @@
 
 mod folders;
 mod full_disk;
+mod git_in_bounds;
 mod one_git;
 mod protected;
 mod repositories;
