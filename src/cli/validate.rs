@@ -99,7 +99,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     Ok(if failed { 2 } else { 0 })
 }
 
-/// The files that are protected because they judge, and that agents could reach.
+/// The files that are protected because commands name them, and that agents could reach.
 fn protected_files(state: &State, options: &RunOptions, path: &Path) -> Vec<ProtectedFile> {
     let folder = std::fs::canonicalize(&options.mission_folder).unwrap_or_default();
     let shown = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).display().to_string();
@@ -131,7 +131,7 @@ fn told(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
     for file in protected {
         let command = file.command.lines().next().unwrap_or_default();
         let line = format!(
-            "  note: {} is protected, for `{command}` judges; a task that is to change it names it in `targetFiles`",
+            "  note: {} is protected, for `{command}` names it; a task that is to change it names it in `targetFiles`",
             file.path
         );
         text.push_str(&sanitize(&line));

@@ -1,6 +1,6 @@
 //! What a mission's work is judged by, as far as its words say: each file that the commands of judges and approvers name, and
-//! what judges of those that checks and stages name. What these call in turn goes unseen (semantics, section 22, protected by
-//! default).
+//! what judges of those that checks and stages name; and what the commands of channels and `worktree.setup` name. What these
+//! call in turn goes unseen (semantics, section 22, protected by default).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -49,12 +49,26 @@ pub fn judging_paths(
         .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
     for agent in agents.collect::<BTreeSet<AgentId>>() {
         for folder in &folders {
-            match &plan.agent(agent).spec.run {
-                Some(CommandLine::Argv(argv)) => found.argv(folder, argv),
-                Some(CommandLine::Shell(script)) => found.shell(folder, script),
-                None => {}
-            }
+            found.line(folder, plan.agent(agent).spec.run.as_ref());
         }
+    }
+    found.paths
+}
+
+/// Paths that commands which serve the run may mean, absolute, each with the command: those of channels that anything notifies,
+/// and what prepares the folders of isolated tasks. Both run beside the work, and later than it.
+pub fn serving_paths(plan: &Plan, mission_folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = Paths {
+        serve: true,
+        ..Paths::default()
+    };
+    for name in plan.notified_channels() {
+        let line = plan.channel(name).and_then(|channel| channel.spec.run.as_ref());
+        found.line(mission_folder, line);
+    }
+    let is_prepared = plan.selected_ids().any(|id| plan.task(id).is_isolated());
+    if let Some(setup) = plan.rules.worktrees.setup.as_ref().filter(|_| is_prepared) {
+        found.shell(&plan.rules.workspace, setup);
     }
     found.paths
 }
@@ -128,9 +142,19 @@ struct Paths {
     paths: BTreeMap<PathBuf, String>,
     /// Commands that were read already: tasks have them in common.
     seen: HashSet<(PathBuf, String)>,
+    /// Whether the commands only serve the run.
+    serve: bool,
 }
 
 impl Paths {
+    fn line(&mut self, folder: &Path, line: Option<&CommandLine>) {
+        match line {
+            Some(CommandLine::Argv(argv)) => self.argv(folder, argv),
+            Some(CommandLine::Shell(script)) => self.shell(folder, script),
+            None => {}
+        }
+    }
+
     fn argv(&mut self, folder: &Path, argv: &[String]) {
         let command = argv.join(" ");
         for word in argv {
@@ -181,6 +205,8 @@ impl Paths {
 
     /// Every word that could be a path, as the shell reads it and as it is written.
     fn every_word(&mut self, folder: &Path, text: &str, command: &str) {
+        let served = self.serve.then(|| without_targets(text));
+        let text = served.as_deref().unwrap_or(text);
         // Patterns are followed only where a script is named by one: here a word may be anything.
         let written = written_anew(text);
         let is_name = |word: &&Word| !word.text.contains(['*', '?']) && written != Some(&*word.text);
@@ -253,6 +279,17 @@ fn written_anew(text: &str) -> Option<&str> {
     (!name.is_empty() && !read_before).then_some(name)
 }
 
+/// A script without the files that its output goes to: a log that a command keeps is none that it goes by.
+fn without_targets(script: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || BETWEEN.contains(&c);
+    let mut parts = script.split('>');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let part = part.trim_start_matches(['|', '&', ' ']);
+        text + " " + part.trim_start_matches(|c| !is_end(c))
+    })
+}
+
 /// The path without `.` and `..`, by its words alone.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
@@ -295,6 +332,19 @@ mod tests {
             "diff >(x) log",
         ] {
             assert!(named(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_prints_into_is_no_file_that_it_goes_by() {
+        for (script, rest) in [
+            ("sh tell.sh", "sh tell.sh"),
+            ("cat >> log; sh tell.sh", "cat   ; sh tell.sh"),
+            ("cat >log 2>&1 tell.sh", "cat   2  tell.sh"),
+            ("(sh tell.sh) &>log|cat", "(sh tell.sh) & |cat"),
+            ("cat >| log", "cat  "),
+        ] {
+            assert_eq!(without_targets(script), rest);
         }
     }
 

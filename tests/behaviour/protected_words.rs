@@ -117,11 +117,11 @@ fn a_plan_lists_what_is_protected_and_why() {
     };
     assert_eq!(why("mission.yaml").as_deref(), Some("the mission"));
     assert_eq!(why("quorum.yaml").as_deref(), Some("settings are read from there"));
-    assert_eq!(why("check.sh").as_deref(), Some("`sh check.sh answer.txt` judges"));
+    assert_eq!(why("check.sh").as_deref(), Some("`sh check.sh answer.txt` names it"));
     assert_eq!(why("tests/**").as_deref(), Some("`protect`"));
     assert_eq!(why("answer.txt"), None);
     document["warnings"].to_string().says(&["nothing/*.py names nothing that is there"]);
-    workspace.quorum(&["plan"]).exits(0).shows(&["check.sh: `sh check.sh answer.txt` judges"]);
+    workspace.quorum(&["plan"]).exits(0).shows(&["check.sh: `sh check.sh answer.txt` names it"]);
 }
 
 #[test]
@@ -236,6 +236,87 @@ fn false_green_43_a_worktree_brings_neither_settings_nor_the_mission() {
         task(&document, "work")["findings"].to_string().says(&[words]);
         assert_eq!(subjects(&workspace, "main"), [""; 0], "nothing was merged");
     }
+}
+
+#[test]
+fn false_green_43_what_prepares_worktrees_is_protected_in_every_folder() {
+    let files =
+        [("setup.sh", "true\n"), ("tools/pre pare", "true\n"), ("base.cfg", "a\n"), ("env.sh", "true\n")];
+    for (setup, file) in [
+        ("sh setup.sh > log", "setup.sh"),
+        ("sh ./setup.sh base.cfg", "base.cfg"),
+        (". ./env.sh && cd tools && sh 'pre pare'", "env.sh"),
+        ("sh \"$PWD/tools/pre pare\"", "tools/pre pare"),
+        ("sh -c 'exec sh setup.sh --base=base.cfg'", "base.cfg"),
+    ] {
+        let mission = Mission::new()
+            .worker(format!("echo 'exit 0' >> '{file}'; echo x > out; exit 0"))
+            .setting("evaluate", false)
+            .setting("worktree", json!({"setup": setup}))
+            .task("work", |t| t.attempts(1));
+        let workspace = repository(mission, &files);
+        let document = workspace.run_json(3, &[]);
+        task(&document, "work")["findings"].to_string().says(&[&format!("{file} was changed")]);
+        assert_eq!(subjects(&workspace, "main"), [""; 0], "nothing was merged");
+    }
+}
+
+#[test]
+fn false_green_43_a_task_in_the_checkout_does_not_prepare_the_worktrees_of_others() {
+    let mission = Mission::new()
+        .agent("shared", "echo 'touch planted' > setup.sh")
+        .agent("isolated", "echo x > out")
+        .setting("evaluate", false)
+        .setting("worktree", json!({"setup": "sh setup.sh"}))
+        .task("first", |t| t.by("shared").set("isolation", "shared").attempts(1))
+        .task("then", |t| t.by("isolated").needs("first"));
+    let workspace = repository(mission, &[("setup.sh", "true\n")]);
+    let document = workspace.run_json(3, &[]);
+    task(&document, "first")["failure"]["message"].says(&["setup.sh was changed"]);
+    // Where no task is isolated nothing is prepared, and the script is work like any other.
+    let workspace = checked("echo true > setup.sh", &["true"], &[]);
+    workspace.write("quorum.yaml", "settings: {worktree: {setup: sh setup.sh}}");
+    workspace.write("setup.sh", "false");
+    workspace.run_json(0, &[]);
+}
+
+/// A worker that runs this, beside a pager that runs that, and a channel that is told of the end.
+fn beside_a_channel(script: &str, run: Value, told: &str) -> Workspace {
+    let log = json!({"type": "file", "path": "log"});
+    let workspace = Mission::new()
+        .worker(script)
+        .key("channels", json!({"pager": {"type": "command", "run": run}, "log": log}))
+        .setting("evaluate", false)
+        .setting("defaultChannels", [told])
+        .key("workspace", "ws")
+        .task("work", |t| t.attempts(1))
+        .workspace();
+    let files = ["notify.sh", "tools/tell", "tell.toml", "told", "ws/list"];
+    files.iter().for_each(|file| workspace.write(file, "true\n"));
+    workspace
+}
+
+#[test]
+fn what_the_commands_of_channels_name_is_protected() {
+    for (run, file) in [
+        (json!(["sh", "notify.sh"]), "notify.sh"),
+        (json!("cat >> told; sh notify.sh"), "notify.sh"),
+        (json!("cd tools && sh tell"), "tools/tell"),
+        (json!(["sh", "-c", "sh tools/tell --config=tell.toml"]), "tell.toml"),
+        (json!(["sh", "{workspace}/notify.sh"]), "notify.sh"),
+        (json!("sh notify.sh ws/list 2>> told"), "ws/list"),
+    ] {
+        let workspace = beside_a_channel(&format!("echo x > ../{file}"), run.clone(), "pager");
+        is_found(&workspace, &format!("{} was changed", file.trim_start_matches("ws/")));
+        let rows = workspace.quorum(&["plan", "--json"]).exits(0).json()["protected"].clone();
+        let rows = rows.as_array().expect("a list");
+        let row = rows.iter().find(|row| row["path"] == file).unwrap_or_else(|| panic!("{rows:?}"));
+        row["why"].says(&["` names it"]);
+        assert!(rows.iter().all(|row| row["path"] != "told"), "{run}: what it prints into: {rows:?}");
+    }
+    // One that nothing is told by.
+    let workspace = beside_a_channel("echo x > ../notify.sh", json!(["sh", "notify.sh"]), "log");
+    workspace.run_json(0, &[]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct ValidatedFile<'a> {
 pub struct ProtectedFile {
     /// The file.
     pub path: String,
-    /// The command that judges and names it.
+    /// The command that names it, which judges or serves the run.
     pub command: String,
 }
 

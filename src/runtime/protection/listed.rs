@@ -25,7 +25,7 @@ pub fn listed(
     let scripts = named_scripts(state, options).into_iter();
     let scripts = scripts.map(|(path, command)| {
         let command = command.lines().next().unwrap_or_default().to_owned();
-        (path, format!("`{command}` judges"))
+        (path, format!("`{command}` names it"))
     });
     let mut loaded = Vec::new();
     for (judge, preset) in programs(plan, &judging_agents(state)) {

@@ -1,4 +1,4 @@
-//! The files that are protected because they judge: what commands name.
+//! The files that are protected because commands name them that judge or serve the run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::super::moved::recorded;
 use super::real;
 use crate::engine::{RunPhase, State, judging_agents};
-use crate::judging::protected::judging_paths;
+use crate::judging::protected::{judging_paths, serving_paths};
 use crate::mission::RunOptions;
 use crate::review::snapshot::{Scope, look};
 
 /// How many scripts a run protects; what else its commands name is left to `protect`.
 const MOST_SCRIPTS: usize = 4_000;
 
-/// The regular files below the workspace, or beside the mission, that judging commands name. A later session, and a review of
+/// The regular files below the workspace, or beside the mission, that such commands name. A later session, and a review of
 /// recorded work, protect those that were there when the run began: what came since is work.
 pub(super) fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     if let Some(known) = &state.protected {
@@ -27,14 +27,14 @@ pub(super) fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<St
     let mut found = named_scripts(state, options);
     if found.len() > MOST_SCRIPTS {
         warnings.push(format!(
-            "the commands that judge name more than {MOST_SCRIPTS} files: the others are protected only as `protect` says"
+            "the commands of the mission name more than {MOST_SCRIPTS} files: the others are protected only as `protect` says"
         ));
         found = found.into_iter().take(MOST_SCRIPTS).collect();
     }
     found.into_keys().collect()
 }
 
-/// The files that are protected because commands that judge name them, each with the command, as they are now. Blocks.
+/// The files that are protected because commands name them, each with the command, as they are now. Blocks.
 pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
     let plan = &state.plan;
     let folders: Vec<PathBuf> = [&plan.rules.workspace, &options.mission_folder]
@@ -44,7 +44,9 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
         .collect();
     let is_below = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let mut found = BTreeMap::new();
-    for (path, command) in judging_paths(plan, plan.selected_ids(), &judging_agents(state)) {
+    let judging = judging_paths(plan, plan.selected_ids(), &judging_agents(state)).into_iter();
+    let serving = serving_paths(plan, &options.mission_folder).into_iter();
+    for (path, command) in judging.chain(serving) {
         for path in meant(&folders, path) {
             // What a link leads to is protected with the link.
             let Ok(target) = fs::canonicalize(&path) else {
