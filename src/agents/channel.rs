@@ -17,7 +17,7 @@ use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
-use crate::mission::model::ChannelType;
+use crate::mission::model::{ChannelType, Sandbox};
 use crate::mission::{ChannelPlan, UnsetVariable};
 
 use super::command::Program;
@@ -38,6 +38,8 @@ pub struct Channel {
     pub way: Way,
     /// How long one delivery may take.
     pub timeout: Duration,
+    /// Whether its command is not confined.
+    pub is_free: bool,
     secrets: Secrets,
 }
 
@@ -147,6 +149,7 @@ impl Channel {
         Ok(Self {
             way,
             timeout: spec.timeout.map_or(TIMEOUT, Millis::as_duration),
+            is_free: spec.sandbox == Some(Sandbox::Off),
             secrets: Secrets::of(secrets),
         })
     }

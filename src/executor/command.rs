@@ -64,6 +64,8 @@ pub struct CommandJob {
     pub outlives_session: bool,
     /// What it may see and change; without one as much as this process.
     pub confinement: Option<MountPlan>,
+    /// Whether it is not confined, whatever its owner is.
+    pub is_free: bool,
 }
 
 /// What a command may leave behind, and what is done with that once it has ended.

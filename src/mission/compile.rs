@@ -84,7 +84,12 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .collect::<Vec<_>>();
     let agents = agents(mission.agents, &compiler);
     let channels = mission.channels.0.into_iter();
-    let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
+    let channels = channels.map(|(name, mut spec)| {
+        let of_settings = Some(rules.settings.sandbox);
+        spec.sandbox = options.sandbox.or(spec.sandbox).or(of_settings);
+        ChannelPlan { name, spec }
+    });
+    let channels = channels.collect();
     let is_named = mission.settings.middleware.coordination.is_some();
     let review = plan_review(&tasks, &rules.coordination, is_named, &holds);
     holds.extend(review);

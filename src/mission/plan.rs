@@ -81,14 +81,17 @@ impl Plan {
         all.in_session(self.rules.session_sandbox)
     }
 
-    /// How the processes of a run are confined: of the tasks that it takes and of all agents, each once.
+    /// How the processes of a run are confined: of the tasks that it takes, of all agents, and of channels that are.
     pub fn confinements(&self) -> impl Iterator<Item = Confinement> {
         let tasks = self
             .selected_ids()
             .map(|id| (Some(id), Some(self.task(id).agent)));
         let agents = (0..self.agents.len()).map(|index| (None, Some(AgentId::from_index(index))));
         let all = tasks.chain(agents).chain([(None, None)]);
+        let channels = self.channels.iter();
+        let of_channels = channels.map(|channel| Confinement::default().in_session(channel.spec.sandbox));
         all.map(|(task, agent)| self.confinement(task, agent))
+            .chain(of_channels.filter(|how| !how.is_off()))
     }
 
     /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
@@ -316,7 +319,7 @@ pub struct AgentPlan {
     pub spec: model::Agent,
 }
 
-/// A channel with its name; the rest as written in the file.
+/// A channel with its name, and what holds for its `sandbox`; the rest as written in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelPlan {
     pub name: Box<str>,

@@ -143,8 +143,12 @@ impl Confiner {
     pub fn confined(&self, of: (&Plan, &Protection), request: CommandRequest) -> CommandRequest {
         let owner = request.owner();
         let (plan, _) = of;
-        let how = plan.confinement(owner.task(), agent_of(plan, owner));
-        if how.is_off() || owner == Owner::Nobody {
+        let how = match owner {
+            // The words of the settings on network and files are for those who work and judge.
+            Owner::Nobody => Confinement::default(),
+            _ => plan.confinement(owner.task(), agent_of(plan, owner)),
+        };
+        if how.is_off() || request.job().is_free {
             return request;
         }
         if self.refused.is_some() {
@@ -180,12 +184,17 @@ impl Confiner {
     ) -> MountPlan {
         let task = owner.task();
         let of_workspace = match owner {
-            Owner::Ask(..) => Access::Read,
+            Owner::Ask(..) | Owner::Nobody => Access::Read,
             _ => Access::Write,
         };
         let mut rules = self.common.clone();
+        if owner == Owner::Nobody {
+            // Who tells of a run may look at it.
+            let state = rules.iter_mut().filter(|(path, _)| *path == self.state);
+            state.for_each(|(_, access)| *access = Access::Read);
+        }
         let owned = own_folder(plan, task, job);
-        let is_apart = owned.is_some() || matches!(owner, Owner::Ask(..));
+        let is_apart = owned.is_some() || of_workspace == Access::Read;
         let folders = match owned {
             // The checkout of the user is none of it.
             Some((own, history)) => {
@@ -200,6 +209,7 @@ impl Confiner {
             }
             None => {
                 let all = [plan.rules.workspace.clone(), job.cwd.clone()].into_iter();
+                let all = all.take(if owner == Owner::Nobody { 1 } else { 2 });
                 let all = all.chain(task.map(|task| workspace(plan, task)));
                 all.map(|path| (path, of_workspace)).collect()
             }

@@ -253,6 +253,7 @@ async fn run_command(
             ..Outputs::default()
         },
         timeout: channel.timeout.into(),
+        is_free: channel.is_free,
         ..CommandJob::default()
     };
     let end = context.commands.run(Owner::Nobody, job).await;

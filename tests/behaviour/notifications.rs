@@ -153,6 +153,65 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     assert_eq!(none, "there are no dead letters\n");
 }
 
+/// A run whose pager runs this, in a confined mission with these settings; the workspace is a repository beside the mission.
+fn paged_by(script: &str, sandbox: &str, settings: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: told
+workspace: ws
+agents: {{w: {{run: 'echo done > out'}}}}
+channels: {{pager: {{type: command, run: [sh, notify.sh]{sandbox}}}}}
+settings: {{defaultChannels: [pager]{settings}}}
+tasks: [{{title: work}}]
+"
+    ));
+    workspace.write("notify.sh", script);
+    workspace.write("ws/.git/config", "");
+    workspace.write("ws/sub/old", "old");
+    workspace.confined()
+}
+
+/// Tries to write everywhere, and tells what it can.
+const TRIES: &str = "cat > \"$HOME/told\"; id=$(ls .polpo/runs)
+for file in ws/new ws/sub/old ws/sub/new ws/.git/config ws/.git/new .polpo/new .polpo/runs/$id/journal.jsonl notify.sh mission.yaml \
+  beside; do (echo x >> $file) 2> /dev/null && echo $file; done > \"$HOME/written\"
+cat \"$HOME\"/.local/state/quorum/* > \"$HOME/stolen\" 2> /dev/null; cat ws/out >> \"$HOME/written\"; exit 0";
+
+#[test]
+fn the_command_of_a_channel_reads_state_and_workspace_and_writes_neither() {
+    if !crate::support::makes_namespaces() {
+        return crate::support::skipped("no namespaces can be made here");
+    }
+    for (sandbox, settings) in [
+        ("", ""),
+        (", sandbox: required", ", sandbox: 'off'"),
+        ("", ", files: workspace, network: deny"),
+        (", sandbox: auto", ""),
+    ] {
+        let workspace = paged_by(TRIES, sandbox, settings);
+        let document = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(0).json();
+        assert!(workspace.read("home/told").contains("quorum.notification/v1"), "{document:#}");
+        assert_eq!(workspace.read("home/written"), "beside\ndone\n", "{sandbox} {settings}");
+        assert_eq!(workspace.read("home/stolen"), "");
+    }
+}
+
+#[test]
+fn a_channel_that_says_so_is_not_confined_and_marks_no_run() {
+    let workspace = paged_by("cat > ws/told", ", sandbox: 'off'", "");
+    let document = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(0).json();
+    assert!(workspace.read("ws/told").contains("quorum.notification/v1"));
+    if crate::support::makes_namespaces() {
+        assert!(document["unconfined"].is_null(), "{document:#}");
+    }
+    // A word for the session counts before that of the channel.
+    if crate::support::makes_namespaces() {
+        let workspace = paged_by("cat > ws/told", ", sandbox: 'off'", "");
+        workspace.quorum(&["run", "mission.yaml", "--sandbox", "required"]).exits(0).says(&["not delivered"]);
+        assert!(!workspace.exists("ws/told"));
+    }
+}
+
 #[test]
 fn slack_gets_its_own_form() {
     let receiver = Receiver::that(&[Answer::Status(200)]);

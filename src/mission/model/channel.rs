@@ -8,6 +8,7 @@ use crate::mission::keys::{keys, words};
 use crate::mission::scalar::Filled;
 
 use super::command_line::CommandLine;
+use super::words::Sandbox;
 
 keys! {
     /// Where notifications go.
@@ -23,6 +24,8 @@ keys! {
         "run" run: Option<CommandLine>;
         /// Headers of the request.
         "headers" headers: BTreeMap<String, String> as Template;
+        /// Whether its command is confined by the system: it can then change neither the workspace nor the state folder.
+        "sandbox" sandbox: Option<Sandbox>, or("auto");
         /// How long one of three tries to deliver may take [=].
         "timeout" timeout: Option<Millis> = "10s";
     }
