@@ -25,7 +25,8 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_ALLOW_PROTOCOL", "file"),
+    // Older ones than 2.45 know nothing of the next one, and would fetch what is missing by a program that the repository names.
+    ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
 ];
@@ -145,6 +146,7 @@ impl Git {
     }
 
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.into(), value.into()));
         self
     }
@@ -157,6 +159,11 @@ impl Git {
     pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
         self
+    }
+
+    /// With another repository of this machine to fetch from.
+    pub fn fetching(self) -> Self {
+        self.env("GIT_ALLOW_PROTOCOL", "file")
     }
 
     /// With a file as its standard input.

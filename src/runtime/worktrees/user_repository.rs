@@ -210,7 +210,7 @@ impl User {
             ".",
             &refspec,
         ];
-        let moved = run(self.git().args(forward)).map(drop);
+        let moved = run(self.git().fetching().args(forward)).map(drop);
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
 
@@ -450,7 +450,7 @@ impl Worktrees {
             // Else the configuration of the repository could name another one for this path.
             "--upload-pack=git-upload-pack",
         ];
-        run(user.args(fetch).arg(self.repository()).args(names)).map(drop)
+        run(user.fetching().args(fetch).arg(self.repository()).args(names)).map(drop)
     }
 
     /// Moves what is checked out from where it was, or where an earlier session of the run has left it.

@@ -127,8 +127,8 @@ fn what_git_ignores_may_be_as_odd_as_it_likes() {
     assert_eq!(workspace.read("x"), "x\n");
 }
 
-#[test]
-fn doctor_runs_nothing_that_a_repository_names() {
+/// A repository that names programs for whatever a program can be named for, and lacks an object that its link is.
+fn full_of_programs() -> Workspace {
     let workspace = repository(one("true").tasks(["a"]), &[("file", "1\n")]);
     workspace.write(
         "home/run",
@@ -151,6 +151,33 @@ fn doctor_runs_nothing_that_a_repository_names() {
     git(&workspace, &["update-index", "--add", "--cacheinfo", missing]);
     std::fs::remove_file(workspace.path("home/ran")).ok();
     symlink("file", workspace.path("link")).expect("a link can be made");
+    workspace
+}
+
+#[test]
+fn doctor_runs_nothing_that_a_repository_names() {
+    let workspace = full_of_programs();
     workspace.quorum(&["doctor"]).exits(9);
+    is_quiet(&workspace, "doctor");
+}
+
+#[test]
+fn a_git_that_knows_no_word_against_lazy_fetches_makes_none() {
+    if !makes_namespaces() {
+        return skipped("this machine makes no namespaces for users");
+    }
+    let workspace = full_of_programs();
+    let home = workspace.path("home");
+    let old = format!(
+        "#!/bin/sh\nunset GIT_NO_LAZY_FETCH\necho >> {0}/seen\nexec {0}/real \"$@\"\n",
+        home.display()
+    );
+    workspace.write("home/old", old);
+    let ended = workspace.bash(
+        "cp $(command -v git) home/real; chmod +x home/old; \
+         unshare -Urm sh -c 'mount --bind home/old /usr/bin/git && exec \"$0\" doctor' \"$0\"",
+    );
+    assert!(workspace.exists("home/seen"), "it is this git: {}", ended.stderr);
+    ended.exits(9);
     is_quiet(&workspace, "doctor");
 }
