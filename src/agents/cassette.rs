@@ -311,9 +311,10 @@ impl Cassette {
         let mut entries = fs::read_dir(&replies).map_err(|error| io(&replies, error))?;
         if entries.next().is_some() {
             let of_this = cassette.read_head()?.run.as_ref() == Some(run);
-            return match of_this {
-                true => Ok(cassette),
-                false => Err(CassetteError::Taken(folder.to_owned())),
+            return if of_this {
+                Ok(cassette)
+            } else {
+                Err(CassetteError::Taken(folder.to_owned()))
             };
         }
         let head = Head {
@@ -515,12 +516,13 @@ fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     open_regular(path)?
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(io::Error::new(
+    if bytes.len() as u64 > most {
+        Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
             "the recording is too large",
-        )),
-        false => Ok(bytes),
+        ))
+    } else {
+        Ok(bytes)
     }
 }
 

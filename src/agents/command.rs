@@ -249,9 +249,10 @@ impl ChildEnv {
         for name in passed {
             // Addresses and folders are in every other line, and no secret; but an address may hold a password.
             let holds_a_secret = |value: &String| names_a_secret(name) || value.contains('@');
-            let value = match lookup(name).is_some_and(|value| holds_a_secret(&value)) {
-                true => variable(name),
-                false => lookup(name),
+            let value = if lookup(name).is_some_and(|value| holds_a_secret(&value)) {
+                variable(name)
+            } else {
+                lookup(name)
             };
             if let Some(value) = value.filter(|_| !own.iter().any(|(known, _)| known == name)) {
                 own.push((name.to_owned(), value));

@@ -220,11 +220,10 @@ fn no_certificates(error: &reqwest::Error) -> EndpointError {
         Some(format!("{name}={value}"))
     });
     let told: Vec<String> = told.collect();
-    let from = match told.is_empty() {
-        true => {
-            "this system (install its package `ca-certificates`, or name a file in SSL_CERT_FILE)".to_owned()
-        }
-        false => told.join(", "),
+    let from = if told.is_empty() {
+        "this system (install its package `ca-certificates`, or name a file in SSL_CERT_FILE)".to_owned()
+    } else {
+        told.join(", ")
     };
     let why = causes(error)
         .last()

@@ -337,9 +337,10 @@ fn message_of(error: &Value) -> Option<String> {
 
 /// The class of why a program could not be started.
 pub fn of_start(why: &str) -> FailureClass {
-    match why.contains("Argument list too long") || why.ends_with("bytes is too long") {
-        true => FailureClass::ContextTooLong,
-        false => FailureClass::Unknown,
+    if why.contains("Argument list too long") || why.ends_with("bytes is too long") {
+        FailureClass::ContextTooLong
+    } else {
+        FailureClass::Unknown
     }
 }
 

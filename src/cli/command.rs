@@ -21,9 +21,12 @@ use super::help::{Groups, root_template};
 pub fn with_help(declared: Command, groups: &Groups) -> Command {
     let mut root = with_details(declared, None);
     // The flags of `run` are taken here too, but shown there.
-    root = root.mut_args(|argument| match argument.is_global_set() {
-        true => argument,
-        false => argument.hide(true),
+    root = root.mut_args(|argument| {
+        if argument.is_global_set() {
+            argument
+        } else {
+            argument.hide(true)
+        }
     });
     let template = root_template(&root, groups);
     root.help_template(template)
@@ -42,9 +45,12 @@ fn with_details(command: Command, format: Option<&Arg>) -> Command {
             && argument.get_value_parser().type_id() == ValueParser::bool().type_id()
     };
     let mut command = command
-        .mut_args(|argument| match is_switch(&argument) {
-            true => argument.value_parser(switch).hide_env_values(true),
-            false => argument.hide_env_values(true),
+        .mut_args(|argument| {
+            if is_switch(&argument) {
+                argument.value_parser(switch).hide_env_values(true)
+            } else {
+                argument.hide_env_values(true)
+            }
         })
         .mut_subcommands(|sub| with_details(sub, known));
     // A flag of a command takes the place of the global one of the same name.
@@ -134,9 +140,12 @@ pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> R
 /// What clap says; where a variable is to blame it is named.
 pub fn parse(root: &Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let root = heeding_variables(root.clone());
-    let of_subcommands = root.clone().mut_args(|argument| match argument.is_global_set() {
-        true => argument,
-        false => argument.env(Resettable::<clap::builder::OsStr>::Reset),
+    let of_subcommands = root.clone().mut_args(|argument| {
+        if argument.is_global_set() {
+            argument
+        } else {
+            argument.env(Resettable::<clap::builder::OsStr>::Reset)
+        }
     });
     let found = match of_subcommands.try_get_matches_from(words) {
         Ok(matches) if matches.subcommand().is_some() => return Ok(matches),
@@ -152,9 +161,10 @@ fn heeding_variables(root: Command) -> Command {
         command
             .mut_args(|argument| {
                 let value = argument.get_env().and_then(std::env::var_os);
-                match value.is_some_and(|value| value.is_empty()) {
-                    true => argument.env(Resettable::<clap::builder::OsStr>::Reset),
-                    false => argument,
+                if value.is_some_and(|value| value.is_empty()) {
+                    argument.env(Resettable::<clap::builder::OsStr>::Reset)
+                } else {
+                    argument
                 }
             })
             .mut_subcommands(without_empty)

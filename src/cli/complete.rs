@@ -339,9 +339,10 @@ fn completer(argument: &Arg, command: &str, asked: &Asked) -> Option<ArgValueCom
         let Some(typed) = typed.to_str() else {
             return Vec::new();
         };
-        let typed = match asked.has_escapes {
-            true => typed.replace('\\', ""),
-            false => typed.to_owned(),
+        let typed = if asked.has_escapes {
+            typed.replace('\\', "")
+        } else {
+            typed.to_owned()
         };
         let value = value.split(',').next().unwrap_or_default();
         let offers = asked.offers(value, &command, &typed);

@@ -37,9 +37,10 @@ pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
     }
     let patch = work_diff(&run, &told.state, task).map_err(Failure::environment)?;
     let stdout = std::io::stdout();
-    let mut out: Box<dyn Write> = match stdout.is_terminal() {
-        true => Box::new(Harmless::new(stdout, escape)),
-        false => Box::new(stdout),
+    let mut out: Box<dyn Write> = if stdout.is_terminal() {
+        Box::new(Harmless::new(stdout, escape))
+    } else {
+        Box::new(stdout)
     };
     match out.write_all(&patch).and_then(|()| out.flush()) {
         Ok(()) => Ok(0),

@@ -112,9 +112,10 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let letter = find(&DeadLetters::of(&folder), id)?;
     if letter.channel().is_none() {
-        let by = match letter.operation.starts_with("judge:") {
-            true => format!("`quorum resume {}` asks its judges again", letter.run),
-            false => "do it by hand, then close it with `quorum dlq resolve`".to_owned(),
+        let by = if letter.operation.starts_with("judge:") {
+            format!("`quorum resume {}` asks its judges again", letter.run)
+        } else {
+            "do it by hand, then close it with `quorum dlq resolve`".to_owned()
         };
         let message = format!("'{}' cannot be tried again from here", letter.operation);
         return Err(usage!(message).help(by));

@@ -50,9 +50,10 @@ pub fn fold_task(run: &RunFolder, title: &str) -> Result<FoldedTask, Failure> {
     let Some(history) = history else {
         let titles = state.plan.every_task_id();
         let titles = titles.map(|id| state.plan.title(id));
-        let help = match is_run(&run.state_folder(), title) {
-            true => format!("{title} is a run: the title of a task comes before it"),
-            false => suggestion(title, titles, "the tasks of this run are"),
+        let help = if is_run(&run.state_folder(), title) {
+            format!("{title} is a run: the title of a task comes before it")
+        } else {
+            suggestion(title, titles, "the tasks of this run are")
         };
         return Err(usage!("there is no task '{title}' in run {}", run.id()).help(help));
     };
@@ -81,9 +82,10 @@ pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), 
         .iter()
         .map(|attempt| attempt.number.to_string())
         .collect();
-    let help = match known.is_empty() {
-        true => "the task has not started".to_owned(),
-        false => format!("its attempts are: {}", known.join(", ")),
+    let help = if known.is_empty() {
+        "the task has not started".to_owned()
+    } else {
+        format!("its attempts are: {}", known.join(", "))
     };
     Err(usage!("the task has no attempt {wanted}").help(help))
 }

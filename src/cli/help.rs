@@ -147,9 +147,10 @@ pub fn help(arguments: &Help, mut root: Command, screen: &Screen) -> Result<u8, 
     let mut text = String::new();
     if let Some(mut command) = found {
         let help = command.render_help();
-        text = match screen.out().style.color {
-            true => help.ansi().to_string(),
-            false => help.to_string(),
+        text = if screen.out().style.color {
+            help.ansi().to_string()
+        } else {
+            help.to_string()
         };
         if words.is_empty() {
             text += &list_of_topics();

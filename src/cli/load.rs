@@ -54,9 +54,10 @@ pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) 
     let whole = mission::compile(loaded.mission.clone(), options);
     options.only = mission::named_tasks(&whole, only).map_err(|unknown| {
         // `--only` takes all words up to the next flag.
-        let help = match Path::new(&unknown.title).is_file() {
-            true => "write the mission before the flag: `quorum run MISSION --only TASK`".to_owned(),
-            false => unknown.help.clone(),
+        let help = if Path::new(&unknown.title).is_file() {
+            "write the mission before the flag: `quorum run MISSION --only TASK`".to_owned()
+        } else {
+            unknown.help.clone()
         };
         Failure::usage(unknown).help(help)
     })?;

@@ -197,11 +197,12 @@ impl<'a> Printer<'a> {
     fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen, plan: Arc<Plan>) -> Self {
         let stdout = io::stdout();
         // On a terminal an agent's output may neither move the cursor nor hide; for anything else it stays as it is.
-        let out: Box<dyn Write> = match stdout.is_terminal() {
-            true => Box::new(anstream::StripStream::new(
+        let out: Box<dyn Write> = if stdout.is_terminal() {
+            Box::new(anstream::StripStream::new(
                 Box::new(Harmless::new(stdout, escape)) as Box<dyn Write>,
-            )),
-            false => Box::new(stdout),
+            ))
+        } else {
+            Box::new(stdout)
         };
         Self {
             arguments,

@@ -132,9 +132,10 @@ pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
 fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
     let place = folder.path().display();
     let failure = environment!("cannot read the runs in {place}: {error}");
-    match is_unfit(error) {
-        true => failure.help(MISPLACED),
-        false => failure,
+    if is_unfit(error) {
+        failure.help(MISPLACED)
+    } else {
+        failure
     }
 }
 

@@ -121,9 +121,10 @@ fn missing_scripts(state: &State, options: &RunOptions) -> Vec<String> {
         if !INTERPRETERS.contains(&name) || !is_path || workspace.join(script).exists() {
             return None;
         }
-        let help = match options.mission_folder.join(script).is_file() {
-            true => format!("; it is beside the mission file, so `run: [{script}]` finds it"),
-            false => String::new(),
+        let help = if options.mission_folder.join(script).is_file() {
+            format!("; it is beside the mission file, so `run: [{script}]` finds it")
+        } else {
+            String::new()
         };
         let (agent, place) = (&agent.name, workspace.display());
         Some(format!(

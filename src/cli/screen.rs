@@ -80,17 +80,19 @@ fn usual_progress(has_person: bool, term: &str) -> Progress {
 
 /// Standard output, if this process was given one: what the library puts in its place takes everything and keeps nothing.
 pub fn stdout() -> io::Result<io::StdoutLock<'static>> {
-    match stdout_was_closed() {
-        true => Err(rustix::io::Errno::BADF.into()),
-        false => Ok(io::stdout().lock()),
+    if stdout_was_closed() {
+        Err(rustix::io::Errno::BADF.into())
+    } else {
+        Ok(io::stdout().lock())
     }
 }
 
 /// A writer of JSON to standard output: on a terminal texts of others may neither move the cursor nor hide.
 pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
-    match io::stdout().is_terminal() {
-        true => Box::new(Harmless::new(out, escape_json)),
-        false => Box::new(out),
+    if io::stdout().is_terminal() {
+        Box::new(Harmless::new(out, escape_json))
+    } else {
+        Box::new(out)
     }
 }
 
@@ -290,17 +292,19 @@ impl Screen {
             .into_iter()
             .filter(|class| class.is_signal());
         let was_stopped = signals.any(|class| class.exit_code() == code);
-        match self.lost.get() && !was_stopped {
-            true => OutcomeClass::Internal.exit_code(),
-            false => code,
+        if self.lost.get() && !was_stopped {
+            OutcomeClass::Internal.exit_code()
+        } else {
+            code
         }
     }
 
     /// Prints a result: its document, or what people are told of it.
     pub fn show(&self, document: &impl Serialize, human: impl FnOnce(&style::Screen) -> String) {
-        match self.is_json() {
-            true => self.document(document),
-            false => self.result(&human(&self.out())),
+        if self.is_json() {
+            self.document(document)
+        } else {
+            self.result(&human(&self.out()))
         }
     }
 

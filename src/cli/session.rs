@@ -63,9 +63,10 @@ pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Res
 /// What the session may use of the network.
 fn network(options: &RunOptions, run: &RunId) -> Result<Network, Failure> {
     let Some(folder) = &options.record else {
-        return Ok(match options.offline {
-            true => Network::Offline(None),
-            false => Network::Open,
+        return Ok(if options.offline {
+            Network::Offline(None)
+        } else {
+            Network::Open
         });
     };
     let opened = if options.offline {
@@ -197,15 +198,15 @@ pub fn run_session(
             refused,
         };
         Session::new(setup).run(first).await.map_err(|error| {
-            let failure = match error.is_of_environment() {
-                true => Failure::environment(error),
-                false => Failure::internal(error),
+            let failure = if error.is_of_environment() {
+                Failure::environment(error)
+            } else {
+                Failure::internal(error)
             };
-            failure.help(match folder.never_began() {
-                true => "nothing was started; see to that, then run the mission again".to_owned(),
-                false => {
-                    format!("the state is as of the last record; `quorum resume {run}` goes on from there")
-                }
+            failure.help(if folder.never_began() {
+                "nothing was started; see to that, then run the mission again".to_owned()
+            } else {
+                format!("the state is as of the last record; `quorum resume {run}` goes on from there")
             })
         })
     });

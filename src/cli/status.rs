@@ -53,9 +53,10 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
         return Ok(0);
     }
     // A session that was waited for has vouched for its end since.
-    let origin = match arguments.watch {
-        true => crate::runtime::origin(&run, operator_key().as_ref()),
-        false => vouched.origin,
+    let origin = if arguments.watch {
+        crate::runtime::origin(&run, operator_key().as_ref())
+    } else {
+        vouched.origin
     };
     arguments.trust.holds(&run, origin)?;
     Ok(exit_code(&recovered))

@@ -23,9 +23,10 @@ impl Millis {
     /// # Errors
     /// When the text is no duration.
     pub fn in_file(text: &str) -> Result<Self, ParseDurationError> {
-        match is_bare(text) {
-            true => format!("{}ms", text.trim()).parse(),
-            false => text.parse(),
+        if is_bare(text) {
+            format!("{}ms", text.trim()).parse()
+        } else {
+            text.parse()
         }
     }
 

@@ -129,9 +129,10 @@ impl Walk {
             Some("BarrierId") => ("checkpoint or delay", self.members.barriers),
             _ => return Ok(()),
         };
-        match usize::try_from(number).is_ok_and(|number| number < most) {
-            true => Ok(()),
-            false => Err(Stranger(format!("it names {what} {number} of {most}"))),
+        if usize::try_from(number).is_ok_and(|number| number < most) {
+            Ok(())
+        } else {
+            Err(Stranger(format!("it names {what} {number} of {most}")))
         }
     }
 }
@@ -179,9 +180,10 @@ impl ser::Serializer for &mut Walk {
     numbers! { serialize_u8(u8) serialize_u16(u16) serialize_u64(u64) }
 
     fn serialize_u32(self, number: u32) -> Result<(), Stranger> {
-        match self.counts && self.kind.is_none() && u64::from(number) >= MOST_COUNTED {
-            true => Err(Stranger(format!("it counts to {number}"))),
-            false => self.number(number.into()),
+        if self.counts && self.kind.is_none() && u64::from(number) >= MOST_COUNTED {
+            Err(Stranger(format!("it counts to {number}")))
+        } else {
+            self.number(number.into())
         }
     }
 

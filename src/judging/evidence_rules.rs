@@ -32,9 +32,10 @@ pub fn watched(plan: &Plan, id: TaskId) -> Vec<String> {
     let here = names.iter().filter_map(|name| below(&folder, name));
     let all: Vec<String> = task.named_files().map(str::to_owned).chain(here).collect();
     // What is to be written elsewhere cannot be seen here.
-    match all.is_empty() && names.is_empty() {
-        true => vec![EVERYTHING.to_owned()],
-        false => all,
+    if all.is_empty() && names.is_empty() {
+        vec![EVERYTHING.to_owned()]
+    } else {
+        all
     }
 }
 

@@ -264,64 +264,65 @@ mod tests {
     }
 
     proptest! {
-        /// More findings, graver ones or less autonomy never let work pass that was blocked.
-        #[test]
-        fn routing_is_monotone(
-            severities in prop::collection::vec(0usize..5, 0..25), more in 0usize..5, level in 0usize..4, graver in 0usize..25,
-        ) {
-            let findings = |list: &[usize]| -> Vec<Finding> {
-                list.iter().map(|at| Finding::new(SEVERITIES[*at], "x")).collect()
-            };
-            let blocked = |list: &[usize], level: usize| route(&findings(list), LEVELS[level]) == Verdict::Fail;
-            let before = blocked(&severities, level);
-            let mut longer = severities.clone();
-            longer.push(more);
-            prop_assert!(!before || blocked(&longer, level));
-            if let Some(at) = severities.get(graver) {
-                let mut list = severities.clone();
-                list[graver] = at.saturating_sub(1);
-                prop_assert!(!before || blocked(&list, level));
+            /// More findings, graver ones or less autonomy never let work pass that was blocked.
+            #[test]
+            fn routing_is_monotone(
+                severities in prop::collection::vec(0usize..5, 0..25), more in 0usize..5, level in 0usize..4, graver in 0usize..25,
+            ) {
+                let findings = |list: &[usize]| -> Vec<Finding> {
+                    list.iter().map(|at| Finding::new(SEVERITIES[*at], "x")).collect()
+                };
+                let blocked = |list: &[usize], level: usize| route(&findings(list), LEVELS[level]) == Verdict::Fail;
+                let before = blocked(&severities, level);
+                let mut longer = severities.clone();
+                longer.push(more);
+                prop_assert!(!before || blocked(&longer, level));
+                if let Some(at) = severities.get(graver) {
+                    let mut list = severities.clone();
+                    list[graver] = at.saturating_sub(1);
+                    prop_assert!(!before || blocked(&list, level));
+                }
+                prop_assert!(!before || blocked(&severities, level.saturating_sub(1)));
+                // One that blocks by itself blocks in any company.
+                let alone = severities.iter().any(|at| blocks(SEVERITIES[*at], LEVELS[level]));
+                prop_assert_eq!(before, alone);
             }
-            prop_assert!(!before || blocked(&severities, level.saturating_sub(1)));
-            // One that blocks by itself blocks in any company.
-            let alone = severities.iter().any(|at| blocks(SEVERITIES[*at], LEVELS[level]));
-            prop_assert_eq!(before, alone);
-        }
 
-        #[test]
-        fn no_reply_makes_the_readers_panic(text in ".{0,200}") {
-            let work = Quoted::default();
-            let _ = (read_opinion(&text, &work), super::read_findings(&text, &work));
-            let _ = speaks_of_something_grave(&text);
-        }
+            #[test]
+            fn no_reply_makes_the_readers_panic(text in ".{0,200}") {
+                let work = Quoted::default();
+                let _ = (read_opinion(&text, &work), super::read_findings(&text, &work));
+                let _ = speaks_of_something_grave(&text);
+            }
 
-        /// A finding that blocks does so in whatever company and dress it comes.
-        #[test]
-        fn what_else_is_wrong_with_a_report_hides_no_finding_that_blocks(
-            before in "[a-z .]{0,40}", behind in "[a-z .]{0,40}", junk in prop::collection::vec(0usize..6, 0..5), at in 0usize..5,
-            fenced: bool,
-        ) {
-            let junk = junk.into_iter().map(|kind| match kind {
-                0 => json!({"severity": "low"}),
-                1 => json!({"severity": "grave", "description": "y"}),
-                2 => json!("words"),
-                3 => json!(null),
-                4 => json!({"description": 4}),
-                _ => json!({"severity": "high", "description": "unproved"}),
-            });
-            let mut list: Vec<serde_json::Value> = junk.collect();
-            let at = at.min(list.len());
-            let grave = json!({"severity": "critical", "description": "x", "evidence": "line 3", "cwe": "CWE-89"});
-            list.insert(at, grave);
-            let object = json!({"findings": list, "model": "m", "surface": 4}).to_string();
-            let reply = match fenced {
-                true => format!("{before}\n```json\n{object}\n```\n{behind}"),
-                false => format!("{before} {object} {behind}"),
-            };
-            let report = super::read_findings(&reply, &Quoted::default()).unwrap();
-            prop_assert_eq!(route(&report.findings, Autonomy::Full), Verdict::Fail, "{}", reply);
+            /// A finding that blocks does so in whatever company and dress it comes.
+            #[test]
+            fn what_else_is_wrong_with_a_report_hides_no_finding_that_blocks(
+                before in "[a-z .]{0,40}", behind in "[a-z .]{0,40}", junk in prop::collection::vec(0usize..6, 0..5), at in 0usize..5,
+                fenced: bool,
+            ) {
+                let junk = junk.into_iter().map(|kind| match kind {
+                    0 => json!({"severity": "low"}),
+                    1 => json!({"severity": "grave", "description": "y"}),
+                    2 => json!("words"),
+                    3 => json!(null),
+                    4 => json!({"description": 4}),
+                    _ => json!({"severity": "high", "description": "unproved"}),
+                });
+                let mut list: Vec<serde_json::Value> = junk.collect();
+                let at = at.min(list.len());
+                let grave = json!({"severity": "critical", "description": "x", "evidence": "line 3", "cwe": "CWE-89"});
+                list.insert(at, grave);
+                let object = json!({"findings": list, "model": "m", "surface": 4}).to_string();
+                let reply = if fenced {
+    format!("{before}\n```json\n{object}\n```\n{behind}")
+    } else {
+    format!("{before} {object} {behind}")
+    };
+                let report = super::read_findings(&reply, &Quoted::default()).unwrap();
+                prop_assert_eq!(route(&report.findings, Autonomy::Full), Verdict::Fail, "{}", reply);
+            }
         }
-    }
 
     fn read_findings(text: &str) -> Result<Vec<Finding>, String> {
         let report = super::read_findings(text, &Quoted::default()).map_err(|why| why.to_string())?;

@@ -109,9 +109,10 @@ fn bare(token: &str) -> &str {
     let pairs = [('[', ']'), ('(', ')'), ('{', '}')];
     let is_open =
         |(open, close)| token[..before].ends_with(open) && bare.contains(close) && !bare.contains(open);
-    match pairs.into_iter().any(is_open) {
-        true => &token[before - 1..before + bare.len()],
-        false => bare,
+    if pairs.into_iter().any(is_open) {
+        &token[before - 1..before + bare.len()]
+    } else {
+        bare
     }
 }
 

@@ -52,9 +52,10 @@ impl Plan {
     /// accepted when it began.
     #[must_use]
     pub fn workspace_seen_by(&self, by: TaskId, id: TaskId) -> PathBuf {
-        match self.task(by).has_worktree() && self.task(id).has_worktree() {
-            true => self.within(id, self.root_of(by)),
-            false => self.workspace_of(id),
+        if self.task(by).has_worktree() && self.task(id).has_worktree() {
+            self.within(id, self.root_of(by))
+        } else {
+            self.workspace_of(id)
         }
     }
 

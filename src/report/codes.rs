@@ -36,10 +36,10 @@ pub fn all(screen: &Screen) -> String {
 
 /// Our own words in the letters of the screen.
 fn letters(text: &str, screen: &Screen) -> String {
-    match screen.style.unicode {
-        true => text.to_owned(),
-        false => text
-            .replace('…', screen.style.symbols().ellipsis)
-            .replace('–', "-"),
+    if screen.style.unicode {
+        text.to_owned()
+    } else {
+        text.replace('…', screen.style.symbols().ellipsis)
+            .replace('–', "-")
     }
 }

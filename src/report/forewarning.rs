@@ -170,9 +170,10 @@ pub fn loosened(state: &State) -> Vec<String> {
 fn unscored_bars(state: &State) -> Vec<String> {
     let plan = &state.plan;
     let is_scored = |id: TaskId| bars(state, id).next().is_some();
-    let why = match plan.rules.settings.evaluate {
-        true => "none of its tasks is given a score",
-        false => "reviews are switched off",
+    let why = if plan.rules.settings.evaluate {
+        "none of its tasks is given a score"
+    } else {
+        "reviews are switched off"
     };
     // A gate none of whose tasks asks for a score has been told where the file was checked.
     let is_meant =

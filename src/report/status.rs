@@ -179,9 +179,10 @@ impl StatusPage {
     /// Where the run stands, given whether a live process writes to it.
     #[must_use]
     pub fn run_state(&self, has_writer: bool) -> RunState {
-        match has_writer {
-            true => RunState::Running,
-            false => self.unattended,
+        if has_writer {
+            RunState::Running
+        } else {
+            self.unattended
         }
     }
 

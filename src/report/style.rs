@@ -238,9 +238,10 @@ impl Screen {
         let wrap = |line: &str| {
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let quoted = line[blanks..].starts_with("| ");
-            let indent = match quoted {
-                true => format!("{}| ", &line[..blanks]),
-                false => " ".repeat(blanks + indent),
+            let indent = if quoted {
+                format!("{}| ", &line[..blanks])
+            } else {
+                " ".repeat(blanks + indent)
             };
             textwrap::fill(line, wrap_options(columns).subsequent_indent(&indent))
         };
@@ -254,9 +255,10 @@ impl Screen {
         let Some(columns) = self.width else {
             return text.to_owned();
         };
-        let below = match columns.saturating_sub(used) < LEAST {
-            true => 4.min(columns / 2),
-            false => used,
+        let below = if columns.saturating_sub(used) < LEAST {
+            4.min(columns / 2)
+        } else {
+            used
         };
         let before = " ".repeat(used);
         let options = wrap_options(columns).initial_indent(&before);

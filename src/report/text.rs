@@ -30,9 +30,10 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 /// Adds a character as a terminal may get it: as it is, or as `\u{202e}` where the terminal would act on it or show
 /// nothing (semantics, section 22).
 pub fn escape(c: char, text: &mut String) {
-    match is_unsafe(c) {
-        true => text.extend(c.escape_unicode()),
-        false => text.push(c),
+    if is_unsafe(c) {
+        text.extend(c.escape_unicode())
+    } else {
+        text.push(c)
     }
 }
 

@@ -129,9 +129,12 @@ mod tests {
         let classes = OutcomeClass::BY_PRECEDENCE.into_iter();
         let mut codes: Vec<String> = classes
             .filter(|class| *class != OutcomeClass::Ok)
-            .map(|class| match class.is_signal() {
-                true => "signal".to_owned(),
-                false => class.exit_code().to_string(),
+            .map(|class| {
+                if class.is_signal() {
+                    "signal".to_owned()
+                } else {
+                    class.exit_code().to_string()
+                }
             })
             .collect();
         codes.dedup();

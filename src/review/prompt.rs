@@ -169,13 +169,10 @@ pub fn evaluation(work: &Work, unread: Option<&str>) -> JudgePrompt {
         insist(
             &mut user,
             reason,
-            match work.prior.points.is_empty() {
-                true => {
-                    "Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
-                }
-                false => {
-                    "Reply again, in at most three sentences and a line for each point of the earlier feedback. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
-                }
+            if work.prior.points.is_empty() {
+                "Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
+            } else {
+                "Reply again, in at most three sentences and a line for each point of the earlier feedback. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
             },
         );
     }
@@ -339,9 +336,10 @@ pub(super) fn describe_acceptance(text: &mut String, work: &Work) {
     for (n, criterion) in (1..).zip(work.acceptance) {
         append_line!(criteria, "{n}. {}", criterion.trim());
     }
-    match work.handed_down {
-        true => text.push_str(&fence("acceptance criteria", &criteria, MAX_OUTPUT)),
-        false => text.push_str(&criteria),
+    if work.handed_down {
+        text.push_str(&fence("acceptance criteria", &criteria, MAX_OUTPUT))
+    } else {
+        text.push_str(&criteria)
     }
     text.push('\n');
 }
@@ -500,12 +498,11 @@ pub(super) fn ask_for_answers(text: &mut String, work: &Work, place: &str) {
 
 /// The form of the answers in JSON, with a comma behind it; nothing where none are asked for.
 pub(super) fn answers_form(work: &Work) -> &'static str {
-    match work.prior.points.is_empty() {
-        true => "",
-        false => {
-            "\"prior\": [{\"id\": <number of the point>, \"addressed\": <\"yes\", \"partly\" or \"no\">, \"note\": \
+    if work.prior.points.is_empty() {
+        ""
+    } else {
+        "\"prior\": [{\"id\": <number of the point>, \"addressed\": <\"yes\", \"partly\" or \"no\">, \"note\": \
              <what shows it>}], "
-        }
     }
 }
 

@@ -340,9 +340,10 @@ fn read_answer(reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
         }
         Err(why) => return Err(why),
     };
-    Ok(match said.is_empty() {
-        true => Answer::DoesNotKnow,
-        false => Answer::Text(said),
+    Ok(if said.is_empty() {
+        Answer::DoesNotKnow
+    } else {
+        Answer::Text(said)
     })
 }
 

@@ -349,9 +349,10 @@ impl Call {
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.write_request()?;
             // Who is shown pictures is asked about them, not about files.
-            let session = match call.purpose.sees_the_work() && asked.pictures.is_empty() {
-                true => call.offer(&without_tools, is_on_record, &asked.judgement)?,
-                false => None,
+            let session = if call.purpose.sees_the_work() && asked.pictures.is_empty() {
+                call.offer(&without_tools, is_on_record, &asked.judgement)?
+            } else {
+                None
             };
             Ok((call.handed_over()?, (asked, session)))
         });
@@ -370,9 +371,10 @@ impl Call {
             plan: &self.commands.plan,
             folder: &self.commands.folder,
             task: self.id.task,
-            judged: match self.judged.is_empty() {
-                true => &own,
-                false => &self.judged,
+            judged: if self.judged.is_empty() {
+                &own
+            } else {
+                &self.judged
             },
             agent: self.agent,
             ledger: self.path(AskFile::Tools),

@@ -264,9 +264,10 @@ fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), WorkError> 
     });
     let recovered = recovered.map_err(|error| error.to_string())?;
     // It may have been filed by a later session, under another mission's names.
-    match named || last.is_some_and(|failed| is_same(&recovered.state.plan, &failed)) {
-        true => Ok(()),
-        false => Err("no journal of this state folder tells of it, so it is not delivered".into()),
+    if named || last.is_some_and(|failed| is_same(&recovered.state.plan, &failed)) {
+        Ok(())
+    } else {
+        Err("no journal of this state folder tells of it, so it is not delivered".into())
     }
 }
 

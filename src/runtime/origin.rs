@@ -351,9 +351,10 @@ fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Ori
         _ => Origin::Unknown,
     };
     let begins: Vec<Origin> = runs.iter().map(begins).collect();
-    let needed = match begins.contains(&Origin::Verified) {
-        true => Origin::Verified,
-        false => Origin::Unknown,
+    let needed = if begins.contains(&Origin::Verified) {
+        Origin::Verified
+    } else {
+        Origin::Unknown
     };
     (begins, needed)
 }

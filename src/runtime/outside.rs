@@ -51,9 +51,10 @@ pub(super) struct Replied {
 impl Replied {
     /// What comes behind the part that was read might take it back, so a reply without its end is none.
     fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, Failed> {
-        match is_cut || text.len() as u64 > LARGEST_REPLY {
-            true => Err(Failed::of(FailureClass::Unknown, CUT_SHORT)),
-            false => Ok(Self { text, model }),
+        if is_cut || text.len() as u64 > LARGEST_REPLY {
+            Err(Failed::of(FailureClass::Unknown, CUT_SHORT))
+        } else {
+            Ok(Self { text, model })
         }
     }
 }

@@ -463,9 +463,10 @@ fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)>
         .zip(files)
         .map(|(index, file)| {
             // What is not quoted is still told by its name: a file that is missing must never be out of sight.
-            let preview = match index < MAX_FILES {
-                true => evidence::preview(workspace, file, LARGEST_QUOTED),
-                false => unquoted(file),
+            let preview = if index < MAX_FILES {
+                evidence::preview(workspace, file, LARGEST_QUOTED)
+            } else {
+                unquoted(file)
             };
             let input = InputFile {
                 path: file.path.clone(),

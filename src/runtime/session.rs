@@ -363,9 +363,10 @@ impl Session {
         };
         let executor = &mut self.executor;
         let mut prompts = |state: &State, due: &mut Vec<Effect>| executor.write_prompts(state, due);
-        let with = match is_last {
-            true => Due::Now(&mut prompts),
-            false => Due::Later,
+        let with = if is_last {
+            Due::Now(&mut prompts)
+        } else {
+            Due::Later
         };
         entry.write(decided, now, with)
     }

@@ -268,9 +268,10 @@ impl Work {
                 jitter: jitter(),
             });
         }
-        let message = match is_time_out {
-            true => format!("not done within {}", Millis::from(self.request.timeout)),
-            false => error.message.clone(),
+        let message = if is_time_out {
+            format!("not done within {}", Millis::from(self.request.timeout))
+        } else {
+            error.message.clone()
         };
         let mut end = TurnEnd {
             usage: usage_until(&error, &spent),

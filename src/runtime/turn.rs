@@ -431,9 +431,10 @@ fn seal_outputs(
         Err(why) => lose_output(&mut end.exit, &why.to_string()),
     }
     // It may have grown since, but what is gone of it may have been the work.
-    let found = match printed == out {
-        true => end.output.as_ref().map_or(0, |out| out.len),
-        false => std::fs::symlink_metadata(printed).map_or(0, |found| found.len()),
+    let found = if printed == out {
+        end.output.as_ref().map_or(0, |out| out.len)
+    } else {
+        std::fs::symlink_metadata(printed).map_or(0, |found| found.len())
     };
     if found < exit.stdout_len && end.exit.message.is_none() {
         let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);

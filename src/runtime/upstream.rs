@@ -74,9 +74,10 @@ impl Executor {
     /// The prompt of a turn, once what it quotes is read. `None`: that is read beside the loop, which hears of it in a
     /// message.
     pub fn read_for_prompt(&mut self, state: &State, turn: TurnId) -> Option<UpstreamOutputs> {
-        let turns = match state.gets_prompt(turn.task) {
-            true => quoted(state, turn.task),
-            false => Vec::new(),
+        let turns = if state.gets_prompt(turn.task) {
+            quoted(state, turn.task)
+        } else {
+            Vec::new()
         };
         let unread = turns
             .iter()

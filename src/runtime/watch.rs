@@ -426,9 +426,10 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
         // It lies where agents can reach it. Without it nothing can be told, and what cannot be told is no pass.
         Err(why) => {
             return TurnFiles {
-                protected: match scopes.is_empty() {
-                    true => Vec::new(),
-                    false => vec![format!("nobody can tell, for the record of them is lost: {why}")],
+                protected: if scopes.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![format!("nobody can tell, for the record of them is lost: {why}")]
                 },
                 ..TurnFiles::default()
             };
@@ -437,9 +438,12 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
     let now = folders(plan, task);
     // One of its own may not have been there yet.
     let was_carried = record.folders.first().is_some_and(|then| *then != now[0]);
-    let carried = |marks| match was_carried {
-        true => carried(marks, &record.folders, &now),
-        false => marks,
+    let carried = |marks| {
+        if was_carried {
+            carried(marks, &record.folders, &now)
+        } else {
+            marks
+        }
     };
     let protected = match look(&scopes, folder.state_folder().path(), MOST_READ) {
         Ok(after) => changes(&carried(record.protected), &after, &now[0].0),
@@ -452,9 +456,12 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
         protected,
         changed: difference.map(|difference| difference.changed),
         // Whoever carried it has written all of it anew.
-        written: difference.and_then(|difference| match was_carried {
-            false => Some(difference.written),
-            true => Some(difference.changed).filter(|changed| *changed > 0),
+        written: difference.and_then(|difference| {
+            if was_carried {
+                Some(difference.changed).filter(|changed| *changed > 0)
+            } else {
+                Some(difference.written)
+            }
         }),
         shared: false,
         commit: None,

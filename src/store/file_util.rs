@@ -71,9 +71,10 @@ fn opened(path: &Path, flags: OFlags) -> io::Result<File> {
             _ => error,
         }
     })?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(unfit("it is not a regular file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(unfit("it is not a regular file"))
     }
 }
 

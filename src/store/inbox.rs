@@ -92,12 +92,13 @@ pub fn waiting(
     let mut found = Vec::new();
     for name in names {
         let path = inbox.join(&name);
-        found.push(match is_letter(&folder, &name)? {
-            false => Found::Stranger(path),
-            true => match opened(&path, key.as_ref()) {
+        found.push(if is_letter(&folder, &name)? {
+            match opened(&path, key.as_ref()) {
                 Ok(queued) => Found::Command(path, Box::new(queued)),
                 Err(why) => Found::Refused(path, why.to_string()),
-            },
+            }
+        } else {
+            Found::Stranger(path)
         });
     }
     Ok(found)

@@ -110,16 +110,14 @@ pub fn open_folders(folder: &Path) {
 pub fn open(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // The kernel takes rights only where a file may be made.
-    let mode = match makes_file(flags) {
-        true => mode,
-        false => Mode::empty(),
-    };
+    let mode = if makes_file(flags) { mode } else { Mode::empty() };
     opened(path, flags, mode).map_err(|error| match first_link(path) {
         // A folder that is wanted as a folder is "not a directory" where it is a link.
         Some(link) if matches!(error, Errno::LOOP | Errno::NOTDIR) => {
-            let what = match link == path {
-                true => "it is a link".to_owned(),
-                false => format!("{} is a link", link.display()),
+            let what = if link == path {
+                "it is a link".to_owned()
+            } else {
+                format!("{} is a link", link.display())
             };
             io::Error::new(io::ErrorKind::InvalidInput, what)
         }

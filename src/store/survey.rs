@@ -66,9 +66,10 @@ pub(super) fn look_at_root(root: &Path) -> Result<(), Misplaced> {
 pub(super) fn look_at(state: &Path, below: &Path, places: &[(&str, Kind)]) -> Result<(), Misplaced> {
     let owner = fs::symlink_metadata(state).ok().map(|state| state.uid());
     for (name, kind) in places {
-        let path = match name.is_empty() {
-            true => below.to_owned(),
-            false => below.join(name),
+        let path = if name.is_empty() {
+            below.to_owned()
+        } else {
+            below.join(name)
         };
         look(&path, *kind, owner)?;
     }

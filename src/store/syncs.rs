@@ -62,9 +62,10 @@ pub(crate) mod double {
             let found = fs::metadata(&name)?;
             let bytes = if found.is_file() { found.len() } else { 0 };
             disk.synced.push((fs::read_link(name)?, bytes));
-            match disk.fails_at == Some(disk.synced.len() - 1) {
-                true => Err(io::Error::other("the disk is failing")),
-                false => Ok(()),
+            if disk.fails_at == Some(disk.synced.len() - 1) {
+                Err(io::Error::other("the disk is failing"))
+            } else {
+                Ok(())
             }
         })
     }

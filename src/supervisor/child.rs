@@ -358,9 +358,10 @@ impl Streams {
     fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Option<File>; 2], SpawnError> {
         let mut checked = Checked::default();
         let mut open = |path: &Path, piped: bool| {
-            let opened = match piped {
-                true => Answer::open(path).map(|(answer, file)| (Output::Piped(answer), file)),
-                false => outputs.open(path, &mut checked),
+            let opened = if piped {
+                Answer::open(path).map(|(answer, file)| (Output::Piped(answer), file))
+            } else {
+                outputs.open(path, &mut checked)
             };
             opened.map_err(|error| SpawnError::system("cannot write the output", path, &error))
         };

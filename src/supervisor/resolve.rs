@@ -58,9 +58,10 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
 /// # Errors
 /// Where the system does not tell its path.
 pub fn this_program() -> io::Result<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok(PathBuf::from("/proc/self/exe")),
-        false => std::env::current_exe(),
+    if cfg!(target_os = "linux") {
+        Ok(PathBuf::from("/proc/self/exe"))
+    } else {
+        std::env::current_exe()
     }
 }
 
@@ -82,12 +83,13 @@ fn executable(path: &Path) -> Executable {
 fn denied(path: &Path) -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        match path.is_file() {
-            true => format!(
+        if path.is_file() {
+            format!(
                 "`{0}` is not an executable file; type `chmod +x {0}`",
                 path.display()
-            ),
-            false => format!("`{}` is not an executable file", path.display()),
+            )
+        } else {
+            format!("`{}` is not an executable file", path.display())
         },
     )
 }

@@ -144,8 +144,9 @@ fn moment_of(word: &str, at: Timestamp) -> String {
     };
     let at = i64::try_from(at.0).expect("a moment of a test");
     let tenths = (moment.timestamp_millis() - at + 50).div_euclid(100);
-    match tenths < 0 {
-        true => format!("{}s{comma}", tenths / 10),
-        false => format!("+{}s{comma}", (tenths + 5) / 10),
+    if tenths < 0 {
+        format!("{}s{comma}", tenths / 10)
+    } else {
+        format!("+{}s{comma}", (tenths + 5) / 10)
     }
 }

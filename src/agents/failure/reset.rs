@@ -267,9 +267,10 @@ fn time(found: &Captures<'_>, at: Moment) -> Option<Option<Millis>> {
             let then = date.and_time(clock.unwrap_or_default());
             // Said at the end of a year of a day at the beginning of the next one.
             let half_a_year = Duration::days(180);
-            match is_guess && now - then > half_a_year {
-                true => then.with_year(then.year() + 1)?,
-                false => then,
+            if is_guess && now - then > half_a_year {
+                then.with_year(then.year() + 1)?
+            } else {
+                then
             }
         }
         (None, Some(clock)) => next(clock, now)?,

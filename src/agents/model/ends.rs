@@ -32,9 +32,10 @@ pub(super) fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass
     if is_one_of(good, reason) || is_one_of(&CUT_SHORT, reason) {
         return None;
     }
-    let class = match is_one_of(&BROKE_OFF, reason) {
-        true => FailureClass::ProviderTransient,
-        false => FailureClass::Unknown,
+    let class = if is_one_of(&BROKE_OFF, reason) {
+        FailureClass::ProviderTransient
+    } else {
+        FailureClass::Unknown
     };
     Some(match reason {
         "" => (class, "does not say how it ended".to_owned()),

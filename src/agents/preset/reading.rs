@@ -200,9 +200,10 @@ impl Reading {
             let (_, behind) = line.split_once(&**text)?;
             Some((text, behind))
         })?;
-        Some(match text.ends_with(": \"") {
-            true => behind.trim_end().trim_end_matches(',').trim_end_matches('"'),
-            false => line,
+        Some(if text.ends_with(": \"") {
+            behind.trim_end().trim_end_matches(',').trim_end_matches('"')
+        } else {
+            line
         })
     }
 

@@ -107,9 +107,10 @@ fn answer(body: &Value) -> Answer {
     }
     let usage = &body["usage"];
     Answer::Reply(ModelReply {
-        said: match calls.is_empty() {
-            true => Value::Null,
-            false => body["content"].clone(),
+        said: if calls.is_empty() {
+            Value::Null
+        } else {
+            body["content"].clone()
         },
         calls,
         text,

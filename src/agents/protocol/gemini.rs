@@ -115,9 +115,10 @@ fn answer(body: &Value) -> Answer {
     let usage = &body["usageMetadata"];
     let calls = calls(parts);
     Answer::Reply(ModelReply {
-        said: match calls.is_empty() {
-            true => Value::Null,
-            false => candidate["content"].clone(),
+        said: if calls.is_empty() {
+            Value::Null
+        } else {
+            candidate["content"].clone()
         },
         calls,
         text: said.filter_map(|part| part["text"].as_str()).collect(),

@@ -476,9 +476,10 @@ pub fn brief(arguments: &Value) -> Value {
         Value::String(text) if text.chars().count() > LONGEST => head(text),
         Value::Array(_) | Value::Object(_) => {
             let text = value.to_string();
-            match text.len() > LONGEST_ARGUMENT {
-                true => head(&text),
-                false => value.clone(),
+            if text.len() > LONGEST_ARGUMENT {
+                head(&text)
+            } else {
+                value.clone()
             }
         }
         value => value.clone(),
@@ -489,9 +490,10 @@ pub fn brief(arguments: &Value) -> Value {
         .collect();
     // Its names may be as long, or as many, as it likes.
     let text = kept.to_string();
-    match text.len() > LONGEST_ARGUMENTS {
-        true => head(&text),
-        false => kept,
+    if text.len() > LONGEST_ARGUMENTS {
+        head(&text)
+    } else {
+        kept
     }
 }
 

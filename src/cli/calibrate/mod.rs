@@ -141,9 +141,10 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
     }
     progress.finish_and_clear();
     screen.show(&document, |screen| human(&document, screen));
-    let class = match is_partial {
-        true => OutcomeClass::Indeterminate,
-        false => OutcomeClass::Ok,
+    let class = if is_partial {
+        OutcomeClass::Indeterminate
+    } else {
+        OutcomeClass::Ok
     };
     Ok(class.exit_code())
 }

@@ -150,9 +150,10 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     }
     let place =
         tempfile::tempdir().map_err(|error| environment!("cannot make a temporary folder: {error}"))?;
-    let case = match arguments.criteria.is_empty() && !offline {
-        true => recorded_task(arguments, matches, screen)?,
-        false => submitted(arguments, matches, place.path(), screen)?,
+    let case = if arguments.criteria.is_empty() && !offline {
+        recorded_task(arguments, matches, screen)?
+    } else {
+        submitted(arguments, matches, place.path(), screen)?
     };
     // Work of an agent that failed is not judged, be it good or bad.
     if let Some(findings) = &case.failed {
@@ -280,10 +281,11 @@ fn submitted(
 }
 
 fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
-    match options.no_eval {
-        true => Err(usage!("a review with reviews switched off judges nothing")
-            .help("leave out --no-eval, and EVAL=off in the environment")),
-        false => Ok(()),
+    if options.no_eval {
+        Err(usage!("a review with reviews switched off judges nothing")
+            .help("leave out --no-eval, and EVAL=off in the environment"))
+    } else {
+        Ok(())
     }
 }
 

@@ -244,9 +244,10 @@ impl<'s> Reopening<'s> {
         let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
         // One over several of them judges once.
         let nodes: Vec<TaskId> = over.filter(|node| self.told.insert(*node)).collect();
-        let (behind, ahead_of) = match is_again {
-            true => self.order.remove(&id).unwrap_or_default(),
-            false => Default::default(),
+        let (behind, ahead_of) = if is_again {
+            self.order.remove(&id).unwrap_or_default()
+        } else {
+            Default::default()
         };
         draft.emit(Event::Task(
             id,
@@ -368,9 +369,10 @@ impl<'s> Audited<'s> {
 
     /// What was seen of its files last.
     fn last_look(&self, id: TaskId) -> &'s [FileFact] {
-        match self.seen.behind.is_empty() {
-            true => self.looks(id),
-            false => self.behind.get(&id).copied().unwrap_or_default(),
+        if self.seen.behind.is_empty() {
+            self.looks(id)
+        } else {
+            self.behind.get(&id).copied().unwrap_or_default()
         }
     }
 
@@ -413,9 +415,10 @@ impl<'s> Audited<'s> {
             )
         };
         let found = files.iter().map(say).collect();
-        match self.ran_checks(id) {
-            true => Verdicts::StandsChanged(found),
-            false => Verdicts::Unverified(found),
+        if self.ran_checks(id) {
+            Verdicts::StandsChanged(found)
+        } else {
+            Verdicts::Unverified(found)
         }
     }
 
@@ -507,9 +510,10 @@ impl<'s> Audited<'s> {
         let others = named.get(&plan.place(id, path)).into_iter().flatten();
         let others = others.filter(|other| **other != id).take(3);
         let others: Vec<String> = others.map(|other| format!("'{}'", plan.title(*other))).collect();
-        match others.is_empty() {
-            true => String::new(),
-            false => format!("; it is also named by task {}", others.join(", ")),
+        if others.is_empty() {
+            String::new()
+        } else {
+            format!("; it is also named by task {}", others.join(", "))
         }
     }
 

@@ -249,9 +249,10 @@ pub(super) fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timesta
     let Some(hold) = state.hold(of).filter(|hold| hold.number == number) else {
         return Vec::new();
     };
-    match hold.ends_by_silence(state.plan.rules.settings.auto_reject_on_timeout) {
-        true => said(state, of, Word::Silence, "quorum", now),
-        false => vec![Event::Hold(of, HoldEvent::TimedOut { number })],
+    if hold.ends_by_silence(state.plan.rules.settings.auto_reject_on_timeout) {
+        said(state, of, Word::Silence, "quorum", now)
+    } else {
+        vec![Event::Hold(of, HoldEvent::TimedOut { number })]
     }
 }
 

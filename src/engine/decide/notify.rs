@@ -329,9 +329,10 @@ pub(super) fn delivered(
     };
     // Whatever a channel says, it may say something else a moment later.
     let failed = FailedTry {
-        again: match failure.hopeless {
-            true => Again::Nothing,
-            false => Again::Request,
+        again: if failure.hopeless {
+            Again::Nothing
+        } else {
+            Again::Request
         },
         ..FailedTry::of(failure.class, failure.retry_after, failure.jitter)
     };

@@ -51,9 +51,10 @@ fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
         go_on_from(draft, |key| key > behind);
     } else if pass_through(draft, |key| key > behind && key <= CHECKS) {
         // What a check writes is part of the work, so files are looked at behind the last one.
-        match is_stale(draft) {
-            true => scan(draft, AfterScan::Judges),
-            false => judge(draft),
+        if is_stale(draft) {
+            scan(draft, AfterScan::Judges)
+        } else {
+            judge(draft)
         }
     }
 }
@@ -247,9 +248,10 @@ fn reopen(draft: &mut Transaction<'_>, key: StageKey, round: u32) {
 /// happened the second time, the message for a person.
 fn must_be_asked_again(draft: &Transaction<'_>) -> Option<Result<(), &'static str>> {
     let judging = draft.task.judging().filter(|it| !it.changed.is_empty())?;
-    Some(match judging.is_repeated() {
-        true => Err("its files changed while it was judged, and again when it was judged once more"),
-        false => Ok(()),
+    Some(if judging.is_repeated() {
+        Err("its files changed while it was judged, and again when it was judged once more")
+    } else {
+        Ok(())
     })
 }
 

@@ -24,9 +24,10 @@ pub(super) fn conclude(view: View<'_>) -> Next {
                 .plan()
                 .relieved(view.id, view.plan().rules.settings.eval_threshold);
             let passed = bar.is_reached_by(*points);
-            let mut report = match passed {
-                true => view.report(KEY, Verdict::Pass, None),
-                false => view.report(KEY, Verdict::Fail, Some(Cause::Score)),
+            let mut report = if passed {
+                view.report(KEY, Verdict::Pass, None)
+            } else {
+                view.report(KEY, Verdict::Fail, Some(Cause::Score))
             };
             report.points = Some(*points);
             report.findings.clone_from(findings);
@@ -37,9 +38,10 @@ pub(super) fn conclude(view: View<'_>) -> Next {
             }
             report.findings.extend(fallbacks(view, &seats));
             carry_on(&mut report.findings, open_points(view, &[prior]));
-            match passed {
-                true => Next::Pass(Some(report)),
-                false => Next::Fail(report),
+            if passed {
+                Next::Pass(Some(report))
+            } else {
+                Next::Fail(report)
             }
         }
         SeatState::Unparsed(Answer::Unreadable { excerpt, .. }) => unparsed(view, excerpt),

@@ -15,9 +15,10 @@ use super::view::{Next, Request, View};
 const KEY: StageKey = StageKey::Of(Stage::Finish);
 
 pub(super) fn open(view: View<'_>, gate: &FinishGate) -> Next {
-    match gate.commands.is_empty() {
-        true => settle(view, gate, &[]),
-        false => request(0),
+    if gate.commands.is_empty() {
+        settle(view, gate, &[])
+    } else {
+        request(0)
     }
 }
 
@@ -30,9 +31,10 @@ fn request(command: usize) -> Next {
 pub(super) fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
     let results = view.judging().map_or(&[][..], |judging| &judging.finish);
     let results: Vec<CheckResult> = results.iter().flatten().cloned().collect();
-    match results.len() < gate.commands.len() {
-        true => request(results.len()),
-        false => settle(view, gate, &results),
+    if results.len() < gate.commands.len() {
+        request(results.len())
+    } else {
+        settle(view, gate, &results)
     }
 }
 
@@ -95,9 +97,10 @@ fn settle(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Next {
         };
     }
     let unmet: Vec<Finding> = compilation.into_iter().chain(others).chain(unknown).collect();
-    let mut report = match unmet.is_empty() {
-        true => view.report(KEY, Verdict::Pass, None),
-        false => view.report(KEY, Verdict::Skip, Some(Cause::Unmet)),
+    let mut report = if unmet.is_empty() {
+        view.report(KEY, Verdict::Pass, None)
+    } else {
+        view.report(KEY, Verdict::Skip, Some(Cause::Unmet))
     };
     report.findings = unmet;
     Next::Pass(Some(report))

@@ -94,9 +94,10 @@ pub(super) fn nobody_may(view: View<'_>) -> String {
 /// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
 fn ask_round(view: View<'_>) -> Next {
     let seats = view.seats();
-    let at_once = match is_adaptive(view.plan(), view.id) {
-        true => FIRST_SEATS.min(seats.len()),
-        false => seats.len(),
+    let at_once = if is_adaptive(view.plan(), view.id) {
+        FIRST_SEATS.min(seats.len())
+    } else {
+        seats.len()
     };
     let round = view.task.attempt.rounds + 1;
     let asked = seats[..at_once].iter().enumerate();

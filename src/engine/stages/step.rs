@@ -188,9 +188,10 @@ pub(super) fn found(
     let autonomy = view.work().autonomy;
     let passes = [&found.findings, &denied].map(|findings| route(findings, autonomy) == Verdict::Pass);
     let passes = passes == [true, true];
-    let mut report = match passes {
-        true => view.report(step, Verdict::Pass, None),
-        false => view.report(step, Verdict::Fail, Some(cause)),
+    let mut report = if passes {
+        view.report(step, Verdict::Pass, None)
+    } else {
+        view.report(step, Verdict::Fail, Some(cause))
     };
     report.findings.clone_from(&found.findings);
     let unread = found.unread.as_deref().map(|why| {
@@ -204,8 +205,9 @@ pub(super) fn found(
     report.findings.extend(remarks);
     carry_on(&mut report.findings, open_points_of(view, speaker, &found.prior));
     speaker.sign(&mut report);
-    match passes {
-        true => Next::Pass(Some(report)),
-        false => Next::Fail(report),
+    if passes {
+        Next::Pass(Some(report))
+    } else {
+        Next::Fail(report)
     }
 }

@@ -68,9 +68,10 @@ pub(super) fn unfit(
         (Ok(_), _) => Some("the reply is about something else".to_owned()),
         (Err(message), _) => Some(message.to_owned()),
     };
-    match is_cut {
-        true => why.map(|why| format!("they could not be cut into probes: {why}")),
-        false => why,
+    if is_cut {
+        why.map(|why| format!("they could not be cut into probes: {why}"))
+    } else {
+        why
     }
 }
 
@@ -122,9 +123,10 @@ fn judged(
     carry_on(&mut decision.findings, open_points(view, &[&reply.prior]));
     let percent = |points: Points| points.value().round_dp(1);
     let (sure, least) = (percent(reply.confidence), percent(by.min_confidence));
-    let unsure = match reply.confidence < by.min_confidence {
-        true => format!("the judge is {sure} % sure, below the minimum of {least} %"),
-        false => "the judge says that it cannot decide, and leaves it to a person".to_owned(),
+    let unsure = if reply.confidence < by.min_confidence {
+        format!("the judge is {sure} % sure, below the minimum of {least} %")
+    } else {
+        "the judge says that it cannot decide, and leaves it to a person".to_owned()
     };
     // Whoever graded the work has reviewed it.
     settle(view, by, &grades, decision, unsure.clone(), unsure)

@@ -149,9 +149,10 @@ impl<'a> View<'a> {
     /// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its
     /// reviewer; so they must know where nobody else was (sections 9 and 20).
     pub fn put_to_a_person(self, at: StageKey, message: &str) -> String {
-        let rest = match self.is_unreviewed(Some(at)) {
-            true => "; nobody has reviewed the work itself, so whoever approves it is its only reviewer",
-            false => "",
+        let rest = if self.is_unreviewed(Some(at)) {
+            "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
+        } else {
+            ""
         };
         format!("{message}{rest}")
     }

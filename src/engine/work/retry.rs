@@ -78,9 +78,10 @@ impl FailedTry {
     /// A request that failed, for the reasons of this class.
     #[must_use]
     pub fn of(class: FailureClass, retry_after: Option<Millis>, jitter: u16) -> Self {
-        let again = match class.request_retried() {
-            true => Again::Request,
-            false => Again::Nothing,
+        let again = if class.request_retried() {
+            Again::Request
+        } else {
+            Again::Nothing
         };
         Self {
             class,

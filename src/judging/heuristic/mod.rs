@@ -222,9 +222,10 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
         (Form::Contains(wanted, literal), Some(Content { text: Some(text), .. })) => {
             let there = text.text.contains(literal);
             let verb = if there { "contains" } else { "does not contain" };
-            match there || text.whole {
-                true => (Some(there == *wanted), format!("{place} {verb} `{literal}`")),
-                false => unread,
+            if there || text.whole {
+                (Some(there == *wanted), format!("{place} {verb} `{literal}`"))
+            } else {
+                unread
             }
         }
         (Form::Has(least, count, unit), Some(content)) => {
@@ -236,9 +237,10 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
             };
             let holds = if *least { has >= *count } else { has <= *count };
             // The rest of a text that was cut can only add to its beginning.
-            match whole || holds == *least {
-                true => (Some(holds), format!("{place} has {has} {unit}")),
-                false => unread,
+            if whole || holds == *least {
+                (Some(holds), format!("{place} has {has} {unit}"))
+            } else {
+                unread
             }
         }
         _ => unread,
@@ -252,12 +254,13 @@ fn exits(command: &CommandFacts, code: i32) -> Seen {
         None => "was killed".to_owned(),
     };
     let how = format!("`{}` {how}", command.command);
-    match command.exit == Some(code) {
-        true => (Some(true), how),
-        false => (
+    if command.exit == Some(code) {
+        (Some(true), how)
+    } else {
+        (
             Some(false),
             format!("{how}\n{}", command.output.trim()).trim_end().to_owned(),
-        ),
+        )
     }
 }
 

@@ -115,9 +115,10 @@ pub(crate) fn read_object<T: PartialEq>(
     found.declared.clone()?;
     let said = agreed.ok_or_else(|| found.nothing_own(has_key, Unparsed::NoForm(key)))?;
     let mut doubted = found.doubted.iter().filter(|value| has_key(value));
-    match doubted.all(|(value, _)| read(value).is_ok_and(|other| other == said)) {
-        true => Ok(said),
-        false => Err(Unparsed::Differing),
+    if doubted.all(|(value, _)| read(value).is_ok_and(|other| other == said)) {
+        Ok(said)
+    } else {
+        Err(Unparsed::Differing)
     }
 }
 

@@ -77,9 +77,10 @@ pub(super) fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted)
     let value = match agree(&markers, scale) {
         Err(Unparsed::NoScore) if !doubts.is_empty() => {
             let is_aside = |(_, place): &(Json, Place)| *place == Place::Aside;
-            return Err(match values.doubted.iter().any(is_aside) {
-                true => Unparsed::Aside,
-                false => Unparsed::OnlyInWork,
+            return Err(if values.doubted.iter().any(is_aside) {
+                Unparsed::Aside
+            } else {
+                Unparsed::OnlyInWork
             });
         }
         agreed => agreed?,

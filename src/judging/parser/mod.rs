@@ -186,9 +186,10 @@ impl Unparsed {
     /// The reason that helps most: of a reply that is wrapped in the JSON of its program, that it is.
     #[must_use]
     pub fn or_envelope(self, reply: &str) -> Self {
-        match envelope::is_envelope(reply) {
-            true => Self::Envelope,
-            false => self,
+        if envelope::is_envelope(reply) {
+            Self::Envelope
+        } else {
+            self
         }
     }
 }

@@ -72,9 +72,10 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             scores_of(&entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
         })
     };
-    match found.doubted.iter().all(agrees) {
-        true => Ok(verdict),
-        false => Err(Unparsed::Conflicting),
+    if found.doubted.iter().all(agrees) {
+        Ok(verdict)
+    } else {
+        Err(Unparsed::Conflicting)
     }
 }
 

@@ -72,8 +72,9 @@ pub(super) fn answer(reply: &str) -> Result<&str, Unparsed> {
             }
         }
     }
-    match depth == 0 && !is_doubtful {
-        true => Ok(&reply[begin..]),
-        false => Err(Unparsed::Reasoning),
+    if depth == 0 && !is_doubtful {
+        Ok(&reply[begin..])
+    } else {
+        Err(Unparsed::Reasoning)
     }
 }

@@ -27,21 +27,21 @@ pub(crate) fn own_words(reply: &str) -> Result<String, Unparsed> {
     let reply = visible(reply);
     // Marks within the texts of an object that is the whole reply are no marks.
     let is_one_value = matches!(json::find(&reply, &split(&reply)).values[..], [(_, Place::Whole)]);
-    let answer = match is_one_value {
-        true => reply,
-        false => {
-            let answer = without_tokens(reasoning::answer(&reply)?);
-            // Marks that only stand there since tokens were taken out are doubtful.
-            let again = reasoning::answer(&answer)?;
-            (again.trim() == answer.trim())
-                .then_some(())
-                .ok_or(Unparsed::Reasoning)?;
-            answer
-        }
+    let answer = if is_one_value {
+        reply
+    } else {
+        let answer = without_tokens(reasoning::answer(&reply)?);
+        // Marks that only stand there since tokens were taken out are doubtful.
+        let again = reasoning::answer(&answer)?;
+        (again.trim() == answer.trim())
+            .then_some(())
+            .ok_or(Unparsed::Reasoning)?;
+        answer
     };
-    match answer.trim().is_empty() {
-        true => Err(Unparsed::Empty),
-        false => Ok(answer),
+    if answer.trim().is_empty() {
+        Err(Unparsed::Empty)
+    } else {
+        Ok(answer)
     }
 }
 
@@ -70,11 +70,12 @@ static MOVES: LazyLock<Regex> =
 /// A text as a terminal shows it, without what nobody sees: colours, titles and links are left out, and what backspaces
 /// overwrite is gone. Whatever else moves the cursor within a line leaves a mark that is part of no number.
 pub(crate) fn visible(text: &str) -> String {
-    let text = match text.contains('\x1b') {
-        true => MOVES
+    let text = if text.contains('\x1b') {
+        MOVES
             .replace_all(&HARMLESS.replace_all(text, ""), "\u{fffd}")
-            .into_owned(),
-        false => text.to_owned(),
+            .into_owned()
+    } else {
+        text.to_owned()
     };
     let (mut shown, mut at): (Vec<char>, usize) = (Vec::new(), 0);
     for c in text.chars() {

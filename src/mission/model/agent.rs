@@ -154,9 +154,10 @@ impl Agent {
     /// How far middleware comes around its turns.
     #[must_use]
     pub fn around(&self) -> Around {
-        match self.works_with_tools() {
-            true => Around::Inside,
-            false => Around::Outside,
+        if self.works_with_tools() {
+            Around::Inside
+        } else {
+            Around::Outside
         }
     }
 

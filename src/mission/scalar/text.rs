@@ -146,10 +146,7 @@ macro_rules! references {
 references!(AgentName to Agent, ChannelName to Channel, RubricName to Rubric);
 
 fn one_form(title: String) -> String {
-    match title.is_ascii() {
-        true => title,
-        false => folded(&title),
-    }
+    if title.is_ascii() { title } else { folded(&title) }
 }
 
 /// A path below the workspace, or a glob of such paths.

@@ -101,9 +101,10 @@ impl Counts {
     /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
     pub(in crate::report) fn words(&self) -> String {
         let left = self.not_taken as usize;
-        let running = match self.is_interrupted {
-            true => "interrupted",
-            false => "under way",
+        let running = if self.is_interrupted {
+            "interrupted"
+        } else {
+            "under way"
         };
         let mut text = format!("{} of {} done", self.done, self.total - left);
         for (number, what) in [

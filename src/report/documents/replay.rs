@@ -65,9 +65,10 @@ fn is_zero(count: &usize) -> bool {
 /// What a replay means for the exit code: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
 #[must_use]
 pub fn class(replay: &Replay) -> OutcomeClass {
-    match replay.is_equal() {
-        true => OutcomeClass::Ok,
-        false => OutcomeClass::Indeterminate,
+    if replay.is_equal() {
+        OutcomeClass::Ok
+    } else {
+        OutcomeClass::Indeterminate
     }
 }
 

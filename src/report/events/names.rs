@@ -292,9 +292,10 @@ impl EventExpander {
             GateEvent::Evaluated { result } => {
                 let GateResult { passed, avg, reason } = result;
                 let payload = payload!(payload; "avgScore": avg.map(Points::score_f64), reason);
-                match passed {
-                    true => ("quality:gate:passed", payload),
-                    false => ("quality:gate:failed", payload),
+                if *passed {
+                    ("quality:gate:passed", payload)
+                } else {
+                    ("quality:gate:failed", payload)
                 }
             }
             GateEvent::Overridden { reason, by } => {

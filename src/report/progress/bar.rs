@@ -248,9 +248,10 @@ impl Area {
         let said = sanitize(&said);
         let said = screen.fit(&said, used + width(&title) + 2);
         let text = format!("{} {title}  {took}", style.paint(Role::Active, activity));
-        match said.is_empty() {
-            true => text,
-            false => format!("{text}  {}", style.paint(Role::Dim, said)),
+        if said.is_empty() {
+            text
+        } else {
+            format!("{text}  {}", style.paint(Role::Dim, said))
         }
     }
 

@@ -228,9 +228,10 @@ fn gate_line(name: &str, event: &GateEvent) -> Line {
             );
         }
     };
-    let (role, mut detail) = match result.passed {
-        true => (Role::Good, "passed".to_owned()),
-        false => (Role::Bad, "failed".to_owned()),
+    let (role, mut detail) = if result.passed {
+        (Role::Good, "passed".to_owned())
+    } else {
+        (Role::Bad, "failed".to_owned())
     };
     if let Some(avg) = result.avg {
         append!(detail, "  average {avg}");

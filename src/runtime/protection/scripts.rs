@@ -67,9 +67,10 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
 /// What a word of a command means: the path itself, where anything is there, else what it matches as a pattern. Blocks.
 fn meant(folders: &[PathBuf], path: PathBuf) -> Vec<PathBuf> {
     let inner = |root: &PathBuf| Some((root.clone(), path.strip_prefix(root).ok()?.to_str()?.to_owned()));
-    let scope = match path.to_string_lossy().contains(['*', '?']) && fs::symlink_metadata(&path).is_err() {
-        true => folders.iter().find_map(inner),
-        false => None,
+    let scope = if path.to_string_lossy().contains(['*', '?']) && fs::symlink_metadata(&path).is_err() {
+        folders.iter().find_map(inner)
+    } else {
+        None
     };
     let Some((root, pattern)) = scope else {
         return vec![path];

@@ -50,9 +50,10 @@ impl Shown {
             .checks
             .iter()
             .map(|check| (check.passed, Content::of(&check.message)));
-        match shown.eq(seen) {
-            true => Ok(()),
-            false => Err("the judge was shown other results of checks than are on record".into()),
+        if shown.eq(seen) {
+            Ok(())
+        } else {
+            Err("the judge was shown other results of checks than are on record".into())
         }
     }
 }

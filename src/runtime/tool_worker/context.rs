@@ -210,9 +210,10 @@ impl ToolContext {
     fn command_of(&self, call: &ToolCall) -> Result<run::ToolCommand, ToolError> {
         let chain = self.task.plan.middleware(self.turn.task);
         let wanted = run::command_of(call)?;
-        match chain.has(AgentMiddleware::SecurityInterceptor) {
-            true => wanted.unless_destructive(),
-            false => Ok(wanted),
+        if chain.has(AgentMiddleware::SecurityInterceptor) {
+            wanted.unless_destructive()
+        } else {
+            Ok(wanted)
         }
     }
 

@@ -270,9 +270,10 @@ fn gate_line(text: &mut String, gate: &GateRow<'_>) {
     if let Some(min) = gate.min_score {
         append!(text, "; mean score at least {min}");
     }
-    text.push_str(match gate.require_all_passed {
-        true => "; none may fail",
-        false => "; failed tasks may pass",
+    text.push_str(if gate.require_all_passed {
+        "; none may fail"
+    } else {
+        "; failed tasks may pass"
     });
     if gate.accept_below_threshold {
         text.push_str("; work below the bar may pass");

@@ -500,9 +500,10 @@ impl<'a> TaskRow<'a> {
         let lacks_grader = plan.rules.settings.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
             && grader.is_none();
-        let note = match lacks_grader {
-            true => Some("nobody may grade its criteria: a person will be asked"),
-            false => note(state, id, (eligible.len(), excluded.len())),
+        let note = if lacks_grader {
+            Some("nobody may grade its criteria: a person will be asked")
+        } else {
+            note(state, id, (eligible.len(), excluded.len()))
         };
         let worker = &plan.agent(task.agent).spec;
         let approval = |approval: &'a std::sync::Arc<ApprovalPlan>| ApprovalRow::of(plan, approval);

@@ -168,9 +168,10 @@ pub(super) fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> 
 fn audit_line(state: &State) -> Line {
     let tasks = state.covered().count();
     let sums = &state.sums.counts;
-    let detail = match sums.ended() == sums.selected {
-        true => "final check that accepted work still stands",
-        false => "check that accepted work still stands",
+    let detail = if sums.ended() == sums.selected {
+        "final check that accepted work still stands"
+    } else {
+        "check that accepted work still stands"
     };
     Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
 }

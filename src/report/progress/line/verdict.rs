@@ -186,9 +186,10 @@ fn said(reply: &str) -> String {
     if shown.len() < reply.len() {
         shown.push_str("...");
     }
-    match shown.is_empty() {
-        true => String::new(),
-        false => format!(" (it said \"{shown}\")"),
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!(" (it said \"{shown}\")")
     }
 }
 

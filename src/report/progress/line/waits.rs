@@ -31,9 +31,12 @@ impl Lines {
                 never_began,
             } => {
                 let tries = state.task(turn.task).work.turn;
-                let failed = tries.map_or(1, |tries| match never_began {
-                    true => tries.starts,
-                    false => tries.requests,
+                let failed = tries.map_or(1, |tries| {
+                    if *never_began {
+                        tries.starts
+                    } else {
+                        tries.requests
+                    }
                 });
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
