@@ -2,19 +2,22 @@
 //! of the progress, heads of columns. `quorum explain WORD` prints what stands here: what a word means, when it is printed,
 //! and what to do. What happens (`run:moved`) stands in [`super::events`].
 //!
-//! The tables are pairs of names and meaning; several names of one thing stand between bars.
+//! The tables are texts beside this file, a line for each word: its names, with bars between them, a colon, the meaning. A
+//! line that begins with `#` is a comment.
 //!
 //! | file | what |
 //! |---|---|
-//! | `columns` | heads of columns and labels of screens, where they are not words of another table |
-//! | `judging` | words about judging: verdicts, causes, stages, findings |
-//! | `runs` | words about runs: outcomes and their exit codes, states, gates, deadlines, limits |
-//! | `tasks` | words about tasks: statuses, phases, attempts, how work was accepted or failed |
+//! | `columns.txt` | heads of columns and labels of screens, where they are not words of another table |
+//! | `judging.txt` | words about judging: verdicts, causes, stages, findings |
+//! | `runs.txt` | words about runs: outcomes and their exit codes, states, gates, deadlines, limits |
+//! | `tasks.txt` | words about tasks: statuses, phases, attempts, how work was accepted or failed |
 
-mod columns;
-mod judging;
-mod runs;
-mod tasks;
+const TABLES: [&str; 4] = [
+    include_str!("words/runs.txt"),
+    include_str!("words/tasks.txt"),
+    include_str!("words/judging.txt"),
+    include_str!("words/columns.txt"),
+];
 
 /// A word and what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +38,13 @@ pub fn find(text: &str) -> Option<Word> {
 
 /// All words, each under its first name.
 pub fn all() -> impl Iterator<Item = Word> {
-    let tables = [runs::WORDS, tasks::WORDS, judging::WORDS, columns::WORDS];
-    let words = tables.into_iter().chain(super::events::HAPPENINGS).flatten();
-    words.map(|(word, meaning)| Word { word, meaning })
+    let lines = TABLES.into_iter().flat_map(str::lines);
+    let words = lines.filter(|line| !line.starts_with('#'));
+    let words = words.filter_map(|line| line.split_once(": "));
+    let happenings = super::events::HAPPENINGS.into_iter().flatten().copied();
+    words
+        .chain(happenings)
+        .map(|(word, meaning)| Word { word, meaning })
 }
 
 impl Word {
@@ -160,6 +167,13 @@ mod tests {
         missing.sort_unstable();
         missing.dedup();
         assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_line_of_the_tables_is_a_word_or_a_comment() {
+        let mut lines = TABLES.into_iter().flat_map(str::lines);
+        let is_read = |line: &str| line.is_empty() || line.starts_with('#') || line.contains(": ");
+        assert_eq!(lines.find(|line| !is_read(line)), None);
     }
 
     #[test]
