@@ -404,8 +404,17 @@ fn user_sockets() -> impl Iterator<Item = PathBuf> {
     let listed = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
     let values = std::env::vars_os().filter_map(|(_, value)| value.into_string().ok());
     let named = values.flat_map(|value| {
-        let parts = value.split([',', ';', '=', ':']).map(PathBuf::from);
-        parts.chain([PathBuf::from(&value)]).collect::<Vec<_>>()
+        let ends = value.match_indices([',', ';', '=', ':']).map(|(at, _)| at);
+        let ends: Vec<usize> = ends.chain([value.len()]).collect();
+        let from = |number: usize| {
+            let start = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
+            // The path may hold such a sign itself.
+            let parts = ends[number..].iter().take(4);
+            parts
+                .map(|end| PathBuf::from(&value[start..*end]))
+                .collect::<Vec<_>>()
+        };
+        (0..ends.len()).flat_map(from).collect::<Vec<_>>()
     });
     let all = listed.map(|entry| entry.path()).chain(named);
     all.filter(|path| path.is_absolute())

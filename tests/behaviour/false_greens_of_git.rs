@@ -14,50 +14,50 @@ fn is_quiet(workspace: &Workspace, what: &str) {
 
 /// What agents plant so that git runs it: a name and a script, in which RUN is the program and TOP the user's repository.
 const PLANTED: [(&str, &str); 12] = [
-    ("a hook for packs of the user", "git config --global uploadpack.packObjectsHook RUN"),
-    ("a filter of the user", "git config --global filter.x.smudge RUN; echo '* filter=x' > .gitattributes"),
+    ("a hook for packs of the user", "git config --global uploadpack.packObjectsHook 'RUN'"),
+    ("a filter of the user", "git config --global filter.x.smudge 'RUN'; echo '* filter=x' > .gitattributes"),
     (
         "a process as a filter of the user",
-        "git config --global filter.x.process RUN; git config --global filter.x.required true; \
+        "git config --global filter.x.process 'RUN'; git config --global filter.x.required true; \
          echo '*.txt filter=x' > .gitattributes; echo x > a.txt",
     ),
     (
         "a filter of the repository",
-        "git -C TOP config filter.y.smudge RUN; git -C TOP config filter.y.clean RUN; echo '* filter=y' > .gitattributes",
+        "git -C 'TOP' config filter.y.smudge 'RUN'; git -C 'TOP' config filter.y.clean 'RUN'; echo '* filter=y' > .gitattributes",
     ),
     (
         "a filter with an odd name, in a file that is included",
-        "printf '[filter \"a.b=c\"]\\nsmudge = RUN\\n' > \"$HOME/inc\"; git -C TOP config include.path \"$HOME/inc\"; \
+        "printf '[filter \"a.b=c\"]\\nsmudge = RUN\\n' > \"$HOME/inc\"; git -C 'TOP' config include.path \"$HOME/inc\"; \
          echo '* filter=a.b=c' > .gitattributes",
     ),
     (
         "another address for every path",
-        "git -C TOP config 'url.ext::RUN %G.insteadOf' /; git -C TOP config protocol.allow always; \
-         git -C TOP config protocol.ext.allow always",
+        "git -C 'TOP' config 'url.ext::RUN %G.insteadOf' /; git -C 'TOP' config protocol.allow always; \
+         git -C 'TOP' config protocol.ext.allow always",
     ),
     (
         "another program to fetch by",
-        "git -C TOP config remote.TOP/.polpo/runs/r1/worktrees/repository.git.uploadpack RUN; \
-         git -C TOP config remote.TOP/.polpo/runs/r1/worktrees/repository.git.vcs ext",
+        "git -C 'TOP' config remote.'TOP'/.polpo/runs/r1/worktrees/repository.git.uploadpack 'RUN'; \
+         git -C 'TOP' config remote.'TOP'/.polpo/runs/r1/worktrees/repository.git.vcs ext",
     ),
-    ("a monitor of files", "git -C TOP config core.fsmonitor RUN"),
+    ("a monitor of files", "git -C 'TOP' config core.fsmonitor 'RUN'"),
     (
         "a hook of the repository",
-        "for h in post-merge post-checkout reference-transaction post-index-change; do cp RUN TOP/.git/hooks/$h; done",
+        "for h in post-merge post-checkout reference-transaction post-index-change; do cp 'RUN' 'TOP'/.git/hooks/$h; done",
     ),
     (
         "a lazy fetch",
-        "git -C TOP config extensions.partialClone o; git -C TOP config remote.o.url /nowhere; \
-         git -C TOP config remote.o.promisor true; git -C TOP config remote.o.uploadpack RUN; \
-         git -C TOP update-index --add --cacheinfo 120000,1111111111111111111111111111111111111111,l",
+        "git -C 'TOP' config extensions.partialClone o; git -C 'TOP' config remote.o.url /nowhere; \
+         git -C 'TOP' config remote.o.promisor true; git -C 'TOP' config remote.o.uploadpack 'RUN'; \
+         git -C 'TOP' update-index --add --cacheinfo 120000,1111111111111111111111111111111111111111,l",
     ),
     (
         "a program for signatures",
-        "git -C TOP config merge.verifySignatures true; git -C TOP config gpg.program RUN",
+        "git -C 'TOP' config merge.verifySignatures true; git -C 'TOP' config gpg.program 'RUN'",
     ),
     (
         "a program that stands first on the PATH",
-        "cp RUN \"$HOME/bin/git\"; cp RUN \"$HOME/bin/git-upload-pack\"; chmod +x \"$HOME\"/bin/*",
+        "cp 'RUN' \"$HOME/bin/git\"; cp 'RUN' \"$HOME/bin/git-upload-pack\"; chmod +x \"$HOME\"/bin/*",
     ),
 ];
 
@@ -87,8 +87,8 @@ fn false_green_40_nothing_that_an_agent_plants_is_run_by_quorums_own_git() {
 
 #[test]
 fn false_green_44_an_object_that_replaces_another_one_reaches_no_checkout() {
-    let script = "good=$(echo good | git hash-object -w --stdin); git -C TOP hash-object -w --stdin <<< good > /dev/null; \
-                  evil=$(git -C TOP hash-object -w --stdin <<< evil); git -C TOP replace -f $good $evil; echo good > n.txt";
+    let script = "good=$(echo good | git hash-object -w --stdin); git -C 'TOP' hash-object -w --stdin <<< good > /dev/null; \
+                  evil=$(git -C 'TOP' hash-object -w --stdin <<< evil); git -C 'TOP' replace -f $good $evil; echo good > n.txt";
     let script = format!("bash -c '{script}'");
     let workspace = repository(one("SCRIPT").task("a", |task| task.check("grep -q good n.txt")), &[]);
     workspace.write("plant.sh", script);
