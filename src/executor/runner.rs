@@ -124,6 +124,18 @@ impl CommandRequest {
         self
     }
 
+    /// The same, with something that is dropped before anybody hears of its end.
+    #[must_use]
+    pub fn holding(mut self, held: impl Send + 'static) -> Self {
+        self.then = self.then.map(|then| -> Then {
+            Box::new(|end| {
+                drop(held);
+                then(end);
+            })
+        });
+        self
+    }
+
     /// Whose work it is.
     pub fn owner(&self) -> Owner {
         self.owner

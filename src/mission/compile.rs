@@ -274,6 +274,7 @@ impl Compiler<'_> {
             target_files: task.target_files,
             protect: task.protect,
             checks_may_write: task.checks_may_write,
+            scratch: task.scratch,
             acceptance: task.acceptance,
             route: None,
             middleware: task.middleware,

@@ -47,15 +47,27 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
             &format!("work is graded by another rubric than the built-in '{name}'"),
         );
     }
-    let usual = Settings::default().checks_may_write();
-    let more = settings.checks_may_write.iter().flatten().map(AsRef::as_ref);
-    let more: Vec<&str> = more
-        .filter(|glob: &&str| usual.iter().all(|known| **known != **glob))
-        .collect();
+    let usual = Settings::default();
+    let beyond = |globs: &[Box<str>], usual: &[Box<str>]| -> String {
+        let beyond: Vec<&str> = globs
+            .iter()
+            .filter(|glob| !usual.contains(glob))
+            .map(AsRef::as_ref)
+            .collect();
+        beyond.join(", ")
+    };
+    let more = settings.checks_may_write.as_deref();
+    let more = beyond(more.unwrap_or_default(), &usual.checks_may_write());
     switch(
         !more.is_empty(),
         "checksMayWrite",
-        &format!("checks may write below protected folders: {}", more.join(", ")),
+        &format!("checks may write below protected folders: {more}"),
+    );
+    let fewer = beyond(&usual.scratch(), &settings.scratch());
+    switch(
+        !fewer.is_empty(),
+        "scratch",
+        &format!("checks use caches that turns leave: {fewer}"),
     );
     found.extend(unguarded(mission));
     found.extend(options.said_by.allow.as_ref().map(|variable| {

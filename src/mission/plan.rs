@@ -383,6 +383,8 @@ pub struct TaskPlan {
     /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
     /// says.
     pub checks_may_write: Option<ThinVec<Box<str>>>,
+    /// Caches that its checks and judges find empty, where that is not what the mission says.
+    pub scratch: Option<ThinVec<Box<str>>>,
     /// What judges it, in this order; equal tasks share it.
     pub pipeline: Arc<[StagePlan]>,
     /// How much agents may decide alone.

@@ -91,6 +91,7 @@ impl TaskPlan {
             acceptance: ThinVec::new(),
             protect: ThinVec::new(),
             checks_may_write: None,
+            scratch: None,
             pipeline: Arc::default(),
             autonomy: Autonomy::default(),
             stakes: Stakes::default(),

@@ -69,9 +69,16 @@ impl Executor {
             self.begun.count(task);
         }
         self.newest_plan = Some(plan.clone());
-        let request = self.confiner.confined((plan, &self.protection), request);
-        let started = self.runner.start(&mut self.supervisor, request);
-        if let Some(ended) = started.map_err(RunError::Supervisor)? {
+        let of = (&**plan, &*self.protection);
+        let started = match self.confiner.scratch(of, &request, &self.folder) {
+            Ok(scratch) => {
+                let request = self.confiner.confined(of, request, scratch);
+                let started = self.runner.start(&mut self.supervisor, request);
+                started.map_err(RunError::Supervisor)?
+            }
+            Err(why) => Some(request.refused(why)),
+        };
+        if let Some(ended) = started {
             let mut inputs = Vec::new();
             self.ended(ended, &mut inputs);
             inputs.into_iter().for_each(|input| self.post(input));

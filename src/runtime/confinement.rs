@@ -11,15 +11,16 @@ use std::path::{Path, PathBuf};
 use crate::agents::acp;
 use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
 use crate::mission::{Confinement, Plan};
-use crate::store::{OperatorKey, StateFolder};
+use crate::store::{OperatorKey, RunFolder, StateFolder};
 use crate::supervisor::{Access, MountPlan, resolve};
 
 use super::git::folders_of;
 use super::other_mounts::Mounts;
-use super::protection::{Protection, ReadOnly};
+use super::protection::{Protection, ReadOnly, Scratch};
 
 /// The variables whose files and folders in the state folder a process may write.
 const WRITTEN: [&str; 2] = ["QUORUM_TASK_DIR", "QUORUM_RESULT_FILE"];
@@ -139,10 +140,20 @@ impl Confiner {
         all.into_iter().filter_map(|path| real(&path))
     }
 
-    /// A command, confined as the mission says.
-    pub fn confined(&self, of: (&Plan, &Protection), request: CommandRequest) -> CommandRequest {
+    /// A command, confined as the mission says, with what it finds empty.
+    pub fn confined(
+        &self,
+        of: (&Plan, &Protection),
+        request: CommandRequest,
+        scratch: Option<Scratch>,
+    ) -> CommandRequest {
         let owner = request.owner();
         let (plan, _) = of;
+        let instead = scratch
+            .iter()
+            .flat_map(|scratch| scratch.mounts.clone())
+            .collect();
+        let request = request.holding(scratch);
         let how = match owner {
             // The words of the settings on network and files are for those who work and judge.
             Owner::Nobody => Confinement::default(),
@@ -155,9 +166,33 @@ impl Confiner {
             // No mounts; the supervisor may still be able to keep it from others' processes.
             return request.confined(MountPlan::default(), None);
         }
-        let mounts = self.plan(of, how, owner, request.job());
-        let scratch = self.scratch(how, owner);
-        request.confined(mounts, scratch.as_deref())
+        let mut mounts = self.plan(of, how, owner, request.job());
+        mounts.instead = instead;
+        let temporary = self.temporary(how, owner);
+        request.confined(mounts, temporary.as_deref())
+    }
+
+    /// What a command finds empty, if it judges. Blocks.
+    ///
+    /// # Errors
+    /// Why what work has left cannot be kept from it.
+    pub fn scratch(
+        &self,
+        (plan, protection): (&Plan, &Protection),
+        request: &CommandRequest,
+        run: &RunFolder,
+    ) -> Result<Option<Scratch>, WorkError> {
+        let (owner, job) = (request.owner(), request.job());
+        // What prepares a worktree leaves something for the turns.
+        if owner.turn().is_some() || owner == Owner::Nobody || job.label.ends_with(".setup") {
+            return Ok(None);
+        }
+        let how = plan.confinement(owner.task(), agent_of(plan, owner));
+        let mounts = self.refused.is_none() && !how.is_off();
+        let own = own_folder(plan, owner.task(), job).map(|(own, _)| own);
+        let root = own.as_ref().unwrap_or(&plan.rules.workspace);
+        let scratch = protection.scratch((plan, owner, job), root, mounts, run);
+        scratch.map(Some)
     }
 
     /// What the tools of a turn may look at and change, which are no process: as much as a process of its agent.
@@ -169,7 +204,7 @@ impl Confiner {
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
-    fn scratch(&self, how: Confinement, owner: Owner) -> Option<PathBuf> {
+    fn temporary(&self, how: Confinement, owner: Owner) -> Option<PathBuf> {
         let is_wanted = matches!(owner, Owner::Ask(..)) || how.only_workspace();
         is_wanted.then(|| self.state.join(SCRATCH))
     }
@@ -219,7 +254,7 @@ impl Confiner {
         let git = self.git.iter().filter(|_| is_apart);
         rules.extend(git.map(|path| (path.clone(), Access::Read)));
         rules.extend(self.own(owner, job));
-        rules.extend(self.scratch(how, owner).map(|path| (path, Access::Scratch)));
+        rules.extend(self.temporary(how, owner).map(|path| (path, Access::Scratch)));
         if let Owner::Ask(_, agent) = owner {
             let masked = protection.masked(plan, task, agent).into_iter();
             let masked = masked.filter_map(|path| real(&path));

@@ -9,12 +9,14 @@
 //! | `instructions` | what the programs of judges load by themselves |
 //! | `listed` | what is protected and why, in words, before a run begins |
 //! | `read_only` | what of it mounts can hold, and what only the comparison does |
+//! | `scratch` | what commands that judge find empty |
 //! | `scripts` | the files that are protected because they judge |
 
 mod file_marks;
 mod instructions;
 mod listed;
 mod read_only;
+mod scratch;
 mod scripts;
 
 use std::collections::{BTreeSet, HashMap};
@@ -38,6 +40,8 @@ use file_marks::{adopt, differs, digest_of, targets};
 pub(super) use file_marks::{canonical, real};
 pub use listed::{idle_patterns, listed};
 pub(super) use read_only::ReadOnly;
+pub(super) use scratch::Scratch;
+use scratch::shared_builds;
 pub use scripts::named_scripts;
 use scripts::scripts;
 
@@ -90,6 +94,8 @@ pub(super) struct Protection {
     loaded: Vec<Scope>,
     /// What is protected by default as it was when the session began.
     start: FileMarks,
+    /// What tasks are to make, what judges, and what is ours.
+    never_scratch: Arc<BTreeSet<PathBuf>>,
     /// The agents who may judge.
     pub(super) judges: BTreeSet<AgentId>,
 }
@@ -169,6 +175,10 @@ impl Protection {
         all.extend(files.iter().cloned());
         protection.add(scopes, all);
         protection.start = protection.baseline_marks();
+        let mut kept = targets(plan, plan.selected_ids());
+        kept.extend(files.iter().cloned());
+        kept.extend([canonical(never), protection.root.join(".git")]);
+        protection.never_scratch = Arc::new(kept);
         for id in plan.selected_ids() {
             if plan.task(id).is_isolated() {
                 protection.add_folder(plan, id, &files);
@@ -201,6 +211,7 @@ impl Protection {
             }
         }
         warnings.extend(protection.idle(plan));
+        warnings.extend(shared_builds(plan));
         let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
         Taken {
             to_note: (!(is_known || held.is_empty() && state.protected.is_none())).then_some(held),
@@ -562,18 +573,6 @@ impl Protection {
             found.extend(files.filter_map(|path| fs::canonicalize(path.parent()?).ok()));
         }
         found
-    }
-
-    fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
-        let own = plan.task(task).checks_may_write.as_deref();
-        let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);
-        let scope = |root: PathBuf| Scope {
-            root,
-            patterns: globs.iter().map(ToString::to_string).collect(),
-        };
-        let roots = [self.root.clone(), plan.root_of(task), workspace(plan, task)];
-        // The loader has read them.
-        Guarded::of(&roots.map(scope)).unwrap_or_default()
     }
 }
 

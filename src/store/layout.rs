@@ -303,6 +303,11 @@ impl RunFolder {
         &self.root
     }
 
+    /// The folder in it for builds of commands that judge.
+    pub fn builds(&self) -> PathBuf {
+        self.root.join("builds")
+    }
+
     /// The state folder that it is in.
     pub fn state_folder(&self) -> StateFolder {
         let root = self.root.ancestors().nth(2).unwrap_or(&self.root);

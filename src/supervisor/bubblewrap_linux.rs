@@ -217,6 +217,9 @@ fn arguments(
             }
         }
     }
+    for (path, own) in &plan.instead {
+        add(&[&"--dev-bind", own, path]);
+    }
     // What is hidden was writable so far, for the places of what is mounted below it.
     for (path, _) in plan.entries().filter(|(_, access)| *access == Access::Hidden) {
         if made_anew.contains(&path) {

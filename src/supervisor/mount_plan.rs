@@ -29,6 +29,8 @@ pub enum Access {
 pub struct MountPlan {
     /// Each path once, a folder before what lies in it.
     entries: Vec<(PathBuf, Access)>,
+    /// Folders that may be written, each mounted in place of what lies at a path and of all that is said of paths below it.
+    pub instead: BTreeMap<PathBuf, PathBuf>,
     /// Whether it has no network but a loopback of its own.
     pub without_network: bool,
     /// Whether everything of which nothing is said is read-only.
@@ -57,6 +59,7 @@ impl MountPlan {
         }
         Self {
             entries: entries.into_iter().collect(),
+            instead: BTreeMap::new(),
             without_network: false,
             read_only_elsewhere: elsewhere == Access::Read,
         }

@@ -311,7 +311,10 @@ struct Detached<'p> {
 fn carry_out(plan: &MountPlan) -> Result<(), Refused> {
     let mut detached = Vec::new();
     for (path, access) in plan.entries() {
-        detached.extend(detach(path, access)?);
+        detached.extend(detach((path, path), access)?);
+    }
+    for (path, own) in &plan.instead {
+        detached.extend(detach((path, own), Access::Write)?);
     }
     if plan.read_only_elsewhere {
         let root = open_place(Path::new("/")).or_refused(|| "cannot open /".into())?;
@@ -347,9 +350,9 @@ pub(super) fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// What is mounted for a rule. Nothing for a protected path that has gone since the plan was made: whoever looks at protected
 /// files says so.
-fn detach(path: &Path, access: Access) -> Result<Option<Detached<'_>>, Refused> {
-    let what = || format!("cannot open {}", path.display());
-    let place = match open_place(path) {
+fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Option<Detached<'p>>, Refused> {
+    let what = || format!("cannot open {}", source.display());
+    let place = match open_place(source) {
         // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
         Err(Errno::NOENT) if access == Access::Scratch => {
             return Ok(Some(Detached {

@@ -127,6 +127,7 @@ mod review_of_diffs;
 mod rubrics;
 mod scale;
 mod schema;
+mod scratch;
 mod secrets;
 mod self_approval;
 mod settings;

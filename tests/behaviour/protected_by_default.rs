@@ -90,7 +90,7 @@ tasks:
     workspace.write("tests/a.py", "pass");
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    let workspace = Workspace::with(&yaml(", checksMayWrite: []"));
+    let workspace = Workspace::with(&yaml(", scratch: []"));
     workspace.write("tests/a.py", "pass");
     assert_protected(&workspace, "tests/__pycache__/a.pyc appeared");
 }

@@ -115,6 +115,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
         (&plan.rules.settings.checks_may_write, &task.checks_may_write),
+        (&plan.rules.settings.scratch, &task.scratch),
         (task.assigned, as_asked(plan, task.assigned)),
         // What it is told beside that, what it may do, and whether it is heard when it says that something does not hold.
         [

@@ -29,7 +29,7 @@ pub(super) fn approvals_of_added(
         ),
         settings: settings.clone(),
         tasks: vec![model::Task {
-            assign_to: Some(Box::from(plan.agent_name(agent))),
+            assign_to: Some(Box::new(plan.agent_name(agent).into())),
             ..task
         }],
         ..Mission::default()

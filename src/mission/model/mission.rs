@@ -28,7 +28,7 @@ use super::stages::{RedTeam, Stage, Vision};
 use super::task::Task;
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
-    OnExhausted, PanelMode, RemedyOrder, Sandbox, Stakes,
+    OnExhausted, PanelMode, RemedyOrder, SCRATCH, Sandbox, Stakes,
 };
 use super::worktree::Worktree;
 
@@ -181,6 +181,8 @@ keys! {
         "protect" protect: Box<[Box<str>]> as InnerGlob;
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<Box<[Box<str>]>> as InnerGlob = CHECKS_MAY_WRITE;
+        #[doc = says!(scratch)]
+        "scratch" scratch: Option<Box<[Box<str>]>> as InnerGlob = SCRATCH;
         /// Warnings before deadlines, and what follows when one passes.
         "sla" sla: Sla;
         #[doc = says!(budget)]
@@ -326,6 +328,9 @@ impl Mission {
     /// The name of the agent that works on a task, if it is known.
     #[must_use]
     pub fn assignee<'m>(&'m self, task: &'m Task) -> Option<&'m str> {
-        task.assign_to.as_deref().or_else(|| self.sole_agent())
+        task.assign_to
+            .as_ref()
+            .map(|name| &***name)
+            .or_else(|| self.sole_agent())
     }
 }

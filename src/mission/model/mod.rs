@@ -74,6 +74,10 @@ macro_rules! says {
     };
     (rubrics) => { "Rubrics for verification, by name." };
     (sandbox) => { "Whether agents are kept away from what judges them by the system [=]." };
+    (scratch) => {
+        "Globs of caches in or beside protected folders: every check and judge finds them empty, and what it leaves there is \
+         thrown away [=]."
+    };
     (settings) => { "How the mission is run." };
     (stakes) => { "How much harm wrong work would do: `redTeam.minStakes` goes by it [=]." };
     (verify_prior_feedback) => { "Whether a reviewer must answer for every earlier finding [=]." };

@@ -18,7 +18,7 @@ use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, RemedyOrder, Review,
-    Sandbox, Stakes, TaskType,
+    SCRATCH, Sandbox, Stakes, TaskType,
 };
 
 keys! {
@@ -28,7 +28,7 @@ keys! {
         /// The unique title, by which other tasks refer to it.
         "title" title: Box<str> as Title, required;
         /// The agent that does it; may be left out if there is only one.
-        "assignTo" assign_to: Option<Box<str>> as AgentName;
+        "assignTo" assign_to: Option<Box<Box<str>>> as AgentName;
         /// What is to be done; becomes the prompt.
         "description" description: Option<Box<str>>;
         /// What kind of work it is [=]; a verification judges the tasks that it depends on and chooses what follows.
@@ -54,6 +54,8 @@ keys! {
         "protect" protect: ThinVec<Box<str>> as InnerGlob;
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<ThinVec<Box<str>>> as InnerGlob, or(CHECKS_MAY_WRITE);
+        #[doc = says!(scratch)]
+        "scratch" scratch: Option<ThinVec<Box<str>>> as InnerGlob, or(SCRATCH);
         /// The agent that handed it down, and is the first to be asked for a review, also where it is a command.
         "delegatedBy" delegated_by: Option<Box<Box<str>>> as AgentName;
         /// Whether work without expectations is evaluated: never, where somebody can, or by all means [=].

@@ -8,9 +8,11 @@ use crate::mission::keys::{Value, words};
 use crate::mission::levels::Shown;
 use crate::mission::shape::Shape;
 
-/// What checks may write below protected folders: what the runners of tests keep beside the tests.
-pub(super) const CHECKS_MAY_WRITE: &str =
-    "['**/__pycache__/**', '**/.pytest_cache/**', '**/target/**', '**/node_modules/.cache/**']";
+/// What checks may write below protected folders: what builds leave.
+pub(super) const CHECKS_MAY_WRITE: &str = "['**/target/**']";
+
+/// What the runners of tests keep beside the tests.
+pub(super) const SCRATCH: &str = "['**/__pycache__/**', '**/.pytest_cache/**', '**/node_modules/.cache/**']";
 
 words! {
     /// What kind of work a task is.

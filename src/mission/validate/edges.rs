@@ -134,6 +134,7 @@ impl Checker<'_, '_> {
             ("delegatedBy", task.delegated_by.is_some()),
             ("protect", !task.protect.is_empty()),
             ("checksMayWrite", task.checks_may_write.is_some()),
+            ("scratch", task.scratch.is_some()),
             ("autonomy", task.autonomy.is_some()),
             ("stakes", task.stakes.is_some()),
             ("maxAttempts", task.max_attempts.is_some()),

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::scratch::globs;
 use super::{BY_DEFAULT, Group, Protection, canonical, differs};
 use crate::domain::{AgentId, TaskId};
 use crate::mission::Plan;
@@ -100,13 +101,15 @@ impl Protection {
         (scopes, files)
     }
 
-    /// What the program of a task's own worker keeps by itself in its folder.
+    /// What may change in the folder of a task without harm: what the program of its worker keeps there by itself, and caches
+    /// that no check finds.
     pub(super) fn kept(&self, plan: &Plan, task: TaskId) -> Guarded {
         let preset = program_of(&plan.agent(plan.task(task).agent).spec);
         let keeps = preset.as_ref().map_or(&[][..], |preset| &preset.keeps);
+        let free = [keeps, globs(plan, Some(task))].concat();
         let roots = [&self.root, &plan.root_of(task)];
         // The loader has read them.
-        Guarded::of(&roots.map(|root| scope(root, keeps))).unwrap_or_default()
+        Guarded::of(&roots.map(|root| scope(root, &free))).unwrap_or_default()
     }
 
     /// What the program of a judge would load of a task's folder and of the home, and what is not as it was when the session

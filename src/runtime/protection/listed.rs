@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::instructions::{home, programs};
-use super::{ReadBefore, canonical, named_scripts, places, protected_scopes};
+use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
@@ -57,6 +57,7 @@ pub fn listed(
         warnings.extend(marks.iter().flat_map(|marks| idle_patterns(plan, &scope, marks)));
         patterns.push(scope);
     }
+    warnings.extend(shared_builds(plan));
     warnings.sort();
     warnings.dedup();
     (

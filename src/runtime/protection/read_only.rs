@@ -15,7 +15,7 @@ use crate::review::snapshot::{Mark, Scope};
 const MOST_NAMED: usize = 3;
 
 /// What makes a pattern of a path.
-const GLOB: &[char] = &['*', '?', '[', '{'];
+pub(super) const GLOB: &[char] = &['*', '?', '[', '{'];
 
 /// What no process of a run may change, as far as mounts can hold it.
 #[derive(Debug, Default)]

@@ -119,9 +119,12 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         })
 }
 
-/// Has the folders of tasks removed whose work is part of what was accepted, as far as that can be done.
+/// Has the builds of checks and the folders of tasks removed whose work is part of what was accepted, as far as that can be
+/// done.
 pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     if state.phase == engine::RunPhase::Finished {
+        // What is left of them is removed with the run.
+        let _ = store::remove_all(&run.builds());
         Worktrees::at_rest(run).tidy(state);
     }
 }
