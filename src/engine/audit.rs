@@ -159,9 +159,10 @@ pub(super) fn is_lost(recorded: &FileFact, seen: &[FileFact]) -> bool {
     seen.is_none_or(|seen| matches!(found(recorded, recorded, seen), Found::Gone | Found::Emptied))
 }
 
-/// Whether two looks at a file saw the same.
+/// Whether two looks at a file saw the same: the same bytes, or bytes of which git stores the same, whatever a checkout makes
+/// its lines end with.
 pub(super) fn is_same(one: &FileFact, other: &FileFact) -> bool {
-    (one.size, one.digest) == (other.size, other.digest)
+    (one.size, one.digest) == (other.size, other.digest) || one.stored.is_some() && one.stored == other.stored
 }
 
 /// The paths of which two looks at the files that a task names saw different things.
@@ -181,4 +182,33 @@ pub(super) fn differing(task: &TaskPlan, before: &[FileFact], now: &[FileFact]) 
         _ => true,
     };
     paths.filter(differs).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Digest;
+
+    #[test]
+    fn files_are_the_same_by_their_bytes_or_by_what_git_stores_of_them() {
+        let file = |bytes: &str, stored: Option<&str>| FileFact {
+            path: "f".to_owned(),
+            size: Some(bytes.len() as u64),
+            digest: Some(Digest::of(bytes.as_bytes())),
+            stored: stored.map(Box::from),
+            ..FileFact::default()
+        };
+        let accepted = file("a\n", Some("1"));
+        for (seen, same) in [
+            (file("a\n", Some("1")), true),
+            (file("a\n", None), true),
+            (file("a\r\n", Some("1")), true),
+            (file("a\r\n", Some("2")), false),
+            (file("a\r\n", None), false),
+        ] {
+            assert_eq!(is_same(&accepted, &seen), same, "{seen:?}");
+            assert_eq!(is_same(&seen, &accepted), same, "{seen:?}");
+        }
+        assert!(!is_same(&file("a", None), &file("b", None)));
+    }
 }

@@ -270,7 +270,7 @@ pub struct FileRef {
 
 /// What the runtime saw of one file that the task's rules name.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileFact {
     /// Its path, relative to the workspace.
     #[serde(rename = "p")]
@@ -284,6 +284,9 @@ pub struct FileFact {
     /// Where there is no such regular file, but something stands there all the same: why it cannot be looked at.
     #[serde(rename = "o")]
     pub obstacle: Option<Box<str>>,
+    /// The name of what git stores of it, in a worktree; `None` where git was not asked or cannot tell.
+    #[serde(rename = "g")]
+    pub stored: Option<Box<str>>,
 }
 
 /// A part of judging while which protected files were not what they were: what it says does not count.
@@ -360,6 +363,9 @@ pub struct Commit {
     /// The first of the files, as git names them.
     #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Box<str>>,
+    /// The first of the files that the task wrote and that git ignores: they are not in the commit.
+    #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What it lies on: the commit that the task began with, or that was merged into its folder since.
     #[serde(rename = "o")]
     pub onto: Box<str>,
@@ -429,7 +435,7 @@ pub struct ToolLedgerRef {
     #[serde(rename = "q", default)]
     pub requests: u32,
     /// Requests that were made in vain: refused, or without an answer.
-    #[serde(rename = "u", default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "u", default, skip_serializing_if = "is_default")]
     pub unanswered: u32,
     /// Whether a reply of it lacked its form and it was asked once more in the same conversation. What it said first
     /// stands in the record.
@@ -442,14 +448,6 @@ impl ToolLedgerRef {
     pub(crate) fn more_requests(&self) -> u32 {
         self.requests.saturating_add(self.unanswered).saturating_sub(1)
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature of skip_serializing_if"
-)]
-pub(super) fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// Whether a field says nothing: it is left out of the record.

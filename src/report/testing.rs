@@ -400,6 +400,7 @@ impl<'o> Scene<'o> {
             size,
             digest: None,
             obstacle: None,
+            stored: None,
         };
         self.input(&Fact::JobEnded {
             turn: self.state.current_turn(TaskId(task)),

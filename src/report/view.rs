@@ -384,8 +384,11 @@ impl RunView {
                 .collect();
             self.warnings.extend(new);
         }
-        // No row of its attempts says that accepted work is marked.
-        if report.stage == Stage::Audit && report.verdict == Verdict::Skip {
+        // No row of its attempts says that accepted work is marked, or what its commit has left out.
+        if matches!(
+            (report.stage, report.verdict),
+            (Stage::Audit, Verdict::Skip) | (Stage::Merge, Verdict::Pass)
+        ) {
             let title = plan.title(report.task);
             let found = report.findings.iter();
             let found = found.map(|finding| format!("'{title}': {}", finding.description));

@@ -33,9 +33,7 @@ pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -
         if paths.is_empty() && !facts.iter().any(|fact| fact.path == pattern) {
             facts.push(FileFact {
                 path: pattern.to_owned(),
-                size: None,
-                digest: None,
-                obstacle: None,
+                ..FileFact::default()
             });
         }
         for path in paths {
@@ -89,13 +87,12 @@ pub fn look(workspace: &Path, path: String) -> FileFact {
             path,
             size: Some(size),
             digest,
-            obstacle: None,
+            ..FileFact::default()
         },
         Err(error) => FileFact {
             obstacle: obstacle(workspace, &path, &error).map(String::into_boxed_str),
             path,
-            size: None,
-            digest: None,
+            ..FileFact::default()
         },
     }
 }

@@ -183,6 +183,7 @@ mod tests {
             size: Some(3),
             digest: Some(Digest::of(b"abc")),
             obstacle: None,
+            stored: None,
         };
         let rubric = Rubric::built_in("default-task").expect("it is built in");
         Handoff::new(Content {

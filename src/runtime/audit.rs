@@ -23,7 +23,7 @@ use crate::review::evidence;
 use crate::store::SpoolName;
 
 use super::effects::{Executor, Message};
-use super::worktrees::Folder;
+use super::worktrees::{Folder, note_stored};
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
@@ -141,19 +141,25 @@ impl Executor {
 }
 
 /// The files of all records, by task.
-fn recorded(state: &State) -> Vec<(TaskId, Vec<String>)> {
-    let paths = |files: &[FileFact]| files.iter().map(|file| file.path.clone()).collect();
+fn recorded(state: &State) -> Looks {
     let covered = state.covered();
     covered
-        .map(|(id, acceptance)| (id, paths(&acceptance.files)))
+        .map(|(id, acceptance)| (id, acceptance.files.clone()))
         .collect()
 }
 
-fn look(plan: &Plan, recorded: &[(TaskId, Vec<String>)]) -> Looks {
-    let look = |(id, paths): &(TaskId, Vec<String>)| {
+fn look(plan: &Plan, recorded: &Looks) -> Looks {
+    let look = |(id, files): &(TaskId, Vec<FileFact>)| {
         let folder = plan.audited_workspace_of(*id);
-        let files = paths.iter().map(|path| evidence::look(&folder, path.clone()));
-        (*id, files.collect())
+        let look = |file: &FileFact| {
+            let seen = evidence::look(&folder, file.path.clone());
+            // Of the same bytes git stores the same.
+            let stored = file.stored.clone().filter(|_| seen.digest == file.digest);
+            FileFact { stored, ..seen }
+        };
+        let mut seen: Vec<FileFact> = files.iter().map(look).collect();
+        note_stored(plan, &folder, &mut seen);
+        (*id, seen)
     };
     recorded.iter().map(look).collect()
 }

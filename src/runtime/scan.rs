@@ -10,7 +10,7 @@ use crate::review::evidence;
 
 use super::effects::{Executor, Message};
 use super::watch::Answer;
-use super::worktrees::Folder;
+use super::worktrees::{Folder, note_stored};
 
 impl Executor {
     /// Looks at the files that a task's rules name.
@@ -102,11 +102,14 @@ pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let task_plan = plan.task(task);
     let criteria = task_plan.verification().map_or(&[][..], |v| &v.criteria);
     let spoken_of = named_files(criteria);
-    evidence::scan(
-        &workspace(plan, task),
+    let folder = workspace(plan, task);
+    let mut files = evidence::scan(
+        &folder,
         task_plan
             .named_files()
             .chain(spoken_of.iter().map(String::as_str))
             .chain(task_plan.screenshots()),
-    )
+    );
+    note_stored(plan, &folder, &mut files);
+    files
 }

@@ -504,6 +504,7 @@ impl History {
             size: Some(1),
             digest: Some(Digest::of(&mark.to_le_bytes())),
             obstacle: None,
+            stored: None,
         };
         Some(Fact::FilesSeen {
             task,

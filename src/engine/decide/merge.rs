@@ -34,7 +34,7 @@ pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
 /// A try to merge came back.
 pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
     match merged {
-        Merged::Landed(_) => accept(draft),
+        Merged::Landed(commit) => accept(draft, &commit.left_out),
         Merged::Candidate(commit) => {
             let own = draft.task_plan().checks().len();
             let peers = peers(draft, commit);
@@ -149,9 +149,16 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     }
 }
 
-fn accept(draft: &mut Transaction<'_>) {
+fn accept(draft: &mut Transaction<'_>, left_out: &[String]) {
     let key = StageKey::Of(Stage::Merge);
-    let report = draft.view().report(key, Verdict::Pass, None);
+    let mut report = draft.view().report(key, Verdict::Pass, None);
+    if !left_out.is_empty() {
+        let text = format!(
+            "git ignores {}: that is no part of what was merged",
+            left_out.join(", ")
+        );
+        report.findings = vec![Finding::new(Severity::Info, text)];
+    }
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);
 }

@@ -28,6 +28,7 @@ fn only_files_that_are_others_than_they_were_differ() {
         size: Some(3),
         digest: Some(Digest::of(content.as_bytes())),
         obstacle: None,
+        stored: None,
     };
     let differ = |before: &[FileFact], now: &[FileFact]| differing(plan.task(TaskId(1)), before, now);
     assert!(differ(&[file("one")], &[file("one")]).is_empty());
@@ -260,6 +261,7 @@ fn no_file_is_there(simulation: &mut Simulation) {
             size: None,
             digest: None,
             obstacle: None,
+            stored: None,
         })
     };
     let looks = state.covered().map(|(id, _)| (id, gone(id).collect()));

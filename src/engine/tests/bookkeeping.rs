@@ -268,6 +268,7 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
         size: Some(1),
         digest: None,
         obstacle: None,
+        stored: None,
     };
     let scanned = Event::Work(
         TASK,
@@ -393,6 +394,7 @@ fn work_that_different_stages_send_back_does_not_look_the_same() {
             size: Some(1),
             digest: Some(Digest::of(b"f")),
             obstacle: None,
+            stored: None,
         }],
         ..Judging::default()
     };

@@ -134,6 +134,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
             size: *size,
             digest: None,
             obstacle: None,
+            stored: None,
         };
         let seen = Fact::JobEnded {
             turn: simulation.state.current_turn(TaskId(1)),

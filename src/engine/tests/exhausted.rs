@@ -37,6 +37,7 @@ tasks:
                 size: *size,
                 digest: None,
                 obstacle: None,
+                stored: None,
             };
             simulation.feed(&Fact::JobEnded {
                 turn,

@@ -234,6 +234,7 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
         size,
         digest: text.map(|text| Digest::of(text.as_bytes())),
         obstacle: None,
+        stored: None,
     };
     let judging = |files: Vec<FileFact>, passed| Judging {
         files,

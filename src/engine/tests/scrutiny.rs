@@ -581,6 +581,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
                 size: Some(size),
                 digest: None,
                 obstacle: None,
+                stored: None,
             };
             simulation.feed(&Fact::JobEnded {
                 turn,

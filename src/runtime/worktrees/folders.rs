@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -15,7 +16,7 @@ use crate::store::{self, copy_file};
 
 use super::super::protection::INCLUDED;
 use super::git::{Git, borrow, entries, quoted, refused, run, text};
-use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref};
+use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// The largest list of such files that is read, in bytes.
 const LONGEST_LIST: usize = 16 * 1024 * 1024;
@@ -225,9 +226,19 @@ impl Worktrees {
         Ok(true)
     }
 
-    /// Whether the setup command of a folder has yet to run.
-    pub fn lacks_setup(&self, plan: &Plan, name: &str) -> bool {
-        plan.rules.worktrees.setup.is_some() && !self.ready_mark(name).exists()
+    /// The first of the files that git ignores in the folder of a task and that were written there since it was ready. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub(super) fn left_out(&self, task: TaskId) -> Result<Vec<String>, WorkError> {
+        let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
+        let ignored = run(self.within(task)?.args(list))?;
+        let (folder, ready) = (
+            self.folder(task),
+            changed_at(&self.ready_mark(&task.0.to_string())),
+        );
+        let is_new = |path: &String| changed_at(&folder.join(path)) > ready;
+        Ok(entries(&ignored).filter(is_new).take(MOST_NAMED).collect())
     }
 
     /// Everything that a folder needs is there.
@@ -239,7 +250,8 @@ impl Worktrees {
         replace(&mark, "")
     }
 
-    fn ready_mark(&self, name: &str) -> PathBuf {
+    /// The file that is there once a folder is ready for whoever works there.
+    pub(super) fn ready_mark(&self, name: &str) -> PathBuf {
         self.root.join(format!("{name}.ready"))
     }
 
@@ -402,6 +414,12 @@ fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(
 fn make_parent(path: &Path) -> Result<(), WorkError> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(WorkError::file("make", parent))
+}
+
+/// When a file, or what is known of it, was changed last: seconds and nanoseconds; `None` where there is none.
+fn changed_at(path: &Path) -> Option<(i64, i64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.ctime(), found.ctime_nsec()))
 }
 
 /// Whether there is a folder, and no link to one.

@@ -14,7 +14,7 @@ use crate::store::no_links::open_folders;
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::remove;
-use super::git::{Git, failed, output, refused, run, text};
+use super::git::{Git, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
 
@@ -73,6 +73,7 @@ impl Work {
 #[derive(Debug, Default)]
 struct Difference {
     changed: Vec<Changed>,
+    left_out: Vec<String>,
     insertions: u32,
     deletions: u32,
 }
@@ -86,6 +87,7 @@ impl Difference {
             insertions: self.insertions,
             deletions: self.deletions,
             paths: paths.take(MOST_NAMED).collect(),
+            left_out: self.left_out.clone(),
             onto: onto.into(),
         }
     }
@@ -113,7 +115,8 @@ impl Worktrees {
         }
         self.add_all(plan, task)?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
-        let difference = self.difference(&base, &tree)?;
+        let mut difference = self.difference(&base, &tree)?;
+        difference.left_out = self.left_out(task)?;
         if known.conflicts > 0
             && let Some(path) = self.marked(&tree)?.first()
         {
@@ -145,9 +148,8 @@ impl Worktrees {
             Some(1) => return Ok(Vec::new()),
             _ => return Err(failed(&found)),
         }
-        let named = String::from_utf8_lossy(&found.stdout);
-        let named = named.split('\0').filter_map(|name| name.split_once(':'));
-        Ok(named.map(|(_, path)| path.to_owned()).collect())
+        let path = |name: String| Some(name.split_once(':')?.1.to_owned());
+        Ok(entries(&found).filter_map(path).collect())
     }
 
     /// Whether each file that git could not merge was written since its folder was given both sides: what lies there is another
@@ -159,8 +161,7 @@ impl Worktrees {
         };
         let mine = self.resolve(&format!("{last}^1"))?;
         let written = run(self.within(task)?.args(["diff-index", "--name-only", "-z", last]))?;
-        let written = String::from_utf8_lossy(&written.stdout);
-        let written: Vec<&Path> = written.split('\0').map(Path::new).collect();
+        let written: Vec<PathBuf> = entries(&written).map(PathBuf::from).collect();
         let both = self.put_together(task, &mine, &theirs)?;
         let is_open =
             |file: &&Unmerged| file.lies && !written.iter().any(|path| path.starts_with(&file.path));
@@ -190,12 +191,8 @@ impl Worktrees {
         run(self.merging(&folder).args(["read-tree", commit]))?;
         let list = ["ls-files", "-z", "--", ":(glob)**/.gitattributes"];
         let attributes = run(self.merging(&folder).args(list))?;
-        let attributes = String::from_utf8_lossy(&attributes.stdout);
-        let attributes = attributes.split('\0').filter(|path| !path.is_empty());
-        run(self
-            .merging(&folder)
-            .args(["checkout-index", "-q", "--"])
-            .args(attributes))?;
+        let check_out = self.merging(&folder).args(["checkout-index", "-q", "--"]);
+        run(check_out.args(entries(&attributes)))?;
         Ok(folder)
     }
 
@@ -360,13 +357,9 @@ impl Worktrees {
             &base_ref(task),
         ];
         let before = run(self.git().args(before))?;
-        let before: BTreeSet<&[u8]> = before.stdout.split(|byte| *byte == 0).collect();
-        let followed = followed
-            .stdout
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty());
-        let new = followed.filter(|path| !before.contains(path));
-        let new = new.map(|path| format!(":(top,literal){}", String::from_utf8_lossy(path)));
+        let before: BTreeSet<String> = entries(&before).collect();
+        let new = entries(&followed).filter(|path| !before.contains(path));
+        let new = new.map(|path| format!(":(top,literal){path}"));
         let new: Vec<String> = new.collect();
         match new.is_empty() {
             true => Ok(()),
@@ -494,9 +487,8 @@ impl Worktrees {
         }
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, "--"];
         let followed = run(self.git().args(list).args(&there))?;
-        let followed = String::from_utf8_lossy(&followed.stdout);
-        let followed: BTreeSet<&Path> = followed.split('\0').map(Path::new).collect();
-        let lost = there.iter().find(|path| !followed.contains(path.as_path()));
+        let followed: BTreeSet<PathBuf> = entries(&followed).map(PathBuf::from).collect();
+        let lost = there.iter().find(|path| !followed.contains(*path));
         Ok(lost.map(|path| path.display().to_string()))
     }
 
@@ -512,7 +504,10 @@ impl Worktrees {
         self.set(&commit_ref(task), &id, None)?;
         self.replace_files(task, &tree)?;
         let difference = match self.difference(tip, &tree) {
-            Ok(difference) => difference,
+            Ok(difference) => Difference {
+                left_out: work.left_out.clone(),
+                ..difference
+            },
             Err(NotCommitted::Work(why)) => return Ok(Merged::Refused(why)),
             Err(NotCommitted::Git(why)) => return Err(why),
         };
@@ -542,8 +537,7 @@ impl Worktrees {
         let folder = self.folder(task);
         let git = self.within(task)?.env("GIT_LITERAL_PATHSPECS", "1");
         let lie = run(git.args(["ls-files", "-z", "--"]).args(files))?;
-        let lie = String::from_utf8_lossy(&lie.stdout);
-        for path in lie.split('\0').filter(|path| !path.is_empty()) {
+        for path in entries(&lie) {
             let path = folder.join(path);
             age(&path).map_err(WorkError::file("date", &path))?;
         }

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::{Status, TaskId};
-use crate::engine::{self, State};
+use crate::engine::{self, FileFact, State};
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 use crate::store::{self, RunFolder};
@@ -164,6 +164,32 @@ pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>
     };
     let git = Worktrees::at_rest(run).git();
     Ok(git::run(git.args(["diff", &commit.onto, &commit.id]))?.stdout)
+}
+
+/// Has files in a worktree say what git stores of them, where git can tell. Blocks.
+pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
+    let Some(root) = &plan.rules.worktrees.root else {
+        return;
+    };
+    let is_asked = |file: &&mut FileFact| file.digest.is_some() && file.stored.is_none();
+    let mut asked: Vec<&mut FileFact> = files.iter_mut().filter(is_asked).collect();
+    let inner = workspace
+        .strip_prefix(root)
+        .ok()
+        .and_then(|inner| inner.iter().next());
+    let Some(name) = inner.filter(|_| !asked.is_empty()) else {
+        return;
+    };
+    let git = Git::new().in_repository(&root.join("repository.git"));
+    let git = git.env("GIT_WORK_TREE", root.join(name)).at(workspace);
+    let git = git
+        .args(["hash-object", "--"])
+        .args(asked.iter().map(|file| &file.path));
+    if let Ok(output) = run(git) {
+        for (file, id) in asked.iter_mut().zip(text(output).lines()) {
+            file.stored = Some(id.into());
+        }
+    }
 }
 
 /// The worktrees of a run.

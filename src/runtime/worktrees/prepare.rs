@@ -88,9 +88,11 @@ impl Preparation {
 
     async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
         let worktrees = &self.worktrees;
-        let setup = self.task.plan.rules.worktrees.setup.as_deref();
-        let Some(setup) = setup.filter(|_| worktrees.lacks_setup(&self.task.plan, &name)) else {
+        if worktrees.ready_mark(&name).exists() {
             return Ok(());
+        }
+        let Some(setup) = self.task.plan.rules.worktrees.setup.as_deref() else {
+            return worktrees.is_ready(&name);
         };
         let mut job = self
             .task

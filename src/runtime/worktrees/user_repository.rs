@@ -19,9 +19,7 @@ const MOST_COMPARED: usize = 500;
 
 /// Paths that git has printed.
 fn names(printed: &Output) -> BTreeSet<String> {
-    let printed = String::from_utf8_lossy(&printed.stdout);
-    let paths = printed.split('\0').filter(|path| !path.is_empty());
-    paths.map(str::to_owned).collect()
+    entries(printed).collect()
 }
 
 /// The repository that agents work on.

@@ -7,6 +7,7 @@ mod git_in_bounds;
 mod one_git;
 mod protected;
 mod repositories;
+mod what_git_stores;
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -113,6 +113,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
         size,
         digest: None,
         obstacle: obstacle.map(Box::from),
+        stored: None,
     };
     let turn = simulation.state.current_turn(T);
     let seen = |attempt| Fact::JobEnded {
@@ -170,6 +171,7 @@ fn one_picture_is_enough_to_look_at() {
         size,
         digest: None,
         obstacle: None,
+        stored: None,
     };
     simulation.todo.clear();
     simulation.feed(&Fact::JobEnded {

@@ -395,6 +395,7 @@ fn merged(answer: &Response) -> Merged {
         deletions: 1,
         paths: vec!["src/lib.rs".into()],
         onto: "0a1b2c".into(),
+        left_out: Vec::new(),
     };
     match answer {
         Response::BesideOthers => Merged::Candidate(commit),
@@ -469,6 +470,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 Response::Files(size, mark) => seen(path, *size, *mark),
                 Response::Obstacle => FileFact {
                     obstacle: Some("it is a FIFO".into()),
+                    stored: None,
                     ..seen(path, None, 0)
                 },
                 // As they were.
@@ -507,5 +509,6 @@ fn seen(path: &str, size: Option<u64>, mark: u64) -> FileFact {
         size,
         digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
         obstacle: None,
+        stored: None,
     }
 }
