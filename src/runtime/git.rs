@@ -255,6 +255,27 @@ pub fn run(git: Git) -> Result<Output, WorkError> {
     }
 }
 
+/// The end of a call that asks: `None` is a no, or nothing of that kind is there.
+///
+/// # Errors
+/// In the words of git, for everything else.
+pub fn answer(git: Git) -> Result<Option<Output>, WorkError> {
+    let output = output(git)?;
+    match output.status.code() {
+        Some(0) => Ok(Some(output)),
+        Some(1) => Ok(None),
+        _ => Err(failed(&output)),
+    }
+}
+
+/// What a name stands for, if it is there.
+///
+/// # Errors
+/// In the words of git.
+pub fn resolve(git: Git, name: &str) -> Result<Option<String>, WorkError> {
+    Ok(answer(git.args(["rev-parse", "--verify", "-q", name]))?.map(text))
+}
+
 /// Why a call has failed, in the words of git.
 pub fn failed(output: &Output) -> WorkError {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -299,12 +320,8 @@ impl Configuration {
     /// In the words of git, and where nobody could have that many filters.
     pub fn of(folder: &Path) -> Result<Self, WorkError> {
         let git = Git::with(&[]).kept("HOME").kept("XDG_CONFIG_HOME").at(folder);
-        let said = output(git.args(["config", "-z", "--get-regexp", WANTED]))?;
-        // 1: none of them is set.
-        if !matches!(said.status.code(), Some(0 | 1)) {
-            return Err(failed(&said));
-        }
-        let values = entries(&said).map(|entry| {
+        let said = answer(git.args(["config", "-z", "--get-regexp", WANTED]))?;
+        let values = said.iter().flat_map(entries).map(|entry| {
             let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
             (key.to_owned(), value.to_owned())
         });

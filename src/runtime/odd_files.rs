@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::executor::error::WorkError;
 use crate::store::no_links::scratch_folder;
 
-use super::git::{Git, entries, failed, output};
+use super::git::{Git, answer, entries};
 
 /// The first file of a folder that git does not ignore and that is a pipe, a device or a socket, or has more than `most` bytes:
 /// a sentence that names it. A file that git itself would read is not asked about. `git` works in the folder. Blocks.
@@ -74,12 +74,8 @@ pub fn odd_file(
             .map(|(path, _)| format!("{path}\0"))
             .collect::<String>(),
     )?;
-    let said = output(git()?.args(["check-ignore", "-z", "--stdin"]).reading(&asked))?;
-    // 1: none of them is ignored.
-    if !matches!(said.status.code(), Some(0 | 1)) {
-        return Err(failed(&said));
-    }
-    let ignored: BTreeSet<String> = entries(&said).collect();
+    let ignored = answer(git()?.args(["check-ignore", "-z", "--stdin"]).reading(&asked))?;
+    let ignored: BTreeSet<String> = ignored.iter().flat_map(entries).collect();
     odd.retain(|(path, _)| !ignored.contains(path));
     Ok(odd.into_iter().min().map(|(_, sentence)| sentence))
 }

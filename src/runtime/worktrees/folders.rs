@@ -44,7 +44,7 @@ impl Worktrees {
 
     fn create_worktree(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<bool, WorkError> {
         let (name, folder) = (task.0.to_string(), self.folder(task));
-        let base = self.reference(&base_ref(task));
+        let base = self.reference(&base_ref(task))?;
         let tip = self.tip()?;
         // One whose work was merged begins with what was accepted since.
         let goes_on = base.as_ref().filter(|base| !known.merged || **base == tip);
@@ -54,7 +54,7 @@ impl Worktrees {
         let recorded = known.goes_on().map(|commit| commit.id.to_string());
         let (start, base) = match goes_on {
             Some(base) => (recorded.unwrap_or_else(|| base.clone()), None),
-            None => match self.begins_with(plan, task).filter(|_| base.is_none()) {
+            None => match self.begins_with(plan, task)?.filter(|_| base.is_none()) {
                 Some((work, below)) => (work, Some(below)),
                 None => (tip.clone(), Some(tip)),
             },
@@ -68,10 +68,12 @@ impl Worktrees {
     }
 
     /// The work that a fixup is to mend, and what that lies on.
-    fn begins_with(&self, plan: &Plan, task: TaskId) -> Option<(String, String)> {
-        let failed = to_mend(plan, task)?;
+    fn begins_with(&self, plan: &Plan, task: TaskId) -> Result<Option<(String, String)>, WorkError> {
+        let Some(failed) = to_mend(plan, task) else {
+            return Ok(None);
+        };
         let work = self.reference(&commit_ref(failed))?;
-        Some((work, self.reference(&base_ref(failed))?))
+        Ok(work.zip(self.reference(&base_ref(failed))?))
     }
 
     /// The folder of a task that somebody removed, or put something else in place of, with what was committed last.
@@ -214,8 +216,8 @@ impl Worktrees {
         match (isolation, to_mend.filter(|failed| is_folder(failed))) {
             (_, Some(failed)) => copy(&failed, &folder, &|_| false)?,
             (Isolation::Copy, None) => {
-                let state = fs::canonicalize(self.state_folder()).ok();
-                let is_state = |path: &Path| fs::canonicalize(path).ok() == state;
+                let state = fs::canonicalize(self.state_folder())?;
+                let is_state = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == state);
                 copy(&plan.rules.workspace, &folder, &|path| {
                     path.is_dir() && is_state(path)
                 })?;

@@ -14,7 +14,7 @@ use crate::store::no_links::open_folders;
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::remove;
-use super::git::{Git, entries, failed, output, refused, run, text};
+use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
 
@@ -103,11 +103,13 @@ impl Worktrees {
         let base = match known.goes_on() {
             Some(commit) => commit.onto.to_string(),
             None => self
-                .reference(&base_ref(task))
+                .reference(&base_ref(task))?
                 .ok_or_else(|| refused("it is not known what it began with"))?,
         };
-        let before = known.goes_on().map(|commit| commit.id.to_string());
-        let before = before.or_else(|| self.reference(&commit_ref(task)).filter(|_| !known.merged));
+        let before = match known.goes_on() {
+            Some(commit) => Some(commit.id.to_string()),
+            None => self.reference(&commit_ref(task))?.filter(|_| !known.merged),
+        };
         let last = before.as_deref().unwrap_or(&base);
         self.restore(plan, task, last)?;
         if known.conflicts > 0 {
@@ -142,21 +144,16 @@ impl Worktrees {
     /// The files of a tree that have marks of ours.
     fn marked(&self, tree: &str) -> Result<Vec<String>, WorkError> {
         let grep = ["grep", "-l", "-z", "-E", "-e", MARKS, tree];
-        let found = output(self.git().args(grep))?;
-        match found.status.code() {
-            Some(0) => {}
-            Some(1) => return Ok(Vec::new()),
-            _ => return Err(failed(&found)),
-        }
+        let found = answer(self.git().args(grep))?;
         let path = |name: String| Some(name.split_once(':')?.1.to_owned());
-        Ok(entries(&found).filter_map(path).collect())
+        Ok(found.iter().flat_map(entries).filter_map(path).collect())
     }
 
     /// Whether each file that git could not merge was written since its folder was given both sides: what lies there is another
     /// content, or was put there anew. Must come before git learns what lies there.
     fn is_resolved(&self, task: TaskId, last: &str) -> Result<(), NotCommitted> {
         // Nothing was committed since.
-        let Ok(theirs) = self.resolve(&format!("{last}^2")) else {
+        let Some(theirs) = git::resolve(self.git(), &format!("{last}^2"))? else {
             return Ok(());
         };
         let mine = self.resolve(&format!("{last}^1"))?;
@@ -316,13 +313,11 @@ impl Worktrees {
     }
 
     /// The state folder as it is named from the workspace, if it lies there.
-    fn inner_state_folder(&self, workspace: &Path) -> Option<PathBuf> {
-        let (workspace, state) = (
-            fs::canonicalize(workspace).ok()?,
-            fs::canonicalize(&self.state).ok()?,
-        );
-        let inner = state.strip_prefix(workspace).ok()?;
-        (!inner.as_os_str().is_empty()).then(|| inner.to_owned())
+    fn inner_state_folder(&self, workspace: &Path) -> Result<Option<PathBuf>, WorkError> {
+        let (workspace, state) = (fs::canonicalize(workspace)?, fs::canonicalize(&self.state)?);
+        let inner = state.strip_prefix(workspace).ok();
+        let inner = inner.filter(|inner| !inner.as_os_str().is_empty());
+        Ok(inner.map(Path::to_owned))
     }
 
     /// What was brought into the folder from outside is no work, and neither is a state folder, whatever the tree says of what git
@@ -334,7 +329,7 @@ impl Worktrees {
             .iter()
             .chain(&worktrees.link)
             .map(ToString::to_string);
-        let state = self.inner_state_folder(&plan.rules.workspace);
+        let state = self.inner_state_folder(&plan.rules.workspace)?;
         let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
         // What does not lie there git does not follow now.
         let folder = self.folder(task);

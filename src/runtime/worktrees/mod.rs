@@ -321,7 +321,7 @@ impl Worktrees {
         for key in user.merge_drivers()? {
             run(self.git().args(["config", &key, "false"]))?;
         }
-        replace(&self.branch_file(), &user.branch())?;
+        replace(&self.branch_file(), &user.branch()?)?;
         self.set(START, &head, None)?;
         self.set(MAIN, &head, None)
     }
@@ -356,22 +356,22 @@ impl Worktrees {
     }
 
     fn resolve(&self, name: &str) -> Result<String, WorkError> {
-        Ok(text(run(self.git().args(["rev-parse", "--verify", "-q", name]))?))
+        git::resolve(self.git(), name)?.ok_or_else(|| refused(format!("there is no {name}")))
     }
 
     /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.
-    fn reference(&self, name: &str) -> Option<String> {
+    fn reference(&self, name: &str) -> Result<Option<String>, WorkError> {
         let repository = self.repository();
         // An id has 64 letters at most.
         let read = store::read_regular(&repository.join(name), 128);
         match read.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned()) {
-            Ok(id) if id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(id),
+            Ok(id) if id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(Some(id)),
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && !repository.join("packed-refs").exists() =>
             {
-                None
+                Ok(None)
             }
-            _ => self.resolve(name).ok(),
+            _ => git::resolve(self.git(), name),
         }
     }
 

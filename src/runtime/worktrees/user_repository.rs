@@ -8,9 +8,10 @@ use crate::engine::Delivery;
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 use crate::mission::model::MergeInto;
+use crate::store::if_there;
 
 use super::folders::{patterns, replace};
-use super::git::{Configuration, Git, borrowed, entries, failed, output, refused, run, text};
+use super::git::{self, Configuration, Git, answer, borrowed, entries, failed, output, refused, run, text};
 use super::unmerged::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
@@ -81,10 +82,9 @@ impl User {
     }
 
     fn head(&self) -> Result<String, WorkError> {
-        let head = run(self.git().args(["rev-parse", "--verify", "-q", "HEAD"]));
         let none =
-            |_| refused("isolation: worktree needs a commit to begin with, and the repository has none");
-        Ok(text(head.map_err(none)?))
+            || refused("isolation: worktree needs a commit to begin with, and the repository has none");
+        git::resolve(self.git(), "HEAD")?.ok_or_else(none)
     }
 
     /// The commit that is checked out, where no file that git follows differs from it.
@@ -155,20 +155,10 @@ impl User {
         }
     }
 
-    fn resolve(&self, name: &str) -> Option<String> {
-        run(self.git().args(["rev-parse", "--verify", "-q", name]))
-            .map(text)
-            .ok()
-    }
-
     /// Whether a commit is another one or comes before it.
     fn comes_before(&self, commit: &str, other: &str) -> Result<bool, WorkError> {
-        let said = output(self.git().args(["merge-base", "--is-ancestor", commit, other]))?;
-        match said.status.code() {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
-            _ => Err(failed(&said)),
-        }
+        let is_ancestor = ["merge-base", "--is-ancestor", commit, other];
+        Ok(answer(self.git().args(is_ancestor))?.is_some())
     }
 
     /// The first file that would appear and is there already, or has a file for a folder above it.
@@ -217,11 +207,8 @@ impl User {
     /// # Errors
     /// When such a file is there and cannot be read.
     pub(super) fn excludes(&self) -> Result<String, WorkError> {
-        let own = run(self.git().args(["rev-parse", "--git-path", EXCLUDED])).map(text);
-        let files = [
-            self.wanted.excludes_file(),
-            own.ok().map(|path| self.top.join(path)),
-        ];
+        let own = text(run(self.git().args(["rev-parse", "--git-path", EXCLUDED]))?);
+        let files = [self.wanted.excludes_file(), Some(self.top.join(own))];
         let texts = files.iter().flatten().map(|path| patterns(path));
         Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
@@ -245,12 +232,7 @@ impl User {
             "--get-regexp",
             r"^merge\..*\.driver$",
         ];
-        let listed = output(self.git().args(list))?;
-        match listed.status.code() {
-            // 1: none is set.
-            Some(0 | 1) => Ok(entries(&listed).collect()),
-            _ => Err(failed(&listed)),
-        }
+        Ok(answer(self.git().args(list))?.iter().flat_map(entries).collect())
     }
 
     /// Moves what is checked out from one commit to another, but for its files.
@@ -285,7 +267,8 @@ impl User {
     fn follow(&self, from: &str, to: &str, now: &str) -> Result<(), WorkError> {
         let (old, new) = (self.differing(from)?, self.differing(to)?);
         for path in old.intersection(&new) {
-            let Ok(lies) = std::fs::read(self.top.join(path)) else {
+            let place = self.top.join(path);
+            let Some(lies) = if_there(std::fs::read(&place)).map_err(WorkError::file("read", &place))? else {
                 continue;
             };
             let whole = ["cat-file", "--filters", &format!("{to}:{path}")];
@@ -352,10 +335,9 @@ impl User {
     }
 
     /// The branch that is checked out; empty where none is.
-    pub(super) fn branch(&self) -> String {
-        run(self.git().args(["symbolic-ref", "-q", "HEAD"]))
-            .map(text)
-            .unwrap_or_default()
+    pub(super) fn branch(&self) -> Result<String, WorkError> {
+        let branch = answer(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
+        Ok(branch.map(text).unwrap_or_default())
     }
 
     /// How its objects are named.
@@ -409,7 +391,7 @@ impl Worktrees {
             return Ok(Delivery::default());
         }
         let name = format!("refs/quorum/{}/main", self.run);
-        let before = user.resolve(&name);
+        let before = git::resolve(user.git(), &name)?;
         self.bring(&user)?;
         let count = ["rev-list", "--count", &format!("{start}..{main}")];
         let commits = text(run(user.git().args(count))?).parse().unwrap_or(0);
@@ -466,7 +448,7 @@ impl Worktrees {
         if head != start && before != Some(&*head) {
             return Err(refused("your branch has moved since the run began"));
         }
-        let branch = user.branch();
+        let branch = user.branch()?;
         let file = self.branch_file();
         let then = std::fs::read_to_string(&file).map_err(WorkError::file("read", &file))?;
         if then != branch {
@@ -556,7 +538,32 @@ impl Worktrees {
 
 #[cfg(test)]
 mod tests {
-    use super::is_new_enough;
+    use super::*;
+
+    #[test]
+    fn a_look_into_a_repository_that_fails_has_not_seen_nothing() {
+        let place = crate::store::no_links::scratch_folder().unwrap();
+        run(Git::new()
+            .args(["init", "-q", "--initial-branch=main"])
+            .arg(place.path()))
+        .unwrap();
+        let user = User::open(place.path(), true).unwrap();
+        assert_eq!(user.branch().unwrap(), "refs/heads/main");
+        assert!(user.merge_drivers().unwrap().is_empty() && user.excludes().is_ok());
+        assert!(user.head().unwrap_err().to_string().contains("has none"));
+        std::fs::write(place.path().join(".git/config"), "[merge\n").unwrap();
+        let looks = [
+            user.merge_drivers().map(drop),
+            user.branch().map(drop),
+            user.excludes().map(drop),
+            user.head().map(drop),
+            user.comes_before("HEAD", "HEAD").map(drop),
+        ];
+        for looked in looks {
+            let why = looked.unwrap_err().to_string();
+            assert!(why.contains("bad config") && !why.contains("has none"), "{why}");
+        }
+    }
 
     #[test]
     fn git_must_be_new_enough() {
