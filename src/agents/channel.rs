@@ -5,20 +5,22 @@
 //! was meant for one host never travels to another.
 
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
+use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
 use crate::mission::model::{ChannelType, Sandbox};
 use crate::mission::{ChannelPlan, UnsetVariable};
+use crate::store::create_dir_durable;
+use crate::store::no_links::{self, real_path};
 
 use super::command::Program;
 use super::endpoint::{expand, headers, host, http_client};
@@ -123,7 +125,12 @@ impl Channel {
         let mut secrets = Vec::new();
         let way = match spec.kind {
             ChannelType::File => {
-                Way::File(folder.join(spec.path.as_deref().ok_or(ChannelError::Lacks("path"))?))
+                let path = folder.join(spec.path.as_deref().ok_or(ChannelError::Lacks("path"))?);
+                // Links above the folder, and elsewhere, are the user's; below it agents put them.
+                Way::File(match path.strip_prefix(folder) {
+                    Ok(inner) => real_path(folder)?.join(inner),
+                    Err(_) => real_path(&path)?,
+                })
             }
             ChannelType::Command => {
                 let line = spec.run.as_ref().ok_or(ChannelError::Lacks("run"))?;
@@ -284,14 +291,14 @@ fn body(form: ChannelType, notification: &Value) -> Value {
 /// Appends a notification to a file, made if it is not there. Blocks.
 ///
 /// # Errors
-/// When it is no regular file, is inside `forbidden`, or cannot be written.
+/// When it is no regular file, a link leads to it, it is inside `forbidden`, or it cannot be written.
 pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(), DeliveryError> {
     let failed = |error: io::Error| {
         let message = format!("cannot write {}: {error}", path.display());
         DeliveryError::new(FailureClass::Unknown, message)
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    create_dir_durable(folder).map_err(failed)?;
     let real = folder.canonicalize().map_err(failed)?;
     if forbidden
         .canonicalize()
@@ -301,9 +308,9 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
         return Err(DeliveryError::new(FailureClass::PolicyBlocked, message));
     }
     // A FIFO without a reader must not hold us up.
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).custom_flags(libc::O_NONBLOCK);
-    let mut file = options.open(path).map_err(failed)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
+    let file = no_links::open(path, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
+    let mut file = File::from(file);
     if !file.metadata().map_err(failed)?.is_file() {
         let message = format!("{} is not a regular file", path.display());
         return Err(DeliveryError::new(FailureClass::Unknown, message));

@@ -71,10 +71,7 @@ impl ReportPlace {
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::File(path) => replace_file(path, bytes),
-            Self::Stream(path) => {
-                let mut stream = open_stream(OpenOptions::new().write(true), path)?;
-                write_stream(&mut stream, bytes)
-            }
+            Self::Stream(path) => write_stream(&open_stream(OpenOptions::new().write(true), path)?, bytes),
         }
     }
 }
@@ -109,7 +106,6 @@ impl HeldPlace {
     /// # Errors
     /// That it leads elsewhere now, or that something is there, and whatever the file system says.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let moved = || io::Error::other("something else was put in its place since the run began");
         match (self, ReportPlace::of(path)?) {
             (Self::File(held, folder), ReportPlace::File(now)) if *held == now => {
                 let (now, name) = Folder::of(held)?;
@@ -125,9 +121,9 @@ impl HeldPlace {
                 folder.sync()
             }
             (Self::Stream(held), ReportPlace::Stream(path)) => {
-                let mut stream = open_stream(OpenOptions::new().write(true), &path)?;
+                let stream = open_stream(OpenOptions::new().write(true), &path)?;
                 match identity(&stream.metadata()?) == *held {
-                    true => write_stream(&mut stream, bytes),
+                    true => write_stream(&stream, bytes),
                     false => Err(moved()),
                 }
             }
@@ -136,7 +132,13 @@ impl HeldPlace {
     }
 }
 
-fn identity(found: &fs::Metadata) -> (u64, u64) {
+/// Why a report is not written where its path leads at the end of a session.
+pub fn moved() -> io::Error {
+    io::Error::other("something else was put in its place since the run began")
+}
+
+/// Which file it is, by device and number.
+pub fn identity(found: &fs::Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
@@ -172,14 +174,14 @@ pub fn open_stream(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// When nothing of it is taken for ten seconds, and whatever the file system says.
-pub fn write_stream(stream: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+pub fn write_stream(mut stream: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match stream.write(bytes) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(written) => bytes = &bytes[written..],
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                let mut wanted = [PollFd::new(&*stream, PollFlags::OUT)];
+                let mut wanted = [PollFd::new(stream, PollFlags::OUT)];
                 match poll(&mut wanted, Some(&PATIENCE)) {
                     Ok(0) => {
                         return Err(io::Error::new(

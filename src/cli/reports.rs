@@ -4,7 +4,7 @@
 //! not pass unnoticed either: an exit code of 0 becomes 1.
 
 use std::cell::RefCell;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -24,7 +24,7 @@ use crate::store::{RunFolder, StateFolder};
 use super::failure::Failure;
 use super::project::{current_dir, warn};
 use super::report_kind::{ReportTarget, ReportTargets};
-use super::report_place::{HeldPlace, ReportPlace, open_stream, write_stream};
+use super::report_place::{HeldPlace, ReportPlace, identity, moved, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
 
 /// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
@@ -33,7 +33,8 @@ const SUMMARY_BYTES: usize = 900 * 1024;
 /// What a session has to write at its end.
 pub struct Reports {
     targets: Vec<ReportTarget>,
-    summary: Option<PathBuf>,
+    /// GitHub's summary of the step, and the file that was there when the session began.
+    summary: Option<(PathBuf, io::Result<File>)>,
     annotate: bool,
     /// Where they go, since a session has removed earlier ones: what lies there since is somebody's work.
     held: RefCell<Vec<HeldPlace>>,
@@ -56,7 +57,11 @@ impl Reports {
         }
         let reports = Self::to(&targets)?;
         Ok(Self {
-            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            summary: variable("GITHUB_STEP_SUMMARY").map(|path| {
+                let path = PathBuf::from(path);
+                let opened = open_stream(OpenOptions::new().append(true).create(true), &path);
+                (path, opened)
+            }),
             annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
             ..reports
         })
@@ -156,8 +161,8 @@ impl Reports {
                 ));
             }
         }
-        if let Some(path) = &self.summary
-            && let Err(error) = append_summary(path, document)
+        if let Some((path, opened)) = &self.summary
+            && let Err(error) = append_summary(path, opened, document)
         {
             all = false;
             screen.error(&format!(
@@ -249,11 +254,16 @@ pub fn exit_code(code: u8, reported: bool) -> u8 {
 }
 
 /// One write at the end of the file: other steps' words stay.
-fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
-    let mut file = open_stream(OpenOptions::new().append(true).create(true), path)?;
-    let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+fn append_summary(path: &Path, opened: &io::Result<File>, run: &RunDocument<'_>) -> io::Result<()> {
+    let again = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+    let file = opened.as_ref().map_err(again)?;
+    let found = file.metadata()?;
+    if identity(&found) != identity(&fs::metadata(path)?) {
+        return Err(moved());
+    }
+    let taken = usize::try_from(found.len()).unwrap_or(usize::MAX);
     let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken));
-    write_stream(&mut file, text.as_bytes())
+    write_stream(file, text.as_bytes())
 }
 
 /// Says what became of the accepted work of isolated tasks.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
+use serde_json::json;
+
 use crate::support::{Finished, Mission, RUN_AS_R1, Running, Workspace};
 
 /// A run whose worker runs `script`, and that is to leave a report at `rep/report`. `elsewhere/report` is somebody's.
@@ -121,5 +123,80 @@ cat > prompt; echo done > out";
         assert!(prompt.contains("Say hello.") && !prompt.contains("forged"), "{prompt}");
         workspace.quorum(&["doctor", "state", "r1"]).exits(0);
         workspace.quorum(&["review", "--replay", "r1"]).exits(0);
+    }
+}
+
+/// A run whose worker runs `script`, and that appends a line to `path` at its end. `elsewhere/file` is somebody's.
+fn noted(path: &str, script: &str) -> (Workspace, Finished) {
+    let workspace = Mission::new()
+        .worker(format!("{script}; echo done > out"))
+        .key("channels", json!({"ops": {"type": "file", "path": path}}))
+        .setting("defaultChannels", json!(["ops"]))
+        .task("work", |t| t.files(["out"]).unreviewed())
+        .workspace();
+    workspace.write("elsewhere/file", "precious");
+    let finished = workspace.quorum(RUN_AS_R1).exits(0);
+    (workspace, finished)
+}
+
+#[test]
+fn a_channel_appends_to_no_file_that_a_link_of_an_agent_leads_to() {
+    for (path, script) in [
+        ("notes", "ln -s elsewhere/file notes"),
+        ("notes", "ln -s elsewhere/new notes"),
+        ("rep/file", "ln -s elsewhere rep"),
+        ("rep/new", "ln -s elsewhere rep"),
+        ("rep/deep/file", "mkdir elsewhere/deep; ln -s elsewhere rep"),
+        ("rep/deep/file", "ln -s elsewhere rep"),
+        ("rep/../notes", "mkdir rep; ln -s elsewhere/file notes"),
+    ] {
+        let (workspace, finished) = noted(path, script);
+        finished.says(&["not delivered"]);
+        workspace.quorum(&["dlq", "list"]).exits(0).shows(&["is a link"]);
+        assert_eq!(workspace.read("elsewhere/file"), "precious", "{path}: {script}");
+        let lies = fs::read_dir(workspace.path("elsewhere")).expect("it is there");
+        let deep = usize::from(script.starts_with("mkdir elsewhere"));
+        assert_eq!(lies.count(), 1 + deep, "{path}: {script}");
+    }
+    let (workspace, _) = noted("rep/deep/notes", "true");
+    assert_eq!(workspace.lines("rep/deep/notes").len(), 1);
+}
+
+#[test]
+fn a_channel_follows_the_links_that_a_user_has_elsewhere() {
+    let other = Workspace::new();
+    fs::create_dir(other.path("real")).expect("a folder can be made");
+    std::os::unix::fs::symlink("real", other.path("link")).expect("a link can be made");
+    noted(&other.path("link/notes").to_string_lossy(), "true");
+    assert_eq!(other.lines("real/notes").len(), 1);
+}
+
+#[test]
+fn the_summary_of_a_step_goes_where_it_went_when_the_session_began() {
+    for (script, is_written) in [
+        ("ln -sf elsewhere/file summary", false),
+        ("rm summary; echo x > summary", false),
+        ("rm summary; ln elsewhere/file summary", false),
+        ("rm summary", false),
+        ("rm summary; mkfifo summary", false),
+        ("true", true),
+        ("echo of the work >> summary", true),
+    ] {
+        let workspace = Mission::new()
+            .worker(format!("{script}; echo done > out"))
+            .task("work", |t| t.files(["out"]).unreviewed())
+            .workspace();
+        workspace.write("elsewhere/file", "precious");
+        workspace.write("summary", "of another step\n");
+        let summary = workspace.path("summary").to_string_lossy().into_owned();
+        let finished = workspace.quorum_with(&[("GITHUB_STEP_SUMMARY", &summary)], RUN_AS_R1);
+        let finished = finished.exits(if is_written { 0 } else { 1 });
+        assert_eq!(workspace.read("elsewhere/file"), "precious", "{script}");
+        if is_written {
+            let text = workspace.read("summary");
+            assert!(text.starts_with("of another step\n") && text.contains("## "), "{script}: {text}");
+        } else {
+            finished.says(&["summary cannot be written"]);
+        }
     }
 }
