@@ -11,6 +11,7 @@ use crate::domain::{Digest, Hasher, TurnId, without_mark};
 use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
+use crate::store::no_links::Folder;
 use crate::store::{self, RunFolder, SpoolName};
 use crate::supervisor::{Exit, Told};
 
@@ -180,7 +181,11 @@ pub fn open_regular_len(path: &Path) -> Option<u64> {
 /// What is wrong with it.
 pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, WorkError> {
     let unreadable = || WorkError::lost("the result file cannot be read");
-    let Some(file) = seal_within(path, LARGEST_RESULT).map_err(unreadable())? else {
+    let sealed = seal_within(path, LARGEST_RESULT).inspect_err(|_| {
+        // What is refused is nobody's any more, however large it is.
+        let _ = Folder::of(path).and_then(|(folder, name)| folder.remove(name));
+    });
+    let Some(file) = sealed.map_err(unreadable())? else {
         return Ok(None);
     };
     let text = read_head(path, LARGEST_RESULT).map_err(unreadable())?;

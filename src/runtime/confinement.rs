@@ -14,7 +14,7 @@ use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::workspace::workspace;
-use crate::mission::{Confinement, Plan};
+use crate::mission::{Confinement, Plan, presets};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
 use crate::supervisor::{Access, MountPlan, resolve};
 
@@ -258,13 +258,14 @@ impl Confiner {
         if let Owner::Ask(_, agent) = owner {
             let masked = protection.masked(plan, task, agent).into_iter();
             let masked = masked.filter_map(|path| real(&path));
-            // Its program does not start where it cannot write there.
-            let own = match program_of(job) {
-                "opencode" => real(&job.cwd.join(".opencode")).filter(|path| path.is_dir()),
-                _ => None,
-            };
+            // Its program may not start where it cannot write what it keeps by itself.
+            let preset = presets::program_of(&plan.agent(agent).spec);
+            let keeps = preset.iter().flat_map(|preset| &preset.keeps);
+            let folders = keeps.filter_map(|glob| glob.strip_prefix("**/")?.split_once('/'));
+            let own = folders.filter_map(|(folder, _)| real(&job.cwd.join(folder)));
+            let own: BTreeSet<PathBuf> = own.filter(|path| path.is_dir()).collect();
             rules.extend(masked.chain(own.clone()).map(|path| match path.is_dir() {
-                true if own.as_ref() == Some(&path) => (path, Access::Scratch),
+                true if own.contains(&path) => (path, Access::Scratch),
                 true => (path, Access::Hidden),
                 false => (path, Access::Masked),
             }));

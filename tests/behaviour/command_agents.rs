@@ -306,3 +306,17 @@ fn secrets_of_the_environment_are_not_kept_in_the_state() {
         .unwrap();
     assert_eq!(found.code(), Some(1));
 }
+
+#[test]
+fn a_result_file_that_is_too_large_is_not_kept() {
+    for script in ["truncate -s 2G", "head -c 3000000 /dev/zero >"] {
+        let mission = Mission::new().worker(format!("{script} \"$QUORUM_RESULT_FILE\"; echo x > x"));
+        let workspace = mission.task("a", |task| task.files(["x"]).unreviewed()).workspace();
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(0)
+            .says(&["the result file cannot be read", "ignored"]);
+        let large = workspace.bash("find .polpo -type f -size +1M").exits(0).stdout;
+        assert_eq!(large, "", "{script}");
+    }
+}
