@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::one_git::one;
 use super::{git, repository};
-use crate::support::{LANDLOCK, Running, Says, Workspace, poll, skipped, wait_for, wait_for_file};
+use crate::support::{LANDLOCK, Running, Workspace, poll, skipped, wait_for, wait_for_file};
 
 /// How long anything may take to end with a git that hangs.
 const AT_MOST: Duration = Duration::from_secs(5);
