@@ -256,19 +256,7 @@ impl Confiner {
         rules.extend(self.own(owner, job));
         rules.extend(self.temporary(how, owner).map(|path| (path, Access::Scratch)));
         if let Owner::Ask(_, agent) = owner {
-            let masked = protection.masked(plan, task, agent).into_iter();
-            let masked = masked.filter_map(|path| real(&path));
-            // Its program may not start where it cannot write what it keeps by itself.
-            let preset = presets::program_of(&plan.agent(agent).spec);
-            let keeps = preset.iter().flat_map(|preset| &preset.keeps);
-            let folders = keeps.filter_map(|glob| glob.strip_prefix("**/")?.split_once('/'));
-            let own = folders.filter_map(|(folder, _)| real(&job.cwd.join(folder)));
-            let own: BTreeSet<PathBuf> = own.filter(|path| path.is_dir()).collect();
-            rules.extend(masked.chain(own.clone()).map(|path| match path.is_dir() {
-                true if own.contains(&path) => (path, Access::Scratch),
-                true => (path, Access::Hidden),
-                false => (path, Access::Masked),
-            }));
+            rules.extend(of_judge(plan, protection, (task, agent), &job.cwd));
         }
         if let Owner::Task(task) = owner {
             let left = protection.left_by_checks(plan, task);
@@ -374,6 +362,30 @@ fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
         Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
         Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
     }
+}
+
+/// What a judge's program does not read of its folder, because somebody may have put it there to be believed, and what it may
+/// write for itself: it may not start where it cannot write what it keeps.
+fn of_judge(
+    plan: &Plan,
+    protection: &Protection,
+    (task, agent): (Option<TaskId>, AgentId),
+    cwd: &Path,
+) -> Vec<(PathBuf, Access)> {
+    let masked = protection.masked(plan, task, agent).into_iter();
+    let masked = masked.filter_map(|path| real(&path));
+    let preset = presets::program_of(&plan.agent(agent).spec);
+    let keeps = preset.iter().flat_map(|preset| &preset.keeps);
+    let folders = keeps.filter_map(|glob| glob.strip_prefix("**/")?.split_once('/'));
+    let own = folders.filter_map(|(folder, _)| real(&cwd.join(folder)));
+    let own: BTreeSet<PathBuf> = own.filter(|path| path.is_dir()).collect();
+    let all = masked.chain(own.clone());
+    let access = |path: PathBuf| match path.is_dir() {
+        true if own.contains(&path) => (path, Access::Scratch),
+        true => (path, Access::Hidden),
+        false => (path, Access::Masked),
+    };
+    all.map(access).collect()
 }
 
 /// What known agents must still write of the folder of the user, by the name of their program (`docs/guides/confinement.md`).

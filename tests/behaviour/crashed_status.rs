@@ -188,21 +188,3 @@ fn a_snapshot_that_is_not_the_runs_own_changes_nothing() {
         assert_eq!(said, crashed.folded().exits(1).stderr);
     }
 }
-
-#[test]
-fn a_word_that_nobody_vouches_for_is_not_told_behind_a_snapshot() {
-    let crashed = Crashed::new();
-    crashed.let_go();
-    let before = fs::read_to_string(crashed.journal()).expect("there is one");
-    crashed.workspace.quorum(&["cancel", "stays", "r1", "--yes"]).exits(0);
-    let after = fs::read_to_string(crashed.journal()).expect("there is one");
-    let word = after.strip_prefix(&before).and_then(|behind| behind.lines().next()).expect("the word is new");
-    let (record, _) = word.rsplit_once(",\"origin\":").expect("it carries a code");
-    let forged = journal::sealed(&format!("{record}}}"));
-    for word in [word, &forged] {
-        fs::write(crashed.journal(), format!("{before}{word}\n")).expect("it can be written");
-        fs::write(crashed.path(), &crashed.snapshot).expect("it can be written");
-        let folded = crashed.folded().exits(0).stdout;
-        assert_eq!(crashed.status().exits(0).stdout, folded, "{word}");
-    }
-}

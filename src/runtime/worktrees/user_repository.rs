@@ -544,8 +544,8 @@ mod tests {
     fn a_look_into_a_repository_that_fails_has_not_seen_nothing() {
         let place = crate::store::no_links::scratch_folder().unwrap();
         run(Git::new()
-            .args(["init", "-q", "--initial-branch=main"])
-            .arg(place.path()))
+            .at(place.path())
+            .args(["init", "-q", "--initial-branch=main"]))
         .unwrap();
         let user = User::open(place.path(), true).unwrap();
         assert_eq!(user.branch().unwrap(), "refs/heads/main");
