@@ -42,9 +42,9 @@ pub fn apply_flags(
     options.timeout = flags.timeout.or(options.timeout);
     // What is asked of git before the session begins is a part of its time.
     let limit = options.timeout.map(Millis::as_duration);
-    limit
-        .and_then(|limit| Instant::now().checked_add(limit))
-        .map(git::hurry);
+    if let Some(then) = limit.and_then(|limit| Instant::now().checked_add(limit)) {
+        git::hurry(then);
+    }
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     apply_demands(options, &flags.demands);
     options.merge = flags.merge.clone().or_else(|| options.merge.take());

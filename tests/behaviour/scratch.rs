@@ -176,7 +176,7 @@ fn false_green_45_no_link_brings_a_build_of_the_work_before_a_check() {
 fn kept(worker: &str) -> Mission {
     let build = "test -e target/built && exit 0; mkdir -p target; echo > target/built; false";
     Mission::new()
-        .worker(&format!("{worker}; test ! -e target/built || touch seen"))
+        .worker(format!("{worker}; test ! -e target/built || touch seen"))
         .setting("evaluate", false)
         .task("work", |t| t.attempts(2).expects(json!({"type": "script", "command": build})))
 }

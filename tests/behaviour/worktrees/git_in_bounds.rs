@@ -43,7 +43,7 @@ impl Pipe {
     }
 
     /// Nobody reads it any more, though there is still something to wait for.
-    fn is_left(self, what: &str) {
+    fn leaves_nothing(self, what: &str) {
         assert!(poll(AT_MOST, || self.open().is_none()), "{what}: git is left");
     }
 }
@@ -78,7 +78,7 @@ fn a_session_that_is_told_to_end_waits_for_no_git_that_hangs() {
             let ended = running.finish();
             assert_ne!(ended.code(), Some(0), "{}", ended.stderr);
             assert!(begun.elapsed() < AT_MOST, "{file}: {:?}: {}", begun.elapsed(), ended.stderr);
-            pipe.is_left(file);
+            pipe.leaves_nothing(file);
             assert_eq!(locks(&workspace), "", "{file}");
         }
     }
@@ -93,7 +93,7 @@ fn a_session_whose_time_is_over_waits_for_no_git_that_hangs() {
         assert_ne!(ended.code(), Some(0), "{}", ended.stderr);
         let most = Duration::from_secs(4) + AT_MOST;
         assert!(begun.elapsed() < most, "{file}: {:?}: {}", begun.elapsed(), ended.stderr);
-        pipe.is_left(file);
+        pipe.leaves_nothing(file);
         assert_eq!(locks(&workspace), "", "{file}");
     }
 }
@@ -114,7 +114,7 @@ fn no_git_is_left_behind_a_session_that_is_killed() {
     for file in [OF_THE_RUN, OF_THE_USER] {
         let (_workspace, running, pipe) = hangs_behind_an_agent(file, "1h");
         running.kill();
-        pipe.is_left(file);
+        pipe.leaves_nothing(file);
     }
 }
 
@@ -134,7 +134,7 @@ fn a_command_that_is_ended_before_or_outside_of_a_session_leaves_no_git() {
             running.signal(signal);
             assert_ne!(running.finish().code(), Some(0));
             assert!(begun.elapsed() < AT_MOST, "{arguments:?}");
-            pipe.is_left(&format!("{arguments:?}, {file}"));
+            pipe.leaves_nothing(&format!("{arguments:?}, {file}"));
         }
     }
 }
@@ -147,7 +147,7 @@ fn the_time_of_a_session_counts_before_it_has_begun() {
     let ended = workspace.quorum(&["run", "mission.yaml", "--timeout", "1s"]).exits(9);
     assert!(begun.elapsed() < Duration::from_secs(1) + AT_MOST, "{:?}", begun.elapsed());
     ended.says(&["did not end by itself"]);
-    pipe.is_left("a run");
+    pipe.leaves_nothing("a run");
 }
 
 #[test]
