@@ -122,9 +122,10 @@ impl HeldPlace {
             }
             (Self::Stream(held), ReportPlace::Stream(path)) => {
                 let stream = open_stream(OpenOptions::new().write(true), &path)?;
-                match identity(&stream.metadata()?) == *held {
-                    true => write_stream(&stream, bytes),
-                    false => Err(moved()),
+                if identity(&stream.metadata()?) == *held {
+                    write_stream(&stream, bytes)
+                } else {
+                    Err(moved())
                 }
             }
             _ => Err(moved()),

@@ -110,9 +110,10 @@ impl Reports {
             let path = &target.path;
             let place = ReportPlace::of(path).map_err(|error| unwritable(path, &error))?;
             if let ReportPlace::File(file) = &place {
-                let what = match taken.contains(file) {
-                    true => Some("another report".to_owned()),
-                    false => part_of_run((state, options), &read, folder.path(), file),
+                let what = if taken.contains(file) {
+                    Some("another report".to_owned())
+                } else {
+                    part_of_run((state, options), &read, folder.path(), file)
                 };
                 if let Some(what) = what {
                     let failure = usage!("the report {} would replace {what}", path.display());

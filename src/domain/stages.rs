@@ -12,6 +12,8 @@ use super::{DeclaredVerdict, Finding, PriorAnswer};
 /// A kind of stage (section 6). The order of the variants is the order of judging: comparisons and pipelines go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+// Documents write `as_str`, and so say their schemas.
+#[schemars(rename_all = "camelCase")]
 pub enum Stage {
     /// Exit status and the agent's own error.
     Outcome,
@@ -204,6 +206,15 @@ mod tests {
             keys.map(|key| key.to_string()),
             ["judge", "verification", "stages.0", "stages.1", "vision"]
         );
+    }
+
+    #[test]
+    fn schemas_of_documents_have_the_words_that_documents_write() {
+        let schema = schemars::schema_for!(Stage).to_value().to_string();
+        for stage in [Stage::RedTeam, Stage::Vision, Stage::Judge, Stage::Audit] {
+            assert!(schema.contains(&format!("\"{}\"", stage.as_str())), "{schema}");
+        }
+        assert!(!schema.contains("red_team"), "{schema}");
     }
 
     #[test]

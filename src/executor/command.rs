@@ -66,6 +66,8 @@ pub struct CommandJob {
     pub confinement: Option<MountPlan>,
     /// Whether it is not confined, whatever its owner is.
     pub is_free: bool,
+    /// Whether it prepares a folder for the turns that follow, so that what it leaves there is to stay.
+    pub prepares: bool,
 }
 
 /// What a command may leave behind, and what is done with that once it has ended.

@@ -75,9 +75,10 @@ pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), WorkError> {
         return Ok(());
     };
     let found = digest(path, LARGEST_SAID)?;
-    match found.map_or_else(|| Digest::of(b""), |(_, found)| found.digest) == printed {
-        true => Ok(()),
-        false => Err(format!("{} is not what was printed", path.display()).into()),
+    if found.map_or_else(|| Digest::of(b""), |(_, found)| found.digest) == printed {
+        Ok(())
+    } else {
+        Err(format!("{} is not what was printed", path.display()).into())
     }
 }
 

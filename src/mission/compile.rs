@@ -323,9 +323,10 @@ impl Compiler<'_> {
             panel.map(StagePlan::Judge),
             is_graded.then(|| StagePlan::Verification(self.verification(task))),
         ];
-        let behind = match is_verification {
-            true => Vec::new(),
-            false => self.scrutiny.pipeline(task, &self.agents),
+        let behind = if is_verification {
+            Vec::new()
+        } else {
+            self.scrutiny.pipeline(task, &self.agents)
         };
         before.into_iter().flatten().chain(behind).collect()
     }

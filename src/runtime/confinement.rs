@@ -183,8 +183,7 @@ impl Confiner {
         run: &RunFolder,
     ) -> Result<Option<Scratch>, WorkError> {
         let (owner, job) = (request.owner(), request.job());
-        // What prepares a worktree leaves something for the turns.
-        if owner.turn().is_some() || owner == Owner::Nobody || job.label.ends_with(".setup") {
+        if owner.turn().is_some() || owner == Owner::Nobody || job.prepares {
             return Ok(None);
         }
         let how = plan.confinement(owner.task(), agent_of(plan, owner));
@@ -265,9 +264,10 @@ impl Confiner {
         if how.only_workspace() {
             rules.extend(self.outside_of_workspace(plan, job));
         }
-        let elsewhere = match how.only_workspace() {
-            true => Access::Read,
-            false => Access::Write,
+        let elsewhere = if how.only_workspace() {
+            Access::Read
+        } else {
+            Access::Write
         };
         let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
@@ -286,9 +286,12 @@ impl Confiner {
         let below = named.filter_map(|(name, value)| Some((name.as_str(), real(Path::new(value))?)));
         let below = below.chain(shown);
         let below = below.filter(|(_, path)| path.starts_with(&self.state) && *path != self.state);
-        let access = |name: &str| match WRITTEN.contains(&name) {
-            true => Access::Write,
-            false => Access::Read,
+        let access = |name: &str| {
+            if WRITTEN.contains(&name) {
+                Access::Write
+            } else {
+                Access::Read
+            }
         };
         below.map(|(name, path)| (path, access(name))).collect()
     }

@@ -249,9 +249,10 @@ fn is_hurried(begun: Instant) -> bool {
 /// In the words of git.
 pub fn run(git: Git) -> Result<Output, WorkError> {
     let output = output(git)?;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(failed(&output)),
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(failed(&output))
     }
 }
 
@@ -326,11 +327,12 @@ impl Configuration {
             (key.to_owned(), value.to_owned())
         });
         let wanted = Self(values.collect());
-        match wanted.filters().len() > MOST_FILTERS {
-            true => Err(refused(format!(
+        if wanted.filters().len() > MOST_FILTERS {
+            Err(refused(format!(
                 "its configuration has more than {MOST_FILTERS} filters"
-            ))),
-            false => Ok(wanted),
+            )))
+        } else {
+            Ok(wanted)
         }
     }
 

@@ -28,9 +28,10 @@ impl Executor {
                 ..
             }
         );
-        match begins && state.plan.task(task).has_worktree() && !state.plan.task(task).commits() {
-            true => self.look_at_accepted(state, (turn, job), look),
-            false => self.look(turn, job, look),
+        if begins && state.plan.task(task).has_worktree() && !state.plan.task(task).commits() {
+            self.look_at_accepted(state, (turn, job), look)
+        } else {
+            self.look(turn, job, look)
         }
     }
 

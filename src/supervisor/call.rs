@@ -5,7 +5,7 @@
 //! given (`scope_linux`).
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -53,7 +53,7 @@ pub fn output(
     // Else its end would not be the end of what it prints.
     drop(start);
     let (mut open, mut printed) = (vec![(0, out), (1, err)], [Vec::new(), Vec::new()]);
-    let (mut buffer, mut kill) = (vec![0; PIECE], None);
+    let (mut buffer, mut kill, mut unread) = (vec![0; PIECE], None, None);
     let not_by_itself = || io::Error::other("it was ended, because it did not end by itself");
     for (_, pipe) in &open {
         rustix::io::ioctl_fionbio(pipe, true)?;
@@ -67,10 +67,19 @@ pub fn output(
                 printed[*number].extend(&buffer[..length]);
                 length > 0
             }
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => true,
+            Err(error) => {
+                unread = Some(error);
+                false
+            }
         });
         // Its number is its own until it is waited for; where all have ended there is nobody to reach.
         let signal = |signal| kill_process_group(program, signal).ok();
+        if let Some(error) = unread {
+            // What was printed is known in part only, which is no answer.
+            signal(Signal::KILL);
+            return Err(error);
+        }
         match kill {
             None if is_over() => {
                 kill = Some(Instant::now() + GRACE);
@@ -83,7 +92,7 @@ pub fn output(
             _ => {}
         }
     }
-    let status = posix::wait_for(program)?.ok_or(io::ErrorKind::Other)?;
+    let status = posix::wait_for(program)?.ok_or(ErrorKind::Other)?;
     let [stdout, stderr] = printed;
     match kill {
         Some(_) => Err(not_by_itself()),

@@ -76,9 +76,10 @@ impl MountPlan {
     #[must_use]
     pub fn access(&self, path: &Path) -> Access {
         let above = self.entries().filter(|(entry, _)| path.starts_with(entry));
-        let elsewhere = match self.read_only_elsewhere {
-            true => Access::Read,
-            false => Access::Write,
+        let elsewhere = if self.read_only_elsewhere {
+            Access::Read
+        } else {
+            Access::Write
         };
         above.last().map_or(elsewhere, |(_, access)| access)
     }

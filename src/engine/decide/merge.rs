@@ -54,9 +54,10 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
             with,
             unmarked,
         } => {
-            let others = match with.is_empty() {
-                true => String::new(),
-                false => format!(" (by {})", with.join(", ")),
+            let others = if with.is_empty() {
+                String::new()
+            } else {
+                format!(" (by {})", with.join(", "))
             };
             let finding = |file: &String| {
                 let what = match unmarked.get(file) {
@@ -143,9 +144,10 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
         Finding::new(Severity::High, text)
     };
     let found: Vec<Finding> = failed.map(|result| finding(&result.message)).collect();
-    match found.is_empty() {
-        true => pipeline::accept(draft),
-        false => send_back(draft, found),
+    if found.is_empty() {
+        pipeline::accept(draft)
+    } else {
+        send_back(draft, found)
     }
 }
 

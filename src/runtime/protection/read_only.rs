@@ -79,9 +79,10 @@ impl Protection {
             if paths.last().is_some_and(|above| path.starts_with(above)) {
                 continue;
             }
-            match paths.len() < most {
-                true => paths.push(path),
-                false => not_held.too_many.push(path),
+            if paths.len() < most {
+                paths.push(path)
+            } else {
+                not_held.too_many.push(path)
             }
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().collect();

@@ -126,13 +126,15 @@ impl Worktrees {
                 "{path} has conflict marks still: keep what both sides were for, and remove the marks"
             )));
         }
-        let is_same = match last == base {
-            true => difference.changed.is_empty(),
-            false => self.tree_of(last)? == tree,
+        let is_same = if last == base {
+            difference.changed.is_empty()
+        } else {
+            self.tree_of(last)? == tree
         };
-        let id = match is_same {
-            true => last.to_owned(),
-            false => self.commit_tree(plan, task, &tree, &[last])?,
+        let id = if is_same {
+            last.to_owned()
+        } else {
+            self.commit_tree(plan, task, &tree, &[last])?
         };
         self.set(&commit_ref(task), &id, None)?;
         Ok(Work {
@@ -164,13 +166,14 @@ impl Worktrees {
             |file: &&Unmerged| file.lies && !written.iter().any(|path| path.starts_with(&file.path));
         let open = both.unmerged.iter().filter(is_open).take(MOST_NAMED);
         let open: Vec<String> = open.map(|file| format!("{} ({})", file.path, file.how)).collect();
-        match open.is_empty() {
-            true => Ok(()),
-            false => Err(NotCommitted::Work(format!(
+        if open.is_empty() {
+            Ok(())
+        } else {
+            Err(NotCommitted::Work(format!(
                 "what others changed as well is as it was when it was sent back: {}; write it, remove it, or `touch` what is \
                  right as it is",
                 open.join(", ")
-            ))),
+            )))
         }
     }
 
@@ -222,9 +225,10 @@ impl Worktrees {
                     .args(["update-index", "--add", "--cacheinfo", &line]))?;
             }
         }
-        match placed.is_empty() {
-            true => Ok((placed, tree)),
-            false => Ok((placed, text(run(self.merging(folder).arg("write-tree"))?))),
+        if placed.is_empty() {
+            Ok((placed, tree))
+        } else {
+            Ok((placed, text(run(self.merging(folder).arg("write-tree"))?)))
         }
     }
 
@@ -356,9 +360,10 @@ impl Worktrees {
         let new = entries(&followed).filter(|path| !before.contains(path));
         let new = new.map(|path| format!(":(top,literal){path}"));
         let new: Vec<String> = new.collect();
-        match new.is_empty() {
-            true => Ok(()),
-            false => run(self.within(task)?.args(["rm", "-q", "--cached", "--"]).args(new)).map(drop),
+        if new.is_empty() {
+            Ok(())
+        } else {
+            run(self.within(task)?.args(["rm", "-q", "--cached", "--"]).args(new)).map(drop)
         }
     }
 
@@ -410,11 +415,12 @@ impl Worktrees {
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
         let target = run(self.git().args(["cat-file", "blob", blob]))?.stdout;
         let target = String::from_utf8_lossy(&target);
-        match leads_out(path, &target) {
-            true => Err(NotCommitted::Work(format!(
+        if leads_out(path, &target) {
+            Err(NotCommitted::Work(format!(
                 "{path} is a link to {target}, which lies outside of the repository"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -136,9 +136,10 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
     let worktrees = Worktrees::at_rest(run);
-    match worktrees.repository().exists() {
-        true => worktrees.forget(),
-        false => Ok(None),
+    if worktrees.repository().exists() {
+        worktrees.forget()
+    } else {
+        Ok(None)
     }
 }
 
@@ -147,9 +148,10 @@ pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
 /// # Errors
 /// In the words of git, or of the system.
 pub fn restore_work(run: &RunFolder, state: &State, task: TaskId) -> Result<(), WorkError> {
-    match state.plan.task(task).has_worktree() {
-        true => Worktrees::of(run, state).restore_committed(&state.plan, task, &state.committed(task)),
-        false => Ok(()),
+    if state.plan.task(task).has_worktree() {
+        Worktrees::of(run, state).restore_committed(&state.plan, task, &state.committed(task))
+    } else {
+        Ok(())
     }
 }
 
@@ -185,6 +187,7 @@ pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact])
     let git = git
         .args(["hash-object", "--"])
         .args(asked.iter().map(|file| &file.path));
+    // Where it cannot tell, looks are compared by their bytes alone, which is the stricter way.
     if let Ok(output) = run(git) {
         for (file, id) in asked.iter_mut().zip(text(output).lines()) {
             file.stored = Some(id.into());

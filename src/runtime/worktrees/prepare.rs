@@ -98,6 +98,7 @@ impl Preparation {
             .task
             .plain("setup", script_argv(setup), Vec::new(), &output, COMMAND_TIMEOUT);
         job.cwd = worktrees.root.join(&name);
+        job.prepares = true;
         let end = self.commands.run(owner, job).await;
         let what = format!("the command that prepares worktrees, `{setup}`,");
         let outcome = tokio::task::spawn_blocking(move || end.outcome()).await?;

@@ -56,13 +56,14 @@ impl User {
         if !top.status.success() {
             let said = failed(&top);
             return Err(refused(
-                match String::from_utf8_lossy(&top.stderr).contains("not a git repository") {
-                    true => format!(
+                if String::from_utf8_lossy(&top.stderr).contains("not a git repository") {
+                    format!(
                         "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
-                    ),
-                    false => format!(
+                    )
+                } else {
+                    format!(
                         "isolation: worktree needs a git repository, and {place} cannot be used as one: {said}"
-                    ),
+                    )
                 },
             ));
         }
@@ -146,12 +147,13 @@ impl User {
         }
         let blob = line.split(' ').nth(1).unwrap_or_default();
         let target = text(run(self.git().args(["cat-file", "blob", blob]))?);
-        match leads_out(path, &target) {
-            true => Err(refused(format!(
+        if leads_out(path, &target) {
+            Err(refused(format!(
                 "isolation: worktree needs links that stay in the repository, and {path} is a link to {target}, which lies \
                  outside of the repository"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -284,9 +286,10 @@ impl User {
                 }
             }
         }
-        match self.differing(now)?.is_empty() {
-            true => Ok(()),
-            false => run(self.git().args(["read-tree", "--reset", "-u", now])).map(drop),
+        if self.differing(now)?.is_empty() {
+            Ok(())
+        } else {
+            run(self.git().args(["read-tree", "--reset", "-u", now])).map(drop)
         }
     }
 
@@ -373,9 +376,10 @@ impl Worktrees {
     /// Brings what was accepted into the user's repository, as a reference of its own, and moves the branch where that is
     /// wanted and can be done without touching anything of theirs. Blocks.
     pub fn deliver(&self, plan: &Plan, merge: bool) -> Delivery {
-        let into = match merge {
-            true => &plan.rules.worktrees.merge,
-            false => &MergeInto::Never,
+        let into = if merge {
+            &plan.rules.worktrees.merge
+        } else {
+            &MergeInto::Never
         };
         self.try_to_deliver(&plan.rules.workspace, into)
             .unwrap_or_else(|why| Delivery {
