@@ -60,7 +60,7 @@ fn a_signal_ends_the_run_that_whoever_started_it_held_back() {
                 std::fs::remove_file(workspace.path("slow.pid")).expect("it is there");
             }
             let mut command = workspace.other_command("env");
-            command.args(["--default-signal", "--block-signal", crate::support::BINARY]).args(arguments);
+            command.args(["--block-signal", crate::support::BINARY]).args(arguments);
             let running = Running::start(command);
             wait_for_file(&workspace.path("slow.pid"));
             running.signal(signal);

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Once;
 
+use nix::sys::signal::{self, SigHandler};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -27,8 +29,21 @@ pub struct Finished {
     pub stderr: String,
 }
 
+/// What whoever started the tests has ignored (`nohup`, a script's `&`), and with that all that they start, is not ignored any
+/// more.
+fn signals_are_as_at_a_terminal() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for ignored in [signal::SIGHUP, signal::SIGINT, signal::SIGQUIT, signal::SIGTERM] {
+            // SAFETY: no handler is set.
+            unsafe { signal::signal(ignored, SigHandler::SigDfl) }.expect("it is a signal");
+        }
+    });
+}
+
 impl Running {
     pub fn start(mut command: Command) -> Self {
+        signals_are_as_at_a_terminal();
         let stdout = tempfile::tempfile().expect("a temporary file can be made");
         let stderr = tempfile::tempfile().expect("a temporary file can be made");
         let copy = |file: &File| file.try_clone().expect("a descriptor can be copied");
