@@ -411,7 +411,7 @@ impl State {
     /// The session in which the turn of a task that comes, or is under way, goes on.
     #[must_use]
     pub fn session_of(&self, task: TaskId) -> Option<&SessionRef> {
-        let agent = &self.plan.agent(self.plan.task(task).agent).spec;
+        let agent = &self.plan.worker_of(task).spec;
         let session = self.task(task).course.session.as_deref();
         session.filter(|_| agent.keeps_session())
     }
@@ -436,7 +436,7 @@ impl State {
     /// What a task's work is the work of, as far as the judge breaker goes: the model of its agent; the agent itself, where
     /// it names none.
     pub(crate) fn worker_model(&self, task: TaskId) -> &str {
-        let agent = self.plan.agent(self.plan.task(task).agent);
+        let agent = self.plan.worker_of(task);
         agent.spec.model.as_deref().unwrap_or(&agent.name)
     }
 

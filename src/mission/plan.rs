@@ -178,6 +178,12 @@ impl Plan {
         &self.agents[id.index()]
     }
 
+    /// The agent who works on a task.
+    #[must_use]
+    pub fn worker_of(&self, task: TaskId) -> &AgentPlan {
+        self.agent(self.task(task).agent)
+    }
+
     /// The name of an agent.
     #[must_use]
     pub fn agent_name(&self, id: AgentId) -> &str {

@@ -257,14 +257,7 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
 
 /// Turns of agents that run as processes and whose end is not in the journal, by their labels.
 fn in_flight(state: &State) -> HashMap<String, TurnId> {
-    let of_process = |id| {
-        state
-            .plan
-            .agent(state.plan.task(id).agent)
-            .spec
-            .adapter
-            .starts_program()
-    };
+    let of_process = |id| state.plan.worker_of(id).spec.adapter.starts_program();
     let running = state
         .plan
         .task_ids()

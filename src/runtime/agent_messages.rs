@@ -175,7 +175,7 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
 pub(super) fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
     let (read, mut refused) = read_delegations(value);
     let mut held = Vec::with_capacity(read.len());
-    let tools = plan.agent(plan.task(task).agent).spec.tools;
+    let tools = plan.worker_of(task).spec.tools;
     let may_run = tools.is_none_or(|tools| tools.policy(ToolKind::Run) == ToolPolicy::Allow);
     for sub_task in read {
         if !may_run && sub_task.verify.is_some() {

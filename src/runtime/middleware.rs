@@ -28,7 +28,7 @@ pub(super) fn sanitize(plan: &Plan, task: TaskId, text: &mut String) {
 /// would be asked about.
 pub(super) fn tools(plan: &Plan, task: TaskId) -> Tools {
     let chain = plan.middleware(task);
-    let tools = plan.agent(plan.task(task).agent).spec.tools.unwrap_or_default();
+    let tools = plan.worker_of(task).spec.tools.unwrap_or_default();
     tools.map(|policy| match policy {
         ToolPolicy::Deny if !chain.has(AgentMiddleware::PolicyGate) => ToolPolicy::Allow,
         ToolPolicy::Ask if !chain.has(AgentMiddleware::ApprovalGate) => ToolPolicy::Allow,
@@ -40,7 +40,7 @@ pub(super) fn tools(plan: &Plan, task: TaskId) -> Tools {
 pub(super) fn before(plan: &Plan, task: TaskId, mut prompt: String) -> (String, u32) {
     sanitize(plan, task, &mut prompt);
     let mut found = 0;
-    let around = plan.agent(plan.task(task).agent).spec.around();
+    let around = plan.worker_of(task).spec.around();
     for entry in plan.middleware(task).at(AgentHook::BeforeAgent, around) {
         if entry == AgentMiddleware::AuthorityDeference {
             found = cues(&prompt);
@@ -93,7 +93,7 @@ pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>)
     if exit.failure.is_some() {
         return heard;
     }
-    let around = plan.agent(plan.task(task).agent).spec.around();
+    let around = plan.worker_of(task).spec.around();
     let hook = match around {
         Around::Inside => AgentHook::AfterModel,
         Around::Outside => AgentHook::AfterAgent,

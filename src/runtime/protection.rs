@@ -393,7 +393,7 @@ impl Protection {
         let own = targets(plan, [task]);
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         let may_be_written = self.may_be_written(plan, task);
-        let kept = self.kept(plan, task);
+        let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut changed = Vec::new();
         for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {
             let group = &self.groups[*index];
@@ -470,9 +470,11 @@ impl Protection {
     ) -> Compared {
         let own = targets(plan, [task]);
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
-        let is_of_others = |path: &str| others.contains(Path::new(path));
+        // Without mounts the programs of judges keep there what they keep. No turn may.
+        let of_judges = self.kept(plan, task, &*plan.agents);
+        let is_of_others = |path: &str| others.contains(Path::new(path)) || of_judges.holds(Path::new(path));
         let may_be_written = self.may_be_written(plan, task);
-        let kept = self.kept(plan, task);
+        let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut compared = Compared::default();
         for (position, (index, now)) in now.0.iter().enumerate() {
             let group = &self.groups[*index];
@@ -527,7 +529,7 @@ impl Protection {
             .collect();
         // The loader has read them. Where they could not be read everything would be protected.
         let folders = Guarded::of(&scopes).ok();
-        let kept = self.kept(plan, task);
+        let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let is_held = move |path: &Path| folders.as_ref().is_none_or(|folders| folders.holds(path));
         move |path| !own.contains(path) && !kept.holds(path) && (files.contains(path) || is_held(path))
     }

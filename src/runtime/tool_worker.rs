@@ -75,7 +75,7 @@ impl Executor {
     /// A worker that uses tools: a conversation is its whole turn.
     pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
         self.remember(state, turn);
-        let agent = state.plan.agent(state.plan.task(turn.task).agent);
+        let agent = state.plan.worker_of(turn.task);
         let dialog = state.task(turn.task).dialog.as_deref();
         let work = Work {
             turn,

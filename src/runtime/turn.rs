@@ -242,7 +242,7 @@ struct EndedTurn {
 
 /// The preset that reads what the program of a turn prints, if one does.
 fn preset_of(plan: &Plan, turn: TurnId) -> Option<&Arc<Preset>> {
-    plan.agent(plan.task(turn.task).agent).spec.preset.as_ref()
+    plan.worker_of(turn.task).spec.preset.as_ref()
 }
 
 /// An id for a session: a UUID of version 4.
@@ -272,7 +272,7 @@ fn with_failed<T>(
     exit: &supervisor::Exit,
     then: impl FnOnce(FailedCommand<'_>) -> T,
 ) -> T {
-    let preset = plan.agent(plan.task(task).agent).spec.preset.as_deref();
+    let preset = plan.worker_of(task).spec.preset.as_deref();
     let task = plan.task(task);
     let first = plan
         .agent(task.agent)

@@ -483,7 +483,7 @@ impl Answer {
         asks_what_it_said(plan, id, task).then(|| Self {
             turn: state.current_turn(id),
             output: task.output.clone(),
-            only_speaks: !plan.agent(plan.task(id).agent).spec.may_delegate(),
+            only_speaks: !plan.worker_of(id).spec.may_delegate(),
         })
     }
 

@@ -31,7 +31,7 @@ fn has_no_calls(task: &TaskState) -> bool {
 
 /// Whether it is known that no file was written: by what was looked at, or because the agent called nothing or has no hands.
 fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
-    let can_write = plan.agent(plan.task(id).agent).spec.has_hands();
+    let can_write = plan.worker_of(id).spec.has_hands();
     match task.course.evidence.written {
         Some(Known::Yes) => false,
         Some(Known::No) if !watched(plan, id).is_empty() => true,

@@ -288,9 +288,7 @@ fn work_for_whoever_is_left_goes_to_the_only_other_one() {
         let mut simulation = Simulation::new(yaml, options());
         simulation.run(handed_down_by(vec![(0, 1, list.clone())]));
         let plan = simulation.state.plan.clone();
-        let given = plan
-            .find("x")
-            .map(|id| plan.agent(plan.task(id).agent).name.to_string());
+        let given = plan.find("x").map(|id| plan.worker_of(id).name.to_string());
         (given, refusals(&simulation).concat())
     };
     let two = TWO

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::scratch::globs;
 use super::{BY_DEFAULT, Group, Protection, canonical, differs};
 use crate::domain::{AgentId, TaskId};
-use crate::mission::Plan;
 use crate::mission::model::Preset;
 use crate::mission::presets::program_of;
+use crate::mission::{AgentPlan, Plan};
 use crate::review::snapshot::{FileMarks, Guarded, Mark, Scope, look};
 
 /// Files and folders that are protected together.
@@ -101,12 +101,17 @@ impl Protection {
         (scopes, files)
     }
 
-    /// What may change in the folder of a task without harm: what the program of its worker keeps there by itself, and caches
-    /// that no check finds.
-    pub(super) fn kept(&self, plan: &Plan, task: TaskId) -> Guarded {
-        let preset = program_of(&plan.agent(plan.task(task).agent).spec);
-        let keeps = preset.as_ref().map_or(&[][..], |preset| &preset.keeps);
-        let free = [keeps, globs(plan, Some(task))].concat();
+    /// What may change in the folder of a task without harm: what the programs of these agents keep there by themselves, and
+    /// caches that no check finds.
+    pub(super) fn kept<'p>(
+        &self,
+        plan: &Plan,
+        task: TaskId,
+        agents: impl IntoIterator<Item = &'p AgentPlan>,
+    ) -> Guarded {
+        let presets = agents.into_iter().filter_map(|agent| program_of(&agent.spec));
+        let mut free = globs(plan, Some(task)).to_vec();
+        free.extend(presets.flat_map(|preset| preset.keeps.clone()));
         let roots = [&self.root, &plan.root_of(task)];
         // The loader has read them.
         Guarded::of(&roots.map(|root| scope(root, &free))).unwrap_or_default()

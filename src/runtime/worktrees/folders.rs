@@ -59,7 +59,7 @@ impl Worktrees {
                 None => (tip.clone(), Some(tip)),
             },
         };
-        let agent = &plan.agent(plan.task(task).agent).name;
+        let agent = &plan.worker_of(task).name;
         self.check_out_anew(plan, &name, &start, agent)?;
         if let Some(base) = base {
             self.set(&base_ref(task), &base, None)?;
@@ -83,7 +83,7 @@ impl Worktrees {
             return Ok(());
         }
         remove(&folder)?;
-        let agent = &plan.agent(plan.task(task).agent).name;
+        let agent = &plan.worker_of(task).name;
         self.check_out_anew(plan, &task.0.to_string(), commit, agent)
     }
 

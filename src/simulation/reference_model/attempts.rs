@@ -258,7 +258,7 @@ impl ReferenceModel {
         let is_granted = seen.is_granted(kind);
         match kind {
             AttemptKind::Execute => {
-                let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
+                let agent = state.plan.worker_of(task).name.to_string();
                 self.rejections.remove(&(agent, state.plan.task(task).wave));
                 seen.noted = None;
                 seen.sent_back = false;

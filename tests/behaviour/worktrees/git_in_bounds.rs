@@ -24,7 +24,7 @@ struct Pipe {
 impl Pipe {
     fn at(workspace: &Workspace, file: &str) -> Self {
         let place = workspace.path(file);
-        workspace.bash(&format!("rm -f {0}; mkfifo {0}", place.display())).exits(0);
+        workspace.bash(&format!("rm -f '{0}'; mkfifo '{0}'", place.display())).exits(0);
         Self { place, held: None }
     }
 

@@ -79,7 +79,7 @@ impl MiddlewareRow {
 /// What is done around the turns of a task that says so itself.
 pub(super) fn own(plan: &Plan, id: TaskId) -> Option<Vec<HookRow>> {
     let own = plan.task(id).middleware.as_deref();
-    own.map(|chain| rows(chain, plan.agent(plan.task(id).agent).spec.around()))
+    own.map(|chain| rows(chain, plan.worker_of(id).spec.around()))
 }
 
 /// The hooks that come around an agent: of one that nobody can look into only those outside.

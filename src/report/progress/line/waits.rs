@@ -16,7 +16,7 @@ impl Lines {
         let title = title(state, turn.task);
         Some(match event {
             TurnEvent::Started { .. } => {
-                let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
+                let agent = &state.plan.worker_of(turn.task).name;
                 let attempt = match turn.attempt {
                     1 => String::new(),
                     n => format!("  attempt {n}"),
