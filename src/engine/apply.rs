@@ -473,9 +473,8 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
             failed_dependencies_are_due(state, id);
         }
         make_ready_if_unblocked(state, id);
-        if from.is_terminal() {
-            routes::reopened(state, id);
-        }
+        // Its verification may have led elsewhere while it was not pending.
+        routes::returned(state, id);
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);

@@ -81,7 +81,7 @@ fn taken(task: &TaskState, running: u32) -> Counts {
         superseded: u32::from(task.is_superseded()),
         awaiting: u32::from(task.status() == Status::AwaitingApproval),
         running,
-        indeterminate: u32::from(task.attempt.has(Mark::Indeterminate)),
+        indeterminate: u32::from(task.attempt.has(Mark::Indeterminate) && !task.is_superseded()),
         reworked: u32::from(task.is_reworked()),
         ..Counts::default()
     };

@@ -185,8 +185,8 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     became_terminal(state, id, Status::Done);
 }
 
-/// A task that had ended, and so stayed when a verdict led elsewhere, is to be done after all: the verdict stands.
-pub(super) fn reopened(state: &mut State, id: TaskId) {
+/// A task that was not pending, and so stayed when a verdict led elsewhere, is to be begun after all: the verdict stands.
+pub(super) fn returned(state: &mut State, id: TaskId) {
     let mut view = View {
         state,
         verification: id,

@@ -297,24 +297,56 @@ fn a_judge_that_waits_for_its_subscription_takes_no_call_of_the_worst_case() {
     within_its_worst_case(700_129_616_578_398_723).unwrap();
 }
 
+/// A session of a random mission ends, and with ok only where everything is.
+fn ends_well_or_says_so(seed: u64) -> Result<(), TestCaseError> {
+    let (yaml, options, simulation) = random_run(seed);
+    let state = &simulation.state;
+    prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
+    let class = outcome(state).class;
+    prop_assert_eq!(
+        class == OutcomeClass::Ok,
+        really_ok(state, &options),
+        "{:?}\n{}",
+        class,
+        yaml
+    );
+    prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
+    let finished = simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter(|e| matches!(e, Event::Run(RunEvent::Finished { .. })))
+        .count();
+    prop_assert_eq!(finished, 1);
+    for id in state
+        .plan
+        .every_task_id()
+        .filter(|id| state.plan.task(*id).part != Part::Selected)
+    {
+        let task = state.task(id);
+        let begun = task.attempt.number > 0 && state.plan.task(id).part == Part::NotSelected;
+        prop_assert_eq!(
+            (task.status(), begun),
+            (Status::Pending, false),
+            "{:?} was left out\n{}",
+            id,
+            yaml
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_clean_fixup_heals_what_could_not_be_read_of_its_original() {
+    ends_well_or_says_so(6_176_596_613_125_821_096).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn every_session_ends_and_ok_means_ok(seed: u64) {
-        let (yaml, options, simulation) = random_run(seed);
-        let state = &simulation.state;
-        prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
-        let class = outcome(state).class;
-        prop_assert_eq!(class == OutcomeClass::Ok, really_ok(state, &options), "{:?}\n{}", class, yaml);
-        prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
-        let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::Run(RunEvent::Finished { .. }))).count();
-        prop_assert_eq!(finished, 1);
-        for id in state.plan.every_task_id().filter(|id| state.plan.task(*id).part != Part::Selected) {
-            let task = state.task(id);
-            let begun = task.attempt.number > 0 && state.plan.task(id).part == Part::NotSelected;
-            prop_assert_eq!((task.status(), begun), (Status::Pending, false), "{:?} was left out\n{}", id, yaml);
-        }
+        ends_well_or_says_so(seed)?;
     }
 
     #[test]

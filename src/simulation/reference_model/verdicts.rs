@@ -228,7 +228,7 @@ impl ReferenceModel {
             (OutcomeClass::GateFailed, gate_failed),
             (
                 OutcomeClass::Indeterminate,
-                any(&|seen| seen.indeterminate) || (state.options.strict && unreviewed),
+                any(&|seen| seen.indeterminate && !seen.superseded) || (state.options.strict && unreviewed),
             ),
             (
                 OutcomeClass::BelowThreshold,
