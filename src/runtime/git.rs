@@ -3,8 +3,8 @@
 //! What stands in a repository was often written by an agent, and the folder of the user can be written by one. So git reads
 //! neither the system's nor the user's configuration, and what a repository's own could have it run is switched off: hooks,
 //! filters, file system monitors, fetches of missing objects, transports, replacements of objects. What is wanted of the user's
-//! configuration is read by key ([`Configuration`]). Each call writes in its repository and its worktree only, where the system can
-//! see to that.
+//! configuration is read by key ([`Configuration`]). Each call writes in its repository and its worktree only, and reads nothing of
+//! the user but these, where the system can see to that.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,6 +19,21 @@ use crate::{store, supervisor};
 
 /// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
 const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
+
+/// What git is made of: the only folders of which it starts anything.
+const SYSTEM: [&str; 11] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/nix",
+    "/gnu",
+    "/run/current-system",
+    "/dev",
+];
 
 /// The environment of git.
 const ENVIRONMENT: [(&str, &str); 6] = [
@@ -65,6 +80,10 @@ const WANTED: &str =
     r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
 /// The longest file that names a folder, in bytes.
 const LONGEST_PATH: u64 = 8 << 10;
+/// The longest configuration that is looked into, in bytes.
+const LONGEST_CONFIGURATION: u64 = 1 << 20;
+/// How many repositories lend their objects one to the other: more than git follows.
+const MOST_LENDERS: usize = 6;
 /// More filters than anybody has.
 const MOST_FILTERS: usize = 500;
 
@@ -83,6 +102,8 @@ pub struct Git {
     input: Option<PathBuf>,
     /// Where it writes, beside the folder.
     writes: Vec<PathBuf>,
+    /// What it reads, beside all that.
+    reads: Vec<PathBuf>,
 }
 
 impl Git {
@@ -105,6 +126,7 @@ impl Git {
             folder: None,
             input: None,
             writes: vec!["/dev/null".into()],
+            reads: Vec::new(),
         }
     }
 
@@ -161,6 +183,12 @@ impl Git {
         self
     }
 
+    /// With a file, or a folder, that it may read as well.
+    pub fn reads(mut self, path: impl Into<PathBuf>) -> Self {
+        self.reads.push(path.into());
+        self
+    }
+
     /// With another repository of this machine to fetch from.
     pub fn fetching(self) -> Self {
         self.env("GIT_ALLOW_PROTOCOL", "file")
@@ -196,6 +224,11 @@ pub fn output(git: Git) -> Result<Output, WorkError> {
     };
     let program = program()?;
     let own = program.parent().unwrap_or(program);
+    // What programs that lie elsewhere are made of is not known.
+    let system = match SYSTEM.iter().any(|folder| program.starts_with(folder)) {
+        true => &SYSTEM[..],
+        false => &["/"],
+    };
     let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
     let mut environment = vec![("PATH".to_owned(), text(path.unwrap_or_default())?)];
     let mut writes = git.writes;
@@ -220,11 +253,16 @@ pub fn output(git: Git) -> Result<Output, WorkError> {
     }
     let words = [program.as_os_str().to_owned()].into_iter().chain(git.arguments);
     let words = words.map(text).collect::<Result<Vec<_>, _>>()?;
+    let bounds = supervisor::call::Bounds {
+        reads: lent([&writes[..], &git.reads].concat()),
+        writes,
+        programs: system,
+    };
     let input = git.input.unwrap_or_else(|| "/dev/null".into());
     let file = fs::File::open(&input).map_err(WorkError::file("read", &input))?;
     let begun = Instant::now();
     let is_over = || begun.elapsed() >= LONGEST || is_hurried(begun);
-    supervisor::call::output(&words, &environment, (&folder, file), &writes, is_over)
+    supervisor::call::output(&words, &environment, (&folder, file), &bounds, is_over)
         .map_err(|error| refused(format!("git cannot be run: {error}")))
 }
 
@@ -320,7 +358,12 @@ impl Configuration {
     /// # Errors
     /// In the words of git, and where nobody could have that many filters.
     pub fn of(folder: &Path) -> Result<Self, WorkError> {
-        let git = Git::with(&[]).kept("HOME").kept("XDG_CONFIG_HOME").at(folder);
+        // The configuration of a user lies wherever that of another one says.
+        let git = Git::with(&[])
+            .kept("HOME")
+            .kept("XDG_CONFIG_HOME")
+            .at(folder)
+            .reads("/");
         let said = answer(git.args(["config", "-z", "--get-regexp", WANTED]))?;
         let values = said.iter().flat_map(entries).map(|entry| {
             let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
@@ -437,6 +480,56 @@ pub fn borrowed(line: &str) -> PathBuf {
     path.into()
 }
 
+/// Whether a folder of git has a configuration that names others, which may lie anywhere.
+fn includes(folder: &Path) -> bool {
+    ["config", "config.worktree"].iter().any(|name| {
+        match store::read_regular(&folder.join(name), LONGEST_CONFIGURATION) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes)
+                .to_lowercase()
+                .contains("[include"),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
+    })
+}
+
+/// These folders, with what the repositories among them find elsewhere: where their own parts are links, the objects of others,
+/// and all that their configuration may name.
+fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let is_link = |path: &PathBuf| path.is_symlink();
+    let own: Vec<&PathBuf> = folders
+        .iter()
+        .filter(|folder| {
+            ["objects", "commondir"]
+                .iter()
+                .any(|part| folder.join(part).exists())
+        })
+        .collect();
+    if own.iter().any(|folder| includes(folder)) {
+        return vec!["/".into()];
+    }
+    let entries = own
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let links: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_link).collect();
+    let mut lenders: Vec<PathBuf> = folders.iter().map(|folder| folder.join("objects")).collect();
+    let mut all = [folders, links].concat();
+    for _ in 0..MOST_LENDERS {
+        let lists = lenders.iter().filter_map(|objects| {
+            let list = store::read_regular(&objects.join("info/alternates"), LONGEST_PATH).ok()?;
+            Some((objects, String::from_utf8(list).ok()?))
+        });
+        let others = lists.flat_map(|(objects, list)| {
+            let lines = list.lines().map(|line| objects.join(borrowed(line)));
+            lines.collect::<Vec<_>>()
+        });
+        let others = others.filter(|objects| objects.ends_with("objects"));
+        lenders = others.collect::<BTreeSet<_>>().into_iter().collect();
+        lenders.retain(|objects| !all.contains(objects));
+        all.extend(lenders.iter().cloned());
+    }
+    all
+}
+
 /// The folders of git that a workspace belongs to: its own, and the one that it shares with other worktrees. They are found
 /// without git.
 pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {
@@ -533,5 +626,37 @@ mod tests {
         let found = [own, at("main/.git")].map(|path| fs::canonicalize(path).unwrap());
         assert_eq!(folders_of(&at("linked/deep")), found);
         assert_eq!(folders_of(&at("main")), found[1..]);
+    }
+
+    #[test]
+    fn git_reads_its_repository_and_who_lends_it_objects_and_nothing_else_of_the_user() {
+        let place = crate::store::no_links::scratch_folder().unwrap();
+        let at = |path: &str| place.path().join(path);
+        let git = |folder: &str| Git::new().at(&at(folder));
+        for name in ["lender", "middle", "work"] {
+            fs::create_dir(at(name)).unwrap();
+            run(git(name).args(["init", "-q"])).unwrap();
+        }
+        fs::write(at("lender/file"), "lent").unwrap();
+        let object = text(run(git("lender").args(["hash-object", "-w", "file"])).unwrap());
+        borrow(&at("middle/.git"), "", &at("lender/.git/objects")).unwrap();
+        fs::write(
+            at("work/.git/objects/info/alternates"),
+            "../../../middle/.git/objects\n",
+        )
+        .unwrap();
+        fs::rename(at("work/.git/refs"), at("refs")).unwrap();
+        std::os::unix::fs::symlink(at("refs"), at("work/.git/refs")).unwrap();
+        let shown = run(git("work").args(["cat-file", "blob", &object])).unwrap();
+        assert_eq!(text(shown), "lent");
+        let others = at("lender/file").to_string_lossy().into_owned();
+        let hash = || git("work").args(["hash-object", &others]);
+        assert_eq!(text(run(hash().reads(at("lender"))).unwrap()), object);
+        let why = run(hash()).unwrap_err().to_string();
+        assert!(why.contains("Permission denied"), "{why}");
+        let include = ["config", "include.path", &others];
+        fs::write(&others, "[a]\nb = c\n").unwrap();
+        run(git("work").args(include)).unwrap();
+        assert_eq!(text(run(git("work").args(["config", "a.b"])).unwrap()), "c");
     }
 }

@@ -49,7 +49,7 @@ pub fn working_diff(folder: &Path, revision: &str, paths: &[String]) -> Result<W
         let git = wanted.git().at(folder).set("core.sparseCheckout", "false");
         let git = git.set("core.quotePath", "false");
         match wanted.excludes_file() {
-            Some(file) => git.set("core.excludesFile", &file.to_string_lossy()),
+            Some(file) => git.set("core.excludesFile", &file.to_string_lossy()).reads(file),
             None => git,
         }
     };

@@ -1,8 +1,8 @@
 //! Short programs that a thread of the runner waits for, not the supervisor: what they do is not worth a message each way.
 //!
 //! Such a program has a process group of its own, which is ended when whoever waits says so. It is asked to end when that thread
-//! does, and so at the latest with the runner, however that ends. Where the system can, it writes in the places only that it is
-//! given (`scope_linux`).
+//! does, and so at the latest with the runner, however that ends. Where the system can, it reads and writes in the places only that
+//! it is given (`scope_linux`).
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -28,6 +28,17 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
 
+/// What a short program may do with files. Places that are not there do not count.
+#[derive(Debug, Default)]
+pub struct Bounds<'a> {
+    /// Where it writes, which it reads as well.
+    pub writes: Vec<PathBuf>,
+    /// What else it reads.
+    pub reads: Vec<PathBuf>,
+    /// Of what it is made: it reads there, too, and starts programs from there only.
+    pub programs: &'a [&'a str],
+}
+
 /// Runs a program, by its absolute path, to its end. Once `is_over`, which is asked now and then, it gets SIGTERM, and then
 /// SIGKILL. `place` is its folder and its standard input.
 ///
@@ -37,7 +48,7 @@ pub fn output(
     arguments: &[String],
     environment: &[(String, String)],
     (folder, input): (&Path, File),
-    writes: &[PathBuf],
+    bounds: &Bounds<'_>,
     is_over: impl Fn() -> bool,
 ) -> io::Result<Output> {
     let ((out, stdout), (err, stderr)) = (io::pipe()?, io::pipe()?);
@@ -49,7 +60,7 @@ pub fn output(
         folder,
         standard: [Some(input), file(stdout), file(stderr)],
     };
-    let program = Starter::new().start_bound(&start, writes)?;
+    let program = Starter::new().start_bound(&start, bounds)?;
     // Else its end would not be the end of what it prints.
     drop(start);
     let (mut open, mut printed) = (vec![(0, out), (1, err)], [Vec::new(), Vec::new()]);

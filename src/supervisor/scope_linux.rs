@@ -6,12 +6,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, Scope, path_beneath_rules,
 };
+
+use super::call::Bounds;
 
 /// What children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
 pub(super) fn domain() -> Option<OwnedFd> {
@@ -21,15 +22,18 @@ pub(super) fn domain() -> Option<OwnedFd> {
     rules.create().ok()?.into()
 }
 
-/// The same for what writes in these places only, those of them that are there, and has no network. What of it this kernel cannot
-/// do is left out: `None` where that is all of it.
-pub(super) fn domain_of(places: &[PathBuf]) -> io::Result<Option<OwnedFd>> {
-    let writes = AccessFs::from_write(ABI::V9);
+/// The same for what keeps these bounds and has no network. What of it this kernel cannot do is left out: `None` where that is
+/// all of it.
+pub(super) fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
+    let reads = AccessFs::ReadFile | AccessFs::ReadDir;
     let make = || -> Result<_, RulesetError> {
-        let rules = Ruleset::default().handle_access(writes)?;
+        let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V9))?;
         let rules = rules.handle_access(AccessNet::from_all(ABI::V9))?;
         let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
-        rules.add_rules(path_beneath_rules(places, writes))
+        let rules = rules.add_rules(path_beneath_rules(bounds.programs, AccessFs::from_read(ABI::V9)))?;
+        let rules = rules.add_rules(path_beneath_rules(&bounds.reads, reads))?;
+        let writes = AccessFs::from_write(ABI::V9) | reads;
+        rules.add_rules(path_beneath_rules(&bounds.writes, writes))
     };
     make().map(Into::into).map_err(io::Error::other)
 }

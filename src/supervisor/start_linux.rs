@@ -13,11 +13,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::process::Pid;
 
+use super::call::Bounds;
 use super::child::Start;
 use super::protocol::TURN_KEY_VARIABLE;
 use super::scope;
@@ -107,13 +107,13 @@ impl Starter {
         )
     }
 
-    /// The same for a thread that waits: its end asks the program to end, too. It writes in these places only, where that can be.
+    /// The same for a thread that waits: its end asks the program to end, too. It has these bounds, where that can be.
     ///
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_bound(&mut self, start: &Start<'_>, writes: &[PathBuf]) -> io::Result<Pid> {
-        let domain = scope::domain_of(writes)?;
+    pub(super) fn start_bound(&mut self, start: &Start<'_>, bounds: &Bounds<'_>) -> io::Result<Pid> {
+        let domain = scope::domain_of(bounds)?;
         self.begin(
             start,
             Begin {

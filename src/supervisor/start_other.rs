@@ -6,11 +6,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
+use super::call::Bounds;
 use super::child::Start;
 use super::protocol::TURN_KEY_VARIABLE;
 
@@ -54,7 +54,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_bound(&mut self, start: &Start<'_>, _: &[PathBuf]) -> io::Result<Pid> {
+    pub(super) fn start_bound(&mut self, start: &Start<'_>, _: &Bounds<'_>) -> io::Result<Pid> {
         self.start(start)
     }
 }

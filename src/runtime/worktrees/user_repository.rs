@@ -434,7 +434,9 @@ impl Worktrees {
             // Else the configuration of the repository could name another one for this path.
             "--upload-pack=git-upload-pack",
         ];
-        run(user.fetching().args(fetch).arg(self.repository()).args(names)).map(drop)
+        let ours = self.repository();
+        let fetch = user.fetching().reads(&ours).args(fetch).arg(ours);
+        run(fetch.args(names)).map(drop)
     }
 
     /// Moves what is checked out from where it was, or where an earlier session of the run has left it.

@@ -42,18 +42,12 @@ pub fn run_page(page: &Page) -> Vec<String> {
                             .push(format!("{place}: `{command}` exits {code:?} and not {wanted}:\n{output}"));
                     }
                 }
-                // Pages show what is printed where agents are confined.
-                printed = Some(match is_confined {
-                    true => all,
-                    false => all
-                        .lines()
-                        .filter(|line| !line.starts_with("unconfined: "))
-                        .fold(String::new(), |text, line| text + line + "\n"),
-                });
+                printed = Some(without(is_confined, "unconfined: ", &all));
             }
             Ok(Use::Shown) if block.language == "text" && block.is_behind_another => {
                 if let Some(printed) = &printed
-                    && let Some(missing) = what_is_not_printed(&block.body, printed)
+                    && let Some(missing) =
+                        what_is_not_printed(&without(is_confined, "refused: ", &block.body), printed)
                 {
                     let place = format!("{}:{}", page.path, block.line);
                     wrong.push(format!("{place}: `{missing}` is not printed:\n{printed}"));
@@ -101,6 +95,12 @@ impl Desk {
         }
         Running::start(command).finish()
     }
+}
+
+/// A text without what only one kind of machine prints: pages show what is printed where agents are confined.
+fn without(is_confined: bool, word: &str, text: &str) -> String {
+    let lines = text.lines().filter(|line| is_confined || !line.trim_start().starts_with(word));
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// The models of pages: `llama3.2` judges, everybody else writes.
