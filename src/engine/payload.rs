@@ -366,6 +366,9 @@ pub struct Commit {
     /// The first of the files that the task wrote and that git ignores: they are not in the commit.
     #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// The first of the files that it removes and that other accepted work of the run had written.
+    #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
     /// What it lies on: the commit that the task began with, or that was merged into its folder since.
     #[serde(rename = "o")]
     pub onto: Box<str>,

@@ -34,7 +34,7 @@ pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
 /// A try to merge came back.
 pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
     match merged {
-        Merged::Landed(commit) => accept(draft, &commit.left_out),
+        Merged::Landed(commit) => accept(draft, commit),
         Merged::Candidate(commit) => {
             let own = draft.task_plan().checks().len();
             let peers = peers(draft, commit);
@@ -151,15 +151,17 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     }
 }
 
-fn accept(draft: &mut Transaction<'_>, left_out: &[String]) {
+fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
     let key = StageKey::Of(Stage::Merge);
     let mut report = draft.view().report(key, Verdict::Pass, None);
+    let (left_out, removed) = (commit.left_out.join(", "), commit.removed.join(", "));
+    if !removed.is_empty() {
+        let text = format!("it removes what other accepted work of this run had written: {removed}");
+        report.findings.push(Finding::new(Severity::Medium, text));
+    }
     if !left_out.is_empty() {
-        let text = format!(
-            "git ignores {}: that is no part of what was merged",
-            left_out.join(", ")
-        );
-        report.findings = vec![Finding::new(Severity::Info, text)];
+        let text = format!("git ignores {left_out}: that is no part of what was merged");
+        report.findings.push(Finding::new(Severity::Info, text));
     }
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);

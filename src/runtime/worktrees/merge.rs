@@ -16,7 +16,7 @@ use super::super::protection::Protection;
 use super::folders::remove;
 use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
-use super::{GITLINK, LINK, MAIN, MOST_NAMED, Worktrees, base_ref, commit_ref};
+use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
 /// attributes say.
@@ -44,6 +44,9 @@ pub struct Work {
     /// Every path that differs from what the task began with.
     pub changed: Vec<Changed>,
 }
+
+/// What became of a path that is in the first tree only.
+const GONE: &str = "is gone";
 
 /// A path that differs between two trees.
 #[derive(Debug)]
@@ -74,6 +77,7 @@ impl Work {
 struct Difference {
     changed: Vec<Changed>,
     left_out: Vec<String>,
+    removed: Vec<String>,
     insertions: u32,
     deletions: u32,
 }
@@ -88,6 +92,7 @@ impl Difference {
             deletions: self.deletions,
             paths: paths.take(MOST_NAMED).collect(),
             left_out: self.left_out.clone(),
+            removed: self.removed.clone(),
             onto: onto.into(),
         }
     }
@@ -400,13 +405,28 @@ impl Worktrees {
             }
             let what = match raw.chars().next_back() {
                 Some('A') => "appeared",
-                Some('D') => "is gone",
+                Some('D') => GONE,
                 _ => "was changed",
             };
             found.changed.push(Changed {
                 path: path.to_owned(),
                 what,
             });
+        }
+        let gone = found.changed.iter().filter(|changed| changed.what == GONE);
+        let gone: BTreeSet<&str> = gone.map(|changed| changed.path.as_str()).collect();
+        if !gone.is_empty() {
+            let written = [
+                "diff-tree",
+                "-r",
+                "--name-only",
+                "--no-renames",
+                "-z",
+                "--diff-filter=d",
+            ];
+            let written = run(self.git().args(written).args([START, base]))?;
+            let lost = entries(&written).filter(|path| gone.contains(path.as_str()));
+            found.removed = lost.take(MOST_NAMED).collect();
         }
         Ok(found)
     }

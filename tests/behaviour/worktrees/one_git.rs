@@ -169,7 +169,7 @@ fn a_git_that_knows_no_word_against_lazy_fetches_makes_none() {
     let workspace = full_of_programs();
     let home = workspace.path("home");
     let old = format!(
-        "#!/bin/sh\nunset GIT_NO_LAZY_FETCH\necho >> {0}/seen\nexec {0}/real \"$@\"\n",
+        "#!/bin/sh\nunset GIT_NO_LAZY_FETCH\necho >> '{0}/seen'\nexec '{0}/real' \"$@\"\n",
         home.display()
     );
     workspace.write("home/old", old);

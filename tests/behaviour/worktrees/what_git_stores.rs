@@ -139,3 +139,25 @@ fn nothing_is_said_where_a_commit_leaves_out_nothing() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(left_out(&document), Default::default(), "{document:#}");
 }
+
+#[test]
+fn a_commit_that_removes_what_other_work_had_made_is_named() {
+    let mission = Mission::new()
+        .agent("maker", "echo x > made; echo x > kept; echo x > there")
+        .agent("cleaner", "rm made there ours; echo y > own")
+        .setting("evaluate", false)
+        .task("a", |task| task.by("maker"))
+        .task("b", |task| task.by("cleaner").needs("a"));
+    let workspace = repository(mission, &[("there", "before\n"), ("ours", "before\n")]);
+    let document = workspace.run_json(0, &["--run-id", "r1"]);
+    let said = "it removes what other accepted work of this run had written: made, there";
+    let found = &task(&document, "b")["findings"];
+    assert_eq!(
+        (&found[0]["description"], &found[0]["severity"]),
+        (&json!(said), &json!("medium")),
+        "{document:#}"
+    );
+    assert_eq!(document["warnings"], json!([format!("'b': {said}")]));
+    workspace.quorum(&["status"]).shows(&[said]);
+    assert_eq!(task(&document, "a")["findings"], json!([]));
+}

@@ -396,6 +396,7 @@ fn merged(answer: &Response) -> Merged {
         paths: vec!["src/lib.rs".into()],
         onto: "0a1b2c".into(),
         left_out: Vec::new(),
+        removed: Vec::new(),
     };
     match answer {
         Response::BesideOthers => Merged::Candidate(commit),
