@@ -22,7 +22,7 @@ pub const TASK_VARIABLE: &str = "QUORUM_TASK";
 const SHELL: &str = "/bin/sh";
 
 /// Where programs are looked for.
-fn path_variable() -> String {
+pub fn path_variable() -> String {
     std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 
 use crate::engine::{State, judging_agents};
-use crate::judging::protected::judging_paths;
+use crate::judging::protected::named_by_judging;
 use crate::mission::{self, Report, RunOptions, Source};
 use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
@@ -116,8 +116,9 @@ fn protected_files(state: &State, options: &RunOptions, path: &Path) -> Vec<Prot
 
 /// A command that judges by what other files say: which ones, nobody can tell from its words.
 fn unseen(state: &State) -> Option<String> {
-    let commands =
-        judging_paths(&state.plan, state.plan.selected_ids(), &judging_agents(state)).into_values();
+    let commands = named_by_judging(&state.plan, state.plan.selected_ids(), &judging_agents(state))
+        .paths
+        .into_values();
     let calls = |command: &String| {
         let mut words = command.split_whitespace();
         words.any(|word| ["make", "npm", "npx", "yarn", "pnpm", "just"].contains(&word))

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobSet};
 
-use crate::mission::shell_line::{Word, simple_commands};
+use crate::mission::shell_line::{Word, is_shells_own, simple_commands};
 
 /// What a test is, by its path from the workspace.
 const TESTS: &str = "**/tests/** **/test/** **/spec/** **/__tests__/** **/*_test.* **/test_*.* **/*.test.* **/*.spec.* **/*.bats \
@@ -94,6 +94,8 @@ pub struct Judging {
     pub maybe_tests: Vec<Word>,
     /// Folders that it goes into.
     pub folders: Vec<String>,
+    /// What is started, where no shell knows it as a word of its own.
+    pub programs: Vec<String>,
     /// Whether its program or script is something that only the shell can tell: any word may name it.
     pub is_open: bool,
 }
@@ -157,11 +159,10 @@ impl Judging {
             let is_value = is_behind && first.text.starts_with(|c: char| c.is_ascii_digit());
             if is_behind && is_in(BEFORE_VALUES, &first.text) {
                 rest = others.get(1..).unwrap_or_default();
-            } else if name == "flock" {
-                rest = others.get(1..).unwrap_or_default();
-                is_behind = true;
-            } else if is_in(BEFORE, name) {
-                (rest, is_behind) = (others, true);
+            } else if name == "flock" || is_in(BEFORE, name) {
+                self.starts(first, is_behind);
+                let skipped = usize::from(name == "flock");
+                (rest, is_behind) = (others.get(skipped..).unwrap_or_default(), true);
             } else if is_value || is_assignment(first) || is_behind && is_option(first) {
                 rest = others;
             } else {
@@ -172,6 +173,7 @@ impl Judging {
             return;
         };
         self.judges(program);
+        self.starts(program, is_behind);
         self.is_open |= program.is_open;
         // `find -exec sh check.sh`, `timeout --foreground x sh check.sh`
         let inner = |word: &Word| is_behind && interpreter(name_of(word)).is_some();
@@ -242,6 +244,7 @@ impl Judging {
         self.words.extend(inner.words);
         self.maybe_tests.extend(inner.maybe_tests);
         self.folders.extend(inner.folders);
+        self.programs.extend(inner.programs);
         self.is_open |= inner.is_open;
     }
 
@@ -293,6 +296,12 @@ impl Judging {
                 }
                 self.judges(&value);
             }
+        }
+    }
+
+    fn starts(&mut self, program: &Word, is_behind: bool) {
+        if is_behind || !is_shells_own(&program.text) {
+            self.programs.push(program.text.clone());
         }
     }
 

@@ -24,14 +24,13 @@ const BETWEEN: &[char] = &[
 /// What ends the words for a write that was refused because its file is protected.
 pub const PROTECTED: &str = " (protected)";
 
-/// Paths that commands which judge these tasks may mean, absolute, each with the command that names it first. Whether anything is there
-/// is for others to see. `judges` are the agents who judge.
-pub fn judging_paths(
+/// What commands which judge these tasks may mean. `judges` are the agents who judge.
+pub fn named_by_judging(
     plan: &Plan,
     tasks: impl IntoIterator<Item = TaskId>,
     judges: &BTreeSet<AgentId>,
-) -> BTreeMap<PathBuf, String> {
-    let mut found = Paths::default();
+) -> Named {
+    let mut found = Named::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in tasks {
         let folder = plan.shared_workspace_of(id);
@@ -48,19 +47,22 @@ pub fn judging_paths(
         .iter()
         .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
     for agent in agents.collect::<BTreeSet<AgentId>>() {
+        let spec = &plan.agent(agent).spec;
+        let own = spec.preset.iter().flat_map(|preset| preset.argv.first());
+        own.for_each(|program| found.starts(Path::new("/"), vec![program.to_string()], program));
         for folder in &folders {
-            found.line(folder, plan.agent(agent).spec.run.as_ref());
+            found.line(folder, spec.run.as_ref());
         }
     }
-    found.paths
+    found
 }
 
-/// Paths that commands which serve the run may mean, absolute, each with the command: those of channels that anything notifies,
-/// and what prepares the folders of isolated tasks. Both run beside the work, and later than it.
-pub fn serving_paths(plan: &Plan, mission_folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = Paths {
+/// What commands which serve the run may mean: those of channels that anything notifies, and what prepares the folders of
+/// isolated tasks. Both run beside the work, and later than it.
+pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> Named {
+    let mut found = Named {
         serve: true,
-        ..Paths::default()
+        ..Named::default()
     };
     for name in plan.notified_channels() {
         let line = plan.channel(name).and_then(|channel| channel.spec.run.as_ref());
@@ -70,12 +72,12 @@ pub fn serving_paths(plan: &Plan, mission_folder: &Path) -> BTreeMap<PathBuf, St
     if let Some(setup) = plan.rules.worktrees.setup.as_ref().filter(|_| is_prepared) {
         found.shell(&plan.rules.workspace, setup);
     }
-    found.paths
+    found
 }
 
 /// Paths that judge by the words of one check in a folder, absolute.
 pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
-    let mut found = Paths::default();
+    let mut found = Named::default();
     found.check(folder, folder, command);
     found.paths.into_keys().collect()
 }
@@ -137,16 +139,20 @@ fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     all
 }
 
+/// What commands may mean, each with the command that names it first. Whether anything is there is for others to see.
 #[derive(Default)]
-struct Paths {
-    paths: BTreeMap<PathBuf, String>,
+pub struct Named {
+    /// Paths, absolute.
+    pub paths: BTreeMap<PathBuf, String>,
+    /// Programs, by the folder that they are started in and the word for them.
+    pub programs: BTreeMap<(PathBuf, String), String>,
     /// Commands that were read already: tasks have them in common.
     seen: HashSet<(PathBuf, String)>,
     /// Whether the commands only serve the run.
     serve: bool,
 }
 
-impl Paths {
+impl Named {
     fn line(&mut self, folder: &Path, line: Option<&CommandLine>) {
         match line {
             Some(CommandLine::Argv(argv)) => self.argv(folder, argv),
@@ -157,6 +163,8 @@ impl Paths {
 
     fn argv(&mut self, folder: &Path, argv: &[String]) {
         let command = argv.join(" ");
+        let programs = judging_words(&command).programs.into_iter();
+        self.starts(folder, programs.chain(argv.first().cloned()).collect(), &command);
         for word in argv {
             let word = word.replace("{workspace}", &folder.to_string_lossy());
             if !word.contains(['*', '?']) {
@@ -168,7 +176,16 @@ impl Paths {
 
     fn shell(&mut self, folder: &Path, script: &str) {
         if self.seen.insert((folder.to_owned(), script.to_owned())) {
+            self.starts(folder, judging_words(script).programs, script);
             self.every_word(folder, script, script);
+        }
+    }
+
+    fn starts(&mut self, folder: &Path, programs: Vec<String>, command: &str) {
+        // Texts are run by it.
+        for name in programs.into_iter().chain(["bash".to_owned()]) {
+            let named = self.programs.entry((folder.to_owned(), name));
+            named.or_insert_with(|| command.to_owned());
         }
     }
 
@@ -178,6 +195,7 @@ impl Paths {
             return;
         }
         let found = judging_words(command);
+        self.starts(folder, found.programs, command);
         let mut folders = vec![folder.to_owned()];
         for inner in found.folders.iter().take(MOST_FOLDERS) {
             let behind = folders.iter().rev().take(1);
@@ -310,7 +328,7 @@ mod tests {
     #[test]
     fn what_a_command_writes_anew_by_itself_is_no_path_that_it_rests_on() {
         let named = |command: &str| {
-            let mut found = Paths::default();
+            let mut found = Named::default();
             found.shell(Path::new("/w"), command);
             found.paths.contains_key(Path::new("/w/log"))
         };
@@ -419,7 +437,7 @@ mod tests {
 
     #[test]
     fn every_word_of_a_command_may_be_a_path() {
-        let mut found = Paths::default();
+        let mut found = Named::default();
         let folder = Path::new("/w");
         found.shell(
             folder,

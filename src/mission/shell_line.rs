@@ -203,7 +203,12 @@ pub fn first_program(command: &str) -> Option<&str> {
         && word
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
-    (is_plain && !SHELLS_OWN.split_whitespace().any(|own| own == word)).then_some(word)
+    (is_plain && !is_shells_own(word)).then_some(word)
+}
+
+/// Whether a shell knows a word itself, and looks for no program of that name.
+pub fn is_shells_own(word: &str) -> bool {
+    SHELLS_OWN.split_whitespace().any(|own| own == word)
 }
 
 /// What reads from a pipe in a command and may stop before it has read all, as it is written: `head`, `grep -q`.

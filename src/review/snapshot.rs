@@ -156,10 +156,19 @@ impl Known {
     /// not as it was.
     pub fn is_untouched<'p>(&self, files: impl IntoIterator<Item = &'p PathBuf>) -> bool {
         files.into_iter().all(|path| match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => {
+                let known = self.marks.get(&*path.to_string_lossy());
+                link_at(path).is_ok_and(|now| known == Some(&now))
+            }
             Ok(found) => self.still(path, &found).is_some(),
             Err(error) => is_gone(&error) && !self.marks.contains_key(&*path.to_string_lossy()),
         })
     }
+}
+
+fn link_at(path: &Path) -> io::Result<Mark> {
+    let target = fs::read_link(path)?;
+    Ok(Mark::Link(target.to_string_lossy().into_owned()))
 }
 
 fn is_executable(found: &Metadata) -> bool {
@@ -525,8 +534,8 @@ impl<'k> Look<'k> {
 
     fn mark(&mut self, path: &Path, found: &Metadata) {
         let mark = if found.is_symlink() {
-            match fs::read_link(path) {
-                Ok(target) => Mark::Link(target.to_string_lossy().into_owned()),
+            match link_at(path) {
+                Ok(mark) => mark,
                 Err(error) if is_gone(&error) => return,
                 Err(error) => return self.cannot_read(path, &error),
             }

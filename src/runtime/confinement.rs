@@ -186,20 +186,25 @@ impl Confiner {
         if owner.turn().is_some() || owner == Owner::Nobody || job.prepares {
             return Ok(None);
         }
-        let how = plan.confinement(owner.task(), agent_of(plan, owner));
-        let mounts = self.refused.is_none() && !how.is_off();
+        let mounts = self.holds(plan, owner);
         let own = own_folder(plan, owner.task(), job).map(|(own, _)| own);
         let root = own.as_ref().unwrap_or(&plan.rules.workspace);
         let scratch = protection.scratch((plan, owner, job), root, mounts, run);
         scratch.map(Some)
     }
 
+    /// Whether mounts hold files for a command.
+    pub fn holds(&self, plan: &Plan, owner: Owner) -> bool {
+        let how = plan.confinement(owner.task(), agent_of(plan, owner));
+        self.refused.is_none() && !how.is_off()
+    }
+
     /// What the tools of a turn may look at and change, which are no process: as much as a process of its agent.
     pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
         let owner = Owner::Turn(turn);
         let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
-        let is_confined = self.refused.is_none() && !how.is_off();
-        is_confined.then(|| self.plan(of, how, owner, &CommandJob::default()))
+        self.holds(of.0, owner)
+            .then(|| self.plan(of, how, owner, &CommandJob::default()))
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::domain::{Millis, TaskId, Timestamp};
 use crate::engine::{Effect, Fact, State, VoidedStage, WorkId};
 use crate::executor::runner::Owner;
-use crate::judging::protected::judging_paths;
+use crate::judging::protected::named_by_judging;
 use crate::mission::Plan;
 
 use super::effects::{Executor, Message};
 use super::error::RunError;
-use super::protection::{Compared, Seen};
+use super::protection::{Compared, PROGRAMS, Seen};
 
 /// How long is waited for others to put back what is not as it must be, before it is looked again.
 const LOOK_AGAIN: Millis = Millis(200);
@@ -50,18 +50,23 @@ impl Executor {
     /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
     /// after a look.
     pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
-        let work = match &effect {
-            Effect::Ask {
-                not_before: Some(_), ..
-            } => None,
-            effect => effect.judged_work(),
+        let work = effect.judged_work();
+        let groups = match (&effect, work) {
+            (
+                Effect::Ask {
+                    not_before: Some(_), ..
+                },
+                _,
+            ) => return Some(effect),
+            (_, Some(work)) => self.protection.groups_of(&state.plan, work.task),
+            // What was updated before it is not its doing.
+            (Effect::RunTurn { .. }, None) => vec![PROGRAMS],
+            _ => return Some(effect),
         };
-        let Some(work) = work else {
-            return Some(effect);
-        };
-        let groups = self.protection.groups_of(&state.plan, work.task);
         if let Some(before) = self.protection.untouched(&groups) {
-            self.set_guard(&state.plan, work, before);
+            if let Some(work) = work {
+                self.set_guard(&state.plan, work, before);
+            }
             return Some(effect);
         }
         let protection = self.protection.clone();
@@ -72,8 +77,9 @@ impl Executor {
         None
     }
 
-    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, before: Seen) {
+    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: Seen) {
         let task = work.task;
+        before.1 = self.confiner.holds(plan, Owner::Task(task));
         let guard = Guard {
             plan: plan.clone(),
             before,
@@ -91,8 +97,20 @@ impl Executor {
         effect: Effect,
         seen: Result<Seen, Vec<String>>,
     ) -> Result<(), RunError> {
+        let turns = self.before.values().map(|before| before.by_default.1);
+        let guards = self.guards.values().map(|guard| guard.before.1);
+        let looked_at = self.looked_at.iter().filter(|task| task.strong_count() > 0);
+        let at_work: Vec<bool> = turns.chain(guards).chain(looked_at.map(|_| false)).collect();
+        let updated = seen
+            .iter()
+            .flat_map(|seen| self.protection.updated(seen, &at_work));
+        for said in updated {
+            self.post(Fact::Warn(format!(
+                "{said}, by nothing that works here: this program is held as it is now"
+            )));
+        }
         let Some(work) = effect.judged_work() else {
-            return self.perform(state, effect);
+            return self.perform_guarded(state, effect);
         };
         let changed = match seen {
             Ok(seen) => {
@@ -106,7 +124,7 @@ impl Executor {
             }
             Err(unknown) => unknown,
         };
-        if self.others_at_work(work.task) {
+        if !at_work.is_empty() || self.others_at_work(work.task) {
             self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
             return Ok(());
         }
@@ -135,7 +153,9 @@ impl Executor {
         let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
         let of_others = self.of_no_concern(&guard.plan, task);
         let protection = self.protection.clone();
+        let looked_at = self.looking_at(task);
         self.blocking(move || {
+            let _looked_at = looked_at;
             let compared = match protection.look(guard.before.groups()) {
                 Ok(now) => protection.compare(&guard.plan, task, (Some(&guard.before), &now), &of_others),
                 Err(unknown) => Compared {
@@ -160,7 +180,7 @@ impl Executor {
     fn of_no_concern(&mut self, plan: &Plan, task: TaskId) -> Vec<PathBuf> {
         let mut of_others = self.made_by_others(task);
         if !of_others.is_empty() {
-            let judging = judging_paths(plan, [task], &self.protection.judges);
+            let judging = named_by_judging(plan, [task], &self.protection.judges).paths;
             of_others.retain(|path| !judging.contains_key(path));
         }
         of_others

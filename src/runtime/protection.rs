@@ -8,6 +8,7 @@
 //! | `file_marks` | what was seen of one protected file, and under which name it is known |
 //! | `instructions` | what the programs of judges load by themselves |
 //! | `listed` | what is protected and why, in words, before a run begins |
+//! | `programs` | what decides which programs judge and serve |
 //! | `read_only` | what of it mounts can hold, and what only the comparison does |
 //! | `scratch` | what commands that judge find empty |
 //! | `scripts` | the files that are protected because they judge |
@@ -15,6 +16,7 @@
 mod file_marks;
 mod instructions;
 mod listed;
+mod programs;
 mod read_only;
 mod scratch;
 mod scripts;
@@ -27,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{State, judging_agents};
 use crate::executor::workspace::workspace;
-use crate::judging::protected::{PROTECTED, plain};
+use crate::judging::protected::plain;
 use crate::mission::{Plan, RunOptions, SubTask};
 use crate::review::snapshot::{
     FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
@@ -39,6 +41,7 @@ use super::settings_files::NAME as SETTINGS;
 use file_marks::{adopt, differs, digest_of, targets};
 pub(super) use file_marks::{canonical, real};
 pub use listed::{idle_patterns, listed};
+use programs::{is_mountable, programs};
 pub(super) use read_only::ReadOnly;
 pub(super) use scratch::Scratch;
 use scratch::shared_builds;
@@ -47,6 +50,10 @@ use scripts::scripts;
 
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
+/// The group of programs that judge or serve.
+pub(super) const PROGRAMS: usize = 1;
+/// The groups that every task has.
+const EVERYWHERE: [usize; 2] = [BY_DEFAULT, PROGRAMS];
 /// So many files are looked at by the loop itself, where none of them has changed.
 const FEW: usize = 64;
 /// What stands in the workspace and says which files that git ignores are copied into worktrees.
@@ -60,9 +67,6 @@ pub struct ReadBefore {
     /// Where settings were read from, or would have been.
     pub settings: Vec<PathBuf>,
 }
-
-/// What systems and programs say of a write that a mount refuses.
-const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";
 
 /// What the mission and a task protect.
 pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
@@ -94,6 +98,8 @@ pub(super) struct Protection {
     loaded: Vec<Scope>,
     /// What is protected by default as it was when the session began.
     start: FileMarks,
+    /// The held programs that no confined process can change.
+    out_of_reach: BTreeSet<PathBuf>,
     /// What tasks are to make, what judges, and what is ours.
     never_scratch: Arc<BTreeSet<PathBuf>>,
     /// The agents who may judge.
@@ -117,11 +123,13 @@ struct Held {
     baseline: Result<FileMarks, Vec<String>>,
     /// As they were last seen.
     latest: Arc<Known>,
+    /// What work is known to have changed: it is taken for right only when it is back.
+    blamed: BTreeSet<String>,
 }
 
-/// What was seen of the files of several groups.
+/// What was seen of the files of several groups, and whether mounts hold files for who begins with that.
 #[derive(Debug, Clone)]
-pub(super) struct Seen(Vec<(usize, Arc<Known>)>);
+pub(super) struct Seen(Vec<(usize, Arc<Known>)>, pub bool);
 
 impl Seen {
     /// The groups that were looked at.
@@ -176,6 +184,13 @@ impl Protection {
         protection.add(scopes, all);
         protection.start = protection.baseline_marks();
         let mut kept = targets(plan, plan.selected_ids());
+        let programs = programs(state, options).into_keys();
+        let programs: Vec<PathBuf> = programs.filter(|path| !files.contains(path)).collect();
+        let mountable = programs
+            .iter()
+            .filter(|path| !kept.contains(*path) && is_mountable(path));
+        protection.out_of_reach = mountable.cloned().collect();
+        protection.add(Vec::new(), programs);
         kept.extend(files.iter().cloned());
         kept.extend([canonical(never), protection.root.join(".git")]);
         protection.never_scratch = Arc::new(kept);
@@ -223,7 +238,9 @@ impl Protection {
     /// Of nothing.
     pub fn none() -> Self {
         let mut none = Self::default();
-        none.add(Vec::new(), Vec::new());
+        for _ in EVERYWHERE {
+            none.add(Vec::new(), Vec::new());
+        }
         none
     }
 
@@ -241,7 +258,7 @@ impl Protection {
         };
         let there = files.iter().filter(|(_, digest)| digest.is_some());
         let known = Known::recorded(there.map(mark).collect());
-        Some(Seen(vec![(BY_DEFAULT, Arc::new(known))]))
+        Some(Seen(vec![(BY_DEFAULT, Arc::new(known))], false))
     }
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
@@ -257,6 +274,7 @@ impl Protection {
             held: Mutex::new(Held {
                 baseline,
                 latest: Arc::new(latest),
+                blamed: BTreeSet::new(),
             }),
         });
     }
@@ -319,44 +337,37 @@ impl Protection {
     /// The groups that the judging of a task rests on.
     pub fn groups_of(&self, plan: &Plan, task: TaskId) -> Vec<usize> {
         if let Some(own) = self.by_folder.get(&task) {
-            return vec![BY_DEFAULT, *own];
+            return EVERYWHERE.into_iter().chain([*own]).collect();
         }
         let scopes = protected_scopes(plan, task);
         let declared = scopes
             .iter()
             .filter_map(|scope| self.by_scope.get(scope).copied());
-        std::iter::once(BY_DEFAULT).chain(declared).collect()
+        EVERYWHERE.into_iter().chain(declared).collect()
     }
 
     /// What was last seen of these groups, if it is just as it must be and nothing has touched it since. Reads no file.
     pub fn untouched(&self, groups: &[usize]) -> Option<Seen> {
         let seen = groups.iter().map(|&index| {
             let group = &self.groups[index];
-            let is_light = group.scopes.is_empty() && group.files.len() <= FEW;
             let held = group.held();
             let is_right = held.baseline.as_ref() == Ok(&held.latest.marks);
-            (is_light && is_right && held.latest.is_untouched(&group.files))
-                .then(|| (index, held.latest.clone()))
+            (is_right && group.shows(&held.latest)).then(|| (index, held.latest.clone()))
         });
-        seen.collect::<Option<_>>().map(Seen)
+        seen.collect::<Option<Vec<_>>>().map(|seen| Seen(seen, false))
     }
 
     /// Whether nothing has touched the files since they were seen. Reads no file.
     pub fn is_as_seen(&self, seen: &Seen) -> bool {
-        seen.0.iter().all(|(index, known)| {
-            let group = &self.groups[*index];
-            group.scopes.is_empty() && group.files.len() <= FEW && known.is_untouched(&group.files)
-        })
+        let mut seen = seen.0.iter();
+        seen.all(|(index, known)| self.groups[*index].shows(known))
     }
 
     /// What is protected by default, and what is in the folder of an isolated task, as it was last seen.
     pub fn by_default(&self, task: TaskId) -> Seen {
-        let groups = std::iter::once(&BY_DEFAULT).chain(self.by_folder.get(&task));
-        Seen(
-            groups
-                .map(|&index| (index, self.groups[index].held().latest.clone()))
-                .collect(),
-        )
+        let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
+        let seen = groups.map(|&index| (index, self.groups[index].held().latest.clone()));
+        Seen(seen.collect(), false)
     }
 
     /// Looks at groups. Blocks.
@@ -373,7 +384,7 @@ impl Protection {
             group.held().latest = known.clone();
             seen.push((index, known));
         }
-        Ok(Seen(seen))
+        Ok(Seen(seen, false))
     }
 
     /// What a turn of a task did to what is protected by default. What it is to make itself is its own, and so is, while
@@ -386,7 +397,7 @@ impl Protection {
         of_others: &[PathBuf],
         checked: bool,
     ) -> Vec<String> {
-        let now = match self.look(before.0.iter().map(|(index, _)| *index)) {
+        let now = match self.look(before.groups()) {
             Ok(now) => now,
             Err(unknown) => return unknown,
         };
@@ -395,68 +406,27 @@ impl Protection {
         let may_be_written = self.may_be_written(plan, task);
         let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut changed = Vec::new();
-        for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {
+        for ((index, known), (_, now)) in before.0.iter().zip(&now.0) {
             let group = &self.groups[*index];
             let mut held = group.held();
-            let Ok(baseline) = &mut held.baseline else {
+            let Held { baseline, blamed, .. } = &mut *held;
+            let Ok(baseline) = baseline else {
                 continue;
             };
-            for (path, said) in changed_paths(&before.marks, &now.marks, &group.root) {
+            for (path, said) in changed_paths(&known.marks, &now.marks, &group.root) {
                 if own.contains(Path::new(path)) || kept.holds(Path::new(path)) {
                     adopt(baseline, &now.marks, path);
-                } else if (before.is_record_of(path) || differs(baseline, &now.marks, path))
+                } else if (known.is_record_of(path) || differs(baseline, &now.marks, path))
+                    && self.is_in_reach(before.1, path)
                     && !others.contains(Path::new(path))
                     && !(checked && may_be_written.holds(Path::new(path)))
                 {
+                    blamed.insert(path.to_owned());
                     changed.push(said);
                 }
             }
         }
         changed
-    }
-
-    /// Writes of protected files that a turn printed the refusal of: a line with the system's words for one and the name of the
-    /// file. Blocks.
-    pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: &str) -> Vec<Box<str>> {
-        let folder = plan.workspace_of(task);
-        // Within a JSON text a line ends so; and the name of the workspace may have blanks in it.
-        let printed = printed.replace("\\n", "\n");
-        let printed = printed.replace(&format!("{}/", folder.display()), "");
-        let is_refusal = |line: &&str| {
-            let line = line.to_lowercase();
-            REFUSED.split('|').any(|word| line.contains(word))
-        };
-        let between = |c: char| c.is_whitespace() || "'\"`\\:,;()[]{}=".contains(c);
-        let words = printed
-            .lines()
-            .filter(is_refusal)
-            .flat_map(|line| line.split(between));
-        let words: BTreeSet<&Path> = words
-            .map(Path::new)
-            .filter(|word| word.file_name().is_some())
-            .collect();
-        if words.is_empty() {
-            return Vec::new();
-        }
-        let groups = self.groups_of(plan, task).into_iter();
-        let marks = groups.filter_map(|index| self.groups[index].held().baseline.clone().ok());
-        let files: BTreeSet<PathBuf> = marks.flatten().map(|(path, _)| path.into()).collect();
-        let guarded = Guarded::of(&protected_scopes(plan, task)).ok();
-        let mut found = BTreeSet::new();
-        for word in words {
-            let path = folder.join(word);
-            let is_new = || guarded.as_ref().is_some_and(|guarded| guarded.holds(&path));
-            let is_protected = files.contains(&path) || is_new();
-            // Who is in another folder names a file from there.
-            let mut meant = files.iter().filter(|file| file.ends_with(word));
-            let only = meant.next().filter(|_| meant.next().is_none());
-            found.extend(is_protected.then_some(path).or(only.cloned()));
-        }
-        let (own, root) = (targets(plan, [task]), plan.root_of(task));
-        let found = found.difference(&own);
-        let named = found.map(|path| path.strip_prefix(&root).unwrap_or(path).display());
-        let refused = named.map(|name| format!("write {name}{PROTECTED}").into());
-        refused.collect()
     }
 
     /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks
@@ -479,7 +449,8 @@ impl Protection {
         for (position, (index, now)) in now.0.iter().enumerate() {
             let group = &self.groups[*index];
             let mut held = group.held();
-            let baseline = match &mut held.baseline {
+            let Held { baseline, blamed, .. } = &mut *held;
+            let baseline = match baseline {
                 Ok(baseline) => baseline,
                 Err(unknown) => {
                     compared.changed.extend(unknown.iter().cloned());
@@ -496,7 +467,13 @@ impl Protection {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
                     false if is_of_others(path) => {}
-                    false => compared.changed.push(said),
+                    false if before.is_some_and(|before| !self.is_in_reach(before.1, path)) => {
+                        compared.restored.push(said);
+                    }
+                    false => {
+                        before.is_some().then(|| blamed.insert(path.to_owned()));
+                        compared.changed.push(said);
+                    }
                 }
             }
             if let Some((_, before)) = before_it {
@@ -517,7 +494,7 @@ impl Protection {
     /// What may not be written with our own tools, nor committed.
     pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
         let own = targets(plan, [task]);
-        let groups = std::iter::once(&BY_DEFAULT).chain(self.by_folder.get(&task));
+        let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
         let groups: Vec<&Group> = groups.map(|&index| &self.groups[index]).collect();
         let files: BTreeSet<PathBuf> = groups
             .iter()
@@ -579,6 +556,11 @@ impl Protection {
 }
 
 impl Group {
+    /// Whether its files, which are few, are as they are known to be. Reads none.
+    fn shows(&self, known: &Known) -> bool {
+        self.scopes.is_empty() && self.files.len() <= FEW && known.is_untouched(&self.files)
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

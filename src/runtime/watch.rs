@@ -43,7 +43,7 @@ pub(super) struct Before {
     noted: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
     /// What is protected by default, as it was.
-    by_default: Seen,
+    pub(super) by_default: Seen,
     /// How many parts of judging had begun.
     judgings: u64,
     /// What a task in a worktree had committed.
@@ -141,7 +141,8 @@ impl Executor {
             .collect()
     }
 
-    fn remember_with(&mut self, state: &State, turn: TurnId, by_default: Seen) {
+    fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: Seen) {
+        by_default.1 = self.confiner.holds(&state.plan, Owner::Turn(turn));
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
@@ -157,7 +158,6 @@ impl Executor {
 
     /// What others at work are to make. What one that has just ended made is not on record yet, and is its own all the same.
     pub(super) fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
-        self.looked_at.retain(|task| task.strong_count() > 0);
         let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
         let turns = self.runner.at_work().filter_map(Owner::turn);
         let turns = turns.chain(self.model_turns.keys().copied());
@@ -165,6 +165,14 @@ impl Executor {
             .map(|turn| turn.task)
             .chain(just_ended.iter().map(|task| **task));
         self.targets_of(&others.filter(|other| *other != task).collect::<Vec<_>>())
+    }
+
+    /// As long as what comes back lives, the files of this task are not looked at yet.
+    pub(super) fn looking_at(&mut self, task: TaskId) -> Arc<TaskId> {
+        let looked_at = Arc::new(task);
+        self.looked_at.retain(|task| task.strong_count() > 0);
+        self.looked_at.push(Arc::downgrade(&looked_at));
+        looked_at
     }
 
     /// What tasks at work are to make. Work that was handed down is in no plan but those of the time since.
@@ -182,8 +190,7 @@ impl Executor {
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
         let of_others = self.made_by_others(turn.task);
-        let looked_at = Arc::new(turn.task);
-        self.looked_at.push(Arc::downgrade(&looked_at));
+        let looked_at = self.looking_at(turn.task);
         let touched = before
             .as_ref()
             .filter(|before| !self.protection.is_as_seen(&before.by_default))

@@ -22,22 +22,8 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
             "the program's name is empty",
         ));
     }
-    if program.contains('/') {
-        // Without `.` between: the path is printed.
-        let path: PathBuf = cwd.join(program).components().collect();
-        return match executable(&path) {
-            Executable::Yes => Ok(path),
-            Executable::No => Err(denied(&path)),
-            Executable::Missing => Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                format!("`{}` does not exist", path.display()),
-            )),
-        };
-    }
     let mut refused = None;
-    // An empty entry means the current directory, as in a shell; joining it to `cwd` says the same.
-    for directory in std::env::split_paths(path_var) {
-        let path = cwd.join(directory).join(program);
+    for path in places(program, path_var, cwd) {
         match executable(&path) {
             Executable::Yes => return Ok(path),
             Executable::No => refused = refused.or(Some(path)),
@@ -47,10 +33,30 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
     Err(match refused {
         Some(path) => denied(&path),
         None => {
-            let message = format!("`{program}` was not found on PATH ({path_var})");
+            let message = match program.contains('/') {
+                true => format!("`{}` does not exist", beneath(cwd, program).display()),
+                false => format!("`{program}` was not found on PATH ({path_var})"),
+            };
             io::Error::new(io::ErrorKind::NotFound, message)
         }
     })
+}
+
+/// Where a program may be, the first place first.
+pub fn places(program: &str, path_var: &str, cwd: &Path) -> Vec<PathBuf> {
+    if program.contains('/') {
+        return vec![beneath(cwd, program)];
+    }
+    // An empty entry means the current directory, as in a shell; joining it to `cwd` says the same.
+    let folders = std::env::split_paths(path_var);
+    folders
+        .map(|folder| beneath(&cwd.join(folder), program))
+        .collect()
+}
+
+/// Without `.` between: the path is printed.
+fn beneath(folder: &Path, program: &str) -> PathBuf {
+    folder.join(program).components().collect()
 }
 
 /// Where this program is started from, whatever became of its file since: on Linux the system's own name for it.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::instructions::{home, programs};
+use super::instructions::{home, programs as loading};
+use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
 use crate::mission::{Plan, RunOptions};
@@ -23,12 +24,17 @@ pub fn listed(
     let places = places(plan, options, read).into_iter();
     let places = places.map(|(path, why)| (path, why.to_owned()));
     let scripts = named_scripts(state, options).into_iter();
+    // Of the places where nothing is there are many, and what the system keeps is none that people look for here.
+    let is_listed =
+        |path: &Path| path.exists() && !["/usr", "/bin", "/etc"].iter().any(|own| path.starts_with(own));
+    let programs = programs(state, options).into_iter();
+    let scripts = scripts.chain(programs.filter(|(path, _)| is_listed(path)));
     let scripts = scripts.map(|(path, command)| {
         let command = command.lines().next().unwrap_or_default().to_owned();
         (path, format!("`{command}` names it"))
     });
     let mut loaded = Vec::new();
-    for (judge, preset) in programs(plan, &judging_agents(state)) {
+    for (judge, preset) in loading(plan, &judging_agents(state)) {
         let why = format!("the program of '{judge}' loads it");
         let of_home = home().into_iter();
         let of_home = of_home.flat_map(|home| preset.loads.home.iter().map(move |path| home.join(&**path)));

@@ -6,10 +6,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Group, Protection, real, targets};
+use super::{Group, PROGRAMS, Protection, protected_scopes, real, targets};
 use crate::domain::TaskId;
+use crate::judging::protected::PROTECTED;
 use crate::mission::Plan;
-use crate::review::snapshot::{Mark, Scope};
+use crate::review::snapshot::{Guarded, Mark, Scope};
+
+/// What systems and programs say of a write that a mount refuses.
+const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";
 
 /// How many paths a sentence names.
 const MOST_NAMED: usize = 3;
@@ -42,9 +46,11 @@ impl Protection {
     pub fn read_only(&self, plan: &Plan, most: usize) -> ReadOnly {
         let of_folders: BTreeSet<usize> = self.by_folder.values().copied().collect();
         let of_all = self.groups.iter().enumerate();
-        let of_all = of_all.filter(|(index, _)| !of_folders.contains(index));
+        let of_all = of_all.filter(|(index, _)| *index != PROGRAMS && !of_folders.contains(index));
         let of_all: Vec<&Group> = of_all.map(|(_, group)| group).collect();
-        self.held_in(&of_all, &targets(plan, plan.selected_ids()), most)
+        let mut held = self.held_in(&of_all, &targets(plan, plan.selected_ids()), most);
+        held.paths.extend(self.out_of_reach.iter().cloned());
+        held
     }
 
     /// The same in the folder of an isolated task. Blocks.
@@ -52,6 +58,52 @@ impl Protection {
         let own = self.by_folder.get(&task).map(|&index| &self.groups[index]);
         let own: Vec<&Group> = own.into_iter().collect();
         self.held_in(&own, &targets(plan, [task]), most).paths
+    }
+
+    /// Writes of protected files that a turn printed the refusal of: a line with the system's words for one and the name of the
+    /// file. Blocks.
+    pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: &str) -> Vec<Box<str>> {
+        let folder = plan.workspace_of(task);
+        // Within a JSON text a line ends so; and the name of the workspace may have blanks in it.
+        let printed = printed.replace("\\n", "\n");
+        let printed = printed.replace(&format!("{}/", folder.display()), "");
+        let is_refusal = |line: &&str| {
+            let line = line.to_lowercase();
+            REFUSED.split('|').any(|word| line.contains(word))
+        };
+        let between = |c: char| c.is_whitespace() || "'\"`\\:,;()[]{}=".contains(c);
+        let words = printed
+            .lines()
+            .filter(is_refusal)
+            .flat_map(|line| line.split(between));
+        let words: BTreeSet<&Path> = words
+            .map(Path::new)
+            .filter(|word| word.file_name().is_some())
+            .collect();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        // A program's name stands in what others print, too.
+        let groups = self.groups_of(plan, task).into_iter();
+        let groups = groups.filter(|index| *index != PROGRAMS);
+        let marks = groups.filter_map(|index| self.groups[index].held().baseline.clone().ok());
+        let files: BTreeSet<PathBuf> = marks.flatten().map(|(path, _)| path.into()).collect();
+        let guarded = Guarded::of(&protected_scopes(plan, task)).ok();
+        let mut found = BTreeSet::new();
+        for word in words {
+            let path = folder.join(word);
+            let is_new = || guarded.as_ref().is_some_and(|guarded| guarded.holds(&path));
+            let is_protected = files.contains(&path) || is_new();
+            // Who is in another folder names a file from there.
+            let mut meant = files.iter().filter(|file| file.ends_with(word));
+            let only = meant.next().filter(|_| meant.next().is_none());
+            found.extend(is_protected.then_some(path).or(only.cloned()));
+        }
+        let (own, root) = (targets(plan, [task]), plan.root_of(task));
+        let found = found.difference(&own);
+        let named = found.map(|path| path.strip_prefix(&root).unwrap_or(path).display());
+        let refused = named.map(|name| format!("write {name}{PROTECTED}").into());
+        refused.collect()
     }
 
     fn held_in(&self, groups: &[&Group], free: &BTreeSet<PathBuf>, most: usize) -> ReadOnly {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::moved::recorded;
 use super::real;
 use crate::engine::{RunPhase, State, judging_agents};
-use crate::judging::protected::{judging_paths, serving_paths};
+use crate::judging::protected::{Named, named_by_judging, named_by_serving};
 use crate::mission::RunOptions;
 use crate::review::snapshot::{Scope, look};
 
@@ -44,9 +44,8 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
         .collect();
     let is_below = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let mut found = BTreeMap::new();
-    let judging = judging_paths(plan, plan.selected_ids(), &judging_agents(state)).into_iter();
-    let serving = serving_paths(plan, &options.mission_folder).into_iter();
-    for (path, command) in judging.chain(serving) {
+    let all = named(state, options).into_iter().flat_map(|named| named.paths);
+    for (path, command) in all {
         for path in meant(&folders, path) {
             // What a link leads to is protected with the link.
             let Ok(target) = fs::canonicalize(&path) else {
@@ -62,6 +61,15 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
         }
     }
     found
+}
+
+/// What all commands that judge or serve may mean.
+pub(super) fn named(state: &State, options: &RunOptions) -> [Named; 2] {
+    let plan = &state.plan;
+    [
+        named_by_judging(plan, plan.selected_ids(), &judging_agents(state)),
+        named_by_serving(plan, &options.mission_folder),
+    ]
 }
 
 /// What a word of a command means: the path itself, where anything is there, else what it matches as a pattern. Blocks.

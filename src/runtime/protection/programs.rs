@@ -1,0 +1,98 @@
+//! The programs that commands start which judge or serve: what decides which file each of their names stands for.
+//!
+//! Another program of that name can be put into a folder in which it is looked for before, the file can be replaced, and each link on
+//! the way to it can be made to lead elsewhere. What nothing that works here can have changed is an update.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::scripts::named;
+use super::{Held, PROGRAMS, Protection, Seen, adopt, differs};
+use crate::agents::command::path_variable;
+use crate::engine::State;
+use crate::judging::protected::plain;
+use crate::mission::RunOptions;
+use crate::review::snapshot::changed_paths;
+use crate::supervisor::{places, resolve};
+
+/// Files, links, and places where nothing may come to be, each with the first command that rests on it. What this user cannot change
+/// is left out. Blocks.
+pub(super) fn programs(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
+    let path = path_variable();
+    let mut found = BTreeMap::new();
+    let all = named(state, options).into_iter().flat_map(|named| named.programs);
+    for ((folder, name), command) in all {
+        let mut deciding = Vec::new();
+        let is_there = |place: &PathBuf| {
+            deciding.extend(way(place, Vec::new()));
+            resolve(&place.to_string_lossy(), "", &folder).is_ok()
+        };
+        // Without a program that is nowhere a command says nothing about work.
+        if !places(&name, &path, &folder).iter().any(is_there) {
+            continue;
+        }
+        let may_change = |path: &Path| access(path, Access::WRITE_OK).is_ok();
+        deciding.retain(|path| path.ancestors().any(may_change));
+        for path in deciding {
+            found.entry(path).or_insert_with(|| command.clone());
+        }
+    }
+    found
+}
+
+/// The links on the way to what a path leads to, and that, behind what was found of it: none has a link before its last name.
+fn way(path: &Path, mut found: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut at = PathBuf::new();
+    let mut parts = path.components();
+    while let Some(part) = parts.next() {
+        at = plain(&at.join(part));
+        if !found.contains(&at)
+            && let Ok(target) = fs::read_link(&at)
+        {
+            let path = at.with_file_name(target).join(parts.as_path());
+            found.push(at);
+            return way(&path, found);
+        }
+    }
+    found.push(at);
+    found
+}
+
+/// Whether a path is that of a regular file that has no other name: a mount holds it.
+pub(super) fn is_mountable(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1)
+}
+
+impl Protection {
+    /// Whether who is confined, or not, may change a file.
+    pub(super) fn is_in_reach(&self, is_confined: bool, path: &str) -> bool {
+        !is_confined || !self.out_of_reach.contains(Path::new(path))
+    }
+
+    /// Takes programs as they are now, but for what one of those at work may have changed, each of whom is confined or not, or
+    /// somebody is known to have. What was changed, one sentence each.
+    pub fn updated(&self, now: &Seen, at_work: &[bool]) -> Vec<String> {
+        let group = &self.groups[PROGRAMS];
+        let mut held = group.held();
+        let Held { baseline, blamed, .. } = &mut *held;
+        let now = now.0.iter().find(|(index, _)| *index == PROGRAMS);
+        let (Ok(baseline), Some((_, now))) = (baseline, now) else {
+            return Vec::new();
+        };
+        let was = baseline.clone();
+        let mut updated = Vec::new();
+        for (path, said) in changed_paths(&was, &now.marks, &group.root) {
+            let mut at_work = at_work.iter();
+            if !blamed.contains(path) && !at_work.any(|is_confined| self.is_in_reach(*is_confined, path)) {
+                adopt(baseline, &now.marks, path);
+                updated.push(said);
+            }
+        }
+        blamed.retain(|path| differs(baseline, &now.marks, path));
+        updated
+    }
+}
