@@ -127,6 +127,20 @@ struct Held {
     blamed: BTreeSet<String>,
 }
 
+impl From<Result<Known, Vec<String>>> for Held {
+    fn from(looked: Result<Known, Vec<String>>) -> Self {
+        Self {
+            baseline: looked
+                .as_ref()
+                .map(|known| known.marks.clone())
+                .map_err(Vec::clone),
+            // Why it cannot be told stands above.
+            latest: Arc::new(looked.unwrap_or_default()),
+            blamed: BTreeSet::new(),
+        }
+    }
+}
+
 /// What was seen of the files of several groups, and whether mounts hold files for who begins with that.
 #[derive(Debug, Clone)]
 pub(super) struct Seen(Vec<(usize, Arc<Known>)>, pub bool);
@@ -263,19 +277,11 @@ impl Protection {
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
         let looked = look_again(&scopes, &files, &self.never, &Known::default());
-        let (baseline, latest) = match looked {
-            Ok(known) => (Ok(known.marks.clone()), known),
-            Err(unknown) => (Err(unknown), Known::default()),
-        };
         self.groups.push(Group {
             root: self.root.clone(),
             scopes,
             files,
-            held: Mutex::new(Held {
-                baseline,
-                latest: Arc::new(latest),
-                blamed: BTreeSet::new(),
-            }),
+            held: Mutex::new(looked.into()),
         });
     }
 
@@ -319,14 +325,7 @@ impl Protection {
         };
         let group = &self.groups[*index];
         let looked = look_again(&group.scopes, &group.files, &self.never, &Known::default());
-        let mut held = group.held();
-        match looked {
-            Ok(known) => {
-                held.baseline = Ok(known.marks.clone());
-                held.latest = Arc::new(known);
-            }
-            Err(unknown) => held.baseline = Err(unknown),
-        }
+        *group.held() = looked.into();
     }
 
     fn baseline_marks(&self) -> FileMarks {
