@@ -202,7 +202,10 @@ impl Git {
 }
 
 /// The program, which is looked for once: where the system keeps its own, else on the PATH.
-fn program() -> Result<&'static Path, WorkError> {
+///
+/// # Errors
+/// When there is none.
+pub fn program() -> Result<&'static Path, WorkError> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
         let path = std::env::var("PATH").unwrap_or_default();

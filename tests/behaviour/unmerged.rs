@@ -1,8 +1,11 @@
 //! What git cannot put together stays open until its agent has written it, and what merging came to is part of the outcome.
 
+use std::fs::File;
+use std::sync::mpsc::channel;
+
 use serde_json::json;
 
-use crate::support::{Mission, Workspace, attempts, standing, task};
+use crate::support::{DEADLINE, Mission, Workspace, attempts, standing, task};
 use crate::worktrees::{git, names_its_top, refused, repository, subjects};
 
 /// Two tasks that begin with the same files: the second one is judged once the first one was accepted. What it does in further
@@ -188,6 +191,51 @@ fn a_stale_lock_leaves_the_checkout_alone_and_resume_merges_once_it_is_gone() {
         assert_eq!(subjects(&workspace, "main"), ["a"], "{lock}");
         assert_eq!(git(&workspace, &["status", "--porcelain"]), "", "{lock}");
     }
+}
+
+#[test]
+fn a_stale_lock_of_packed_references_is_named_by_whoever_removes_one() {
+    let workspace = one();
+    git(&workspace, &["pack-refs", "--all"]);
+    workspace.write(".git/packed-refs.lock", "");
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
+    assert_eq!(subjects(&workspace, "main"), ["a"]);
+    workspace
+        .quorum(&["clean", "--all", "--yes"])
+        .exits(0)
+        .says(&["references of run r1 stay", "packed-refs.lock"]);
+    assert_ne!(git(&workspace, &["for-each-ref", "refs/quorum"]), "");
+}
+
+/// A log of git in place of which a pipe lies, once git has it open.
+fn opened(path: std::path::PathBuf) -> File {
+    let (sender, opened) = channel();
+    std::thread::spawn(move || sender.send(File::open(path)));
+    opened.recv_timeout(DEADLINE).expect("git opens its log").expect("it can be read")
+}
+
+#[test]
+fn a_checkout_whose_branch_cannot_be_put_back_follows_it_once_it_can() {
+    let workspace = one();
+    let logs = [".git/logs/HEAD", ".git/logs/refs/heads/main"];
+    workspace.write(".git/index.lock", "");
+    workspace.bash(&format!("rm -f {0}; mkfifo {0}", logs.join(" "))).exits(0);
+    let running = workspace.start(&["run", "mission.yaml"]);
+    // Git writes both before it moves the branch; whoever is to move it back finds the first one in the way.
+    let first = opened(workspace.path(logs[0]));
+    workspace.bash(&format!("rm {0}; mkdir {0}; touch {0}/x", logs[0])).exits(0);
+    let second = opened(workspace.path(logs[1]));
+    running.finish().exits(9).says(&["your checkout is on the way between two commits, and", "index.lock"]);
+    drop((first, second));
+    assert_eq!((workspace.exists("f"), workspace.read("g")), (false, "1\n".to_owned()));
+    assert_eq!(subjects(&workspace, "main"), ["a"], "the branch could not be put back");
+    workspace.bash("rm -r .git/index.lock .git/logs").exits(0);
+    workspace.quorum(&["resume"]).exits(0);
+    assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
+    assert_eq!(
+        (workspace.read("f"), subjects(&workspace, "main")),
+        ("new\n".to_owned(), vec!["a".to_owned()])
+    );
 }
 
 #[test]

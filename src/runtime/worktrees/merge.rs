@@ -1,7 +1,9 @@
 //! What a task did becomes a commit, and what was accepted is merged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -15,7 +17,7 @@ use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::folders::remove;
 use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
-use super::unmerged::{Together, Unmerged, age, how, invented, leads_out};
+use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
 /// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
@@ -165,7 +167,10 @@ impl Worktrees {
         };
         let mine = self.resolve(&format!("{last}^1"))?;
         let written = run(self.within(task)?.args(["diff-index", "--name-only", "-z", last]))?;
-        let written: Vec<PathBuf> = entries(&written).map(PathBuf::from).collect();
+        // Git takes what attributes would have it store otherwise for changed, whoever has put it there.
+        let folder = self.folder(task);
+        let written = entries(&written).filter(|path| !is_aged(&folder.join(path)));
+        let written: Vec<PathBuf> = written.map(PathBuf::from).collect();
         let both = self.put_together(task, &mine, &theirs)?;
         let is_open =
             |file: &&Unmerged| file.lies && !written.iter().any(|path| path.starts_with(&file.path));
@@ -184,20 +189,26 @@ impl Worktrees {
 
     /// Git in the folder that [`Self::attributes_of`] has made.
     fn merging(&self, folder: &Path) -> Git {
-        let git = self.git().env("GIT_WORK_TREE", folder);
-        git.indexed(&folder.join("index")).at(folder)
+        let files = folder.join("files");
+        let git = self.git().env("GIT_WORK_TREE", &files);
+        git.indexed(&folder.join("index")).at(&files)
     }
 
     /// A folder with nothing but the attributes of a commit: git reads them from files only, which agents could change in theirs.
     fn attributes_of(&self, task: TaskId, commit: &str) -> Result<PathBuf, WorkError> {
         let folder = self.folder(task).with_extension("merging");
         remove(&folder)?;
-        fs::create_dir(&folder).map_err(WorkError::file("make", &folder))?;
+        let files = folder.join("files");
+        fs::create_dir_all(&files).map_err(WorkError::file("make", &files))?;
         run(self.merging(&folder).args(["read-tree", commit]))?;
         let list = ["ls-files", "-z", "--", ":(glob)**/.gitattributes"];
-        let attributes = run(self.merging(&folder).args(list))?;
-        let check_out = self.merging(&folder).args(["checkout-index", "-q", "--"]);
-        run(check_out.args(entries(&attributes)))?;
+        let attributes = run(self.merging(&folder).args(list))?.stdout;
+        if !attributes.is_empty() {
+            let list = folder.join("list");
+            fs::write(&list, attributes).map_err(WorkError::file("write", &list))?;
+            let check_out = ["checkout-index", "-q", "-z", "--stdin"];
+            run(self.merging(&folder).args(check_out).reading(&list))?;
+        }
         Ok(folder)
     }
 
@@ -258,11 +269,17 @@ impl Worktrees {
             let path = invented(path, [mine, theirs]).unwrap_or(path);
             sides.entry(path).or_default().push(side);
         }
-        if is_clean {
+        if sides.is_empty() {
+            // Git is at a loss where the files of a moved folder belong, and leaves each where it was.
+            let moved = (!is_clean).then(|| Unmerged {
+                path: ".".to_owned(),
+                how: "a folder was moved, and its files have more than one place to go to".to_owned(),
+                lies: false,
+            });
             return Ok(Together {
                 tree,
                 is_clean,
-                unmerged: Vec::new(),
+                unmerged: moved.into_iter().collect(),
             });
         }
         let list = run(git().args(["ls-tree", "-r", "-t", "-z", "--full-tree", &tree]))?;
@@ -408,6 +425,12 @@ impl Worktrees {
                 Some('D') => GONE,
                 _ => "was changed",
             };
+            // Neither the record nor a rule could name it.
+            if path.contains(char::REPLACEMENT_CHARACTER) && what != "is gone" {
+                return Err(NotCommitted::Work(format!(
+                    "{path} has a name that is not UTF-8: give it another one, or leave it as it was"
+                )));
+            }
             found.changed.push(Changed {
                 path: path.to_owned(),
                 what,
@@ -539,7 +562,8 @@ impl Worktrees {
         let mut unmerged = both.unmerged;
         unmerged.truncate(MOST_NAMED);
         let files: Vec<String> = unmerged.iter().map(|file| file.path.clone()).collect();
-        self.age(task, &files)?;
+        let lie = unmerged.iter().filter(|file| file.lies);
+        self.age(task, lie.map(|file| file.path.as_str()).collect())?;
         let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
         let with = text(run(self.git().args(log).args(&files))?);
         let with = with.lines().take(MOST_NAMED).map(str::to_owned).collect();
@@ -554,12 +578,16 @@ impl Worktrees {
     }
 
     /// Git compares whole seconds: files that it could not merge get an old time, so that whoever writes them at once is seen to.
-    fn age(&self, task: TaskId, files: &[String]) -> Result<(), WorkError> {
+    fn age(&self, task: TaskId, files: Vec<&str>) -> Result<(), WorkError> {
+        // Without a path git would list everything.
+        if files.is_empty() {
+            return Ok(());
+        }
         let folder = self.folder(task);
         let git = self.within(task)?.env("GIT_LITERAL_PATHSPECS", "1");
-        let lie = run(git.args(["ls-files", "-z", "--"]).args(files))?;
-        for path in entries(&lie) {
-            let path = folder.join(path);
+        let lie = run(git.args(["ls-files", "-z", "--"]).args(files))?.stdout;
+        for path in lie.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+            let path = folder.join(OsStr::from_bytes(path));
             age(&path).map_err(WorkError::file("date", &path))?;
         }
         run(self.within(task)?.args(["update-index", "-q", "--refresh"])).map(drop)

@@ -37,6 +37,10 @@ use user_repository::User;
 mod folders;
 mod merge;
 mod prepare;
+#[cfg(test)]
+mod random_changes_tests;
+#[cfg(test)]
+mod random_merges_tests;
 mod unmerged;
 mod user_repository;
 

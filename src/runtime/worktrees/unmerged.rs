@@ -1,6 +1,8 @@
 //! What git calls unmerged, in words; and links that lead out of a repository.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
@@ -23,10 +25,13 @@ pub(super) struct Unmerged {
     pub(super) lies: bool,
 }
 
+/// The time that files get which nobody has written yet, in seconds.
+const DAY_ONE: i64 = 86_400;
+
 /// Gives a file an old time, whatever it is.
 pub(super) fn age(path: &Path) -> io::Result<()> {
     let day_one = Timespec {
-        tv_sec: 86_400,
+        tv_sec: DAY_ONE,
         tv_nsec: 0,
     };
     let times = Timestamps {
@@ -34,6 +39,11 @@ pub(super) fn age(path: &Path) -> io::Result<()> {
         last_modification: day_one,
     };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
+}
+
+/// Whether a file has that time still.
+pub(super) fn is_aged(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.mtime() == DAY_ONE)
 }
 
 /// The name of a file that git has put aside under a name of its own, because something else lies at that one.

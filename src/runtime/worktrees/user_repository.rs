@@ -470,12 +470,14 @@ impl Worktrees {
         let moved = user.set_head(&head, main);
         let moved = moved.and_then(|()| {
             let followed = run(user.git().args(["read-tree", "-m", "-u", &head, main]));
-            followed
-                .map(drop)
-                .map_err(|why| match user.set_head(main, &head) {
+            followed.map(drop).map_err(|why| {
+                // Files before the reference: on a full disk that makes the room for it.
+                let back = user.follow(&head, main, &head);
+                match back.and_then(|()| user.set_head(main, &head)) {
                     Ok(()) => why,
                     Err(also) => refused(format!("{why}; and your branch cannot be put back: {also}")),
-                })
+                }
+            })
         });
         match moved {
             Ok(()) => std::fs::remove_file(self.moving())?,

@@ -53,3 +53,42 @@ fn a_disk_that_is_full_in_mid_merge_stops_the_run_and_resume_ends_it() {
     }
     assert!(stopped >= 2, "only {stopped} of eight disks were full");
 }
+
+/// The checkout lies on the small disk, and the state elsewhere: the check leaves so many KiB to what moves the branch.
+const CHECKOUT: &str = "git clone -q . small/own
+    \"$0\" run mission.yaml --progress none --state-dir state; echo run $?
+    git -C small/own rev-parse main; git -C small/own status --porcelain; echo looked
+    rm small/ballast
+    \"$0\" resume --progress none --state-dir state; echo resumed $?
+    cd small/own; git log --format=%s main; git status --porcelain; git fsck --strict --no-dangling; echo end";
+
+#[test]
+fn a_checkout_on_a_full_disk_is_left_alone_or_put_back_and_resume_moves_it() {
+    let mut stopped = 0;
+    for free in [0, 4, 8, 48, 72, 88, 104, 120] {
+        let mission = Mission::new()
+            .worker("head -c 40k /dev/urandom > large; echo x > y; echo more >> fill.sh")
+            .setting("evaluate", false)
+            .key("workspace", "small/own")
+            .task("a", |task| task.check("sh TOP/fill.sh TOP"));
+        let fill = "test ! -e \"$1/seen/full\" || exit 0
+            free=$(df -k --output=avail \"$1/small\" | tail -n 1)
+            head -c $((free - $(cat \"$1/seen/free\")))k /dev/zero > \"$1/small/ballast\"
+            touch \"$1/seen/full\"\n";
+        let workspace =
+            repository(mission, &[("fill.sh", fill), (".gitignore", ".polpo\nhome\nseen\nsmall\nstate\n")]);
+        names_its_top(&workspace);
+        workspace.write("seen/free", free.to_string());
+        let base = git(&workspace, &["rev-parse", "main"]);
+        let Some(finished) = with_a_small_disk(&workspace, 4096, &[CHECKOUT]) else { return };
+        let told = format!("{free} KiB: {}\n{}", finished.stdout, finished.stderr);
+        if !finished.stdout.contains("run 0") {
+            stopped += 1;
+            assert!(finished.stdout.contains("run 9"), "{told}");
+            assert!(finished.stderr.contains("git ended"), "{told}");
+            assert!(finished.stdout.contains(&format!("{base}\nlooked")), "{told}");
+        }
+        assert!(finished.stdout.contains("resumed 0\na\nwhere it is\nbase\nend\n"), "{told}");
+    }
+    assert!(stopped >= 4, "only {stopped} of eight disks were full");
+}
