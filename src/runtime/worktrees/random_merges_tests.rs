@@ -19,6 +19,8 @@ use crate::runtime::protection::Protection;
 /// Pairs of a seed: they begin with the same files.
 const PAIRS: u32 = 8;
 const FEW: u64 = 5;
+/// How git has ended that a signal has ended: some pairs of changes are too much for it.
+const KILLED: i32 = -1;
 const MANY: u64 = 1_250;
 
 /// How pairs have ended.
@@ -28,11 +30,14 @@ struct Tally {
     unresolved: u64,
     /// See [`Scene::side`].
     refused: u64,
+    /// See [`KILLED`].
+    killed: u64,
 }
 
 /// What git could not merge.
 #[derive(Debug, Default)]
 struct Unmerged {
+    is_unknown: bool,
     names: BTreeSet<String>,
     objects: BTreeSet<String>,
 }
@@ -123,10 +128,9 @@ impl Scene {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(variables.iter().copied());
         let output = command.output().unwrap();
-        // Some pairs of changes kill git itself.
         let code = output.status.code().unwrap_or_else(|| {
             let _ = std::fs::remove_file(self.path("user/.git/worktrees/plain/index.lock"));
-            1
+            KILLED
         });
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(code < 2, "git {arguments:?} in {folder}: {said}");
@@ -240,7 +244,10 @@ impl Scene {
         }
         let (_, listed) = self.try_plain("plain", &[], &["ls-files", "-u", "-z"]);
         let listed = String::from_utf8_lossy(&listed).into_owned();
-        let mut unmerged = Unmerged::default();
+        let mut unmerged = Unmerged {
+            is_unknown: code == KILLED,
+            ..Unmerged::default()
+        };
         for (entry, path) in listed.split('\0').filter_map(|line| line.split_once('\t')) {
             let path = unmerged::invented(path, ["HEAD", theirs]).unwrap_or(path);
             unmerged.names.insert(path.to_owned());
@@ -288,7 +295,11 @@ impl Scene {
         let mut unmerged = plain.err().filter(|_| !is_clean).unwrap_or_default();
         unmerged.names.extend(files.iter().cloned());
         let sides = [&*self.start, &*theirs, &*mine].map(|id| self.tree(id));
-        self.nothing_is_lost([&theirs, &mine], &sides, (&commit.id, &unmerged));
+        if unmerged.is_unknown {
+            tally.killed += 1;
+        } else {
+            self.nothing_is_lost([&theirs, &mine], &sides, (&commit.id, &unmerged));
+        }
         if is_clean {
             tally.clean += 1;
             self.is_delivered(&worktrees, &worktrees.tree_of(&commit.id).unwrap());
@@ -439,6 +450,7 @@ fn play_all(seeds: std::ops::Range<u64>) {
                 sum.clean += own.clean;
                 sum.unresolved += own.unresolved;
                 sum.refused += own.refused;
+                sum.killed += own.killed;
             });
         }
     });
