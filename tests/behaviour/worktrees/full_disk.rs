@@ -63,7 +63,7 @@ const CHECKOUT: &str = "git clone -q . small/own
     cd small/own; git log --format=%s main; git status --porcelain; git fsck --strict --no-dangling; echo end";
 
 #[test]
-fn a_checkout_on_a_full_disk_is_left_alone_or_put_back_and_resume_moves_it() {
+fn a_checkout_on_a_full_disk_is_left_alone_put_back_or_named_and_resume_moves_it() {
     let mut stopped = 0;
     for free in [0, 4, 8, 48, 72, 88, 104, 120] {
         let mission = Mission::new()
@@ -86,7 +86,9 @@ fn a_checkout_on_a_full_disk_is_left_alone_or_put_back_and_resume_moves_it() {
             stopped += 1;
             assert!(finished.stdout.contains("run 9"), "{told}");
             assert!(finished.stderr.contains("git ended"), "{told}");
-            assert!(finished.stdout.contains(&format!("{base}\nlooked")), "{told}");
+            // Where there is no room for the lock of the branch it says so.
+            let is_back = finished.stdout.contains(&format!("{base}\nlooked"));
+            assert!(is_back || finished.stderr.contains("on the way between two commits"), "{told}");
         }
         assert!(finished.stdout.contains("resumed 0\na\nwhere it is\nbase\nend\n"), "{told}");
     }
