@@ -261,7 +261,9 @@ impl User {
             commit,
             "--",
         ];
-        Ok(names(&run(self.git().args(diff))?))
+        // It writes down what it has found out of files, for which a full disk has no room.
+        let without = || run(self.git().set("diff.autoRefreshIndex", "false").args(diff));
+        Ok(names(&run(self.git().args(diff)).or_else(|_| without())?))
     }
 
     /// Has the files follow what is checked out, where a move between two commits was cut off. What is of neither was written by
