@@ -526,7 +526,15 @@ impl<'k> Look<'k> {
                 return;
             }
             match entry {
-                Ok(entry) => self.at(root, &below.join(entry.file_name()), patterns, depth + 1),
+                Ok(entry) => {
+                    let below = below.join(entry.file_name());
+                    // A file that no pattern names is not asked for: most of a large tree is that. What the folder does not
+                    // tell is looked at.
+                    let is_file = entry.file_type().is_ok_and(|kind| !kind.is_dir());
+                    if !is_file || patterns.globs.is_match(&below) {
+                        self.at(root, &below, patterns, depth + 1);
+                    }
+                }
                 Err(error) => self.cannot_read(&path, &error),
             }
         }
@@ -534,21 +542,17 @@ impl<'k> Look<'k> {
 
     fn mark(&mut self, path: &Path, found: &Metadata) {
         let mark = if found.is_symlink() {
-            match link_at(path) {
-                Ok(mark) => mark,
-                Err(error) if is_gone(&error) => return,
-                Err(error) => return self.cannot_read(path, &error),
-            }
+            link_at(path)
         } else if found.is_file() {
-            match self.file(path, found) {
-                Ok(mark) => mark,
-                Err(error) if is_gone(&error) => return,
-                Err(error) => return self.cannot_read(path, &error),
-            }
+            self.file(path, found)
         } else {
-            Mark::Other
+            Ok(Mark::Other)
         };
-        self.marks.insert(path.to_string_lossy().into_owned(), mark);
+        match mark {
+            Ok(mark) => drop(self.marks.insert(path.to_string_lossy().into_owned(), mark)),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => self.cannot_read(path, &error),
+        }
     }
 
     fn file(&mut self, path: &Path, found: &Metadata) -> io::Result<Mark> {
