@@ -127,8 +127,13 @@ pub enum Fact {
         /// The record of it.
         file: FileRef,
     },
-    /// The programs and scripts that judge were found, each with what it holds.
-    ProtectionNoted(Vec<(String, Option<Digest>)>),
+    /// What judges was found, each file with what it holds.
+    ProtectionNoted {
+        /// The programs and scripts.
+        files: Vec<(String, Option<Digest>)>,
+        /// What programs of judges load by themselves; empty behind the first session.
+        loaded: Vec<(String, Option<Digest>)>,
+    },
     /// While a part of judging was at work, protected files were not what they were.
     StageVoided(Box<VoidedStage>),
     /// An agent that was asked replied.

@@ -96,6 +96,8 @@ pub struct State {
     pub ledger: Ledger,
     /// The programs and scripts that judge, each with what it held when the run began.
     pub protected: Option<Vec<(String, Option<crate::domain::Digest>)>>,
+    /// What programs of judges load by themselves, as it was when the run began.
+    pub loaded: Vec<(String, Option<crate::domain::Digest>)>,
     /// Where the audit of accepted work stands.
     pub audit: Audit,
     /// Sessions that began.
@@ -228,6 +230,7 @@ impl State {
             sums: Sums::default(),
             threshold_failed: None,
             protected: None,
+            loaded: Vec::new(),
             audit: Audit::default(),
             sessions: 0,
             acceptances: 0,

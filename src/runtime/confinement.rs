@@ -20,7 +20,7 @@ use crate::supervisor::{Access, MountPlan, resolve};
 
 use super::git::folders_of;
 use super::other_mounts::Mounts;
-use super::protection::{Protection, ReadOnly, Scratch};
+use super::protection::{Protection, ReadOnly, Scratch, shared_builds};
 
 /// The variables whose files and folders in the state folder a process may write.
 const WRITTEN: [&str; 2] = ["QUORUM_TASK_DIR", "QUORUM_RESULT_FILE"];
@@ -82,8 +82,8 @@ pub(super) struct Confiner {
 }
 
 impl Confiner {
-    /// Looks at what all processes of a session are kept from. What is protected but not held by mounts, one sentence a
-    /// reason, where any process is confined. Blocks.
+    /// Looks at what all processes of a session are kept from. What is protected but not held by mounts, where any process
+    /// is confined, and what checks share with turns, one sentence a reason. Blocks.
     pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) -> Vec<String> {
         self.state = real(state.path()).unwrap_or_else(|| state.path().to_owned());
         self.home = std::env::home_dir().and_then(|home| real(&home));
@@ -124,8 +124,12 @@ impl Confiner {
         };
         let again: Vec<_> = self.common.iter().flat_map(again).collect();
         self.common.extend(again);
-        let is_confined = self.refused.is_none() && !plan.confinements().all(Confinement::is_off);
-        if is_confined { not_held } else { Vec::new() }
+        let is_refused = self.refused.is_some();
+        if is_refused || plan.confinements().all(Confinement::is_off) {
+            not_held.clear();
+        }
+        not_held.extend(shared_builds(plan, is_refused));
+        not_held
     }
 
     /// What has git run programs for whoever works in the workspace, as far as it is there.

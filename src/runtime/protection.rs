@@ -27,24 +27,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{AgentId, Digest, TaskId};
-use crate::engine::{State, judging_agents};
+use crate::engine::{Fact, State, judging_agents};
 use crate::executor::workspace::workspace;
 use crate::judging::protected::plain;
 use crate::mission::{Plan, RunOptions, SubTask};
-use crate::review::snapshot::{
-    FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
-};
+use crate::review::snapshot::{FileMarks, Guarded, Known, Scope, changed_paths, look_again, restored_paths};
 
 use super::moved::recorded;
 use super::settings_files::NAME as SETTINGS;
 
-use file_marks::{adopt, differs, digest_of, targets};
+use file_marks::{adopt, differs, digest_of, name_on_record, of_record, targets};
 pub(super) use file_marks::{canonical, real};
 pub use listed::{idle_patterns, listed};
 use programs::{is_mountable, programs};
 pub(super) use read_only::ReadOnly;
-pub(super) use scratch::Scratch;
-use scratch::shared_builds;
+pub(super) use scratch::{Scratch, shared_builds};
 pub use scripts::named_scripts;
 use scripts::scripts;
 
@@ -96,7 +93,7 @@ pub(super) struct Protection {
     by_folder: HashMap<TaskId, usize>,
     /// What the programs of judges load from the workspace.
     loaded: Vec<Scope>,
-    /// What is protected by default as it was when the session began.
+    /// What programs of judges load by themselves, as it was when the run began.
     start: FileMarks,
     /// The held programs that no confined process can change.
     out_of_reach: BTreeSet<PathBuf>,
@@ -164,8 +161,8 @@ pub(super) struct Compared {
 /// What a session is to protect, with what the run and people must know of that.
 pub(super) struct Taken {
     pub protection: Protection,
-    /// The scripts, each with what it holds, where that is not on record yet.
-    pub to_note: Option<Vec<(String, Option<Digest>)>>,
+    /// What judges, where that is not on record yet.
+    pub to_note: Option<Fact>,
     pub warnings: Vec<String>,
 }
 
@@ -192,11 +189,10 @@ impl Protection {
             ..Self::default()
         };
         let files: Vec<PathBuf> = files.into_iter().collect();
-        let (mut scopes, mut all) = protection.instructions(plan, &mut warnings);
-        scopes.extend(recordings);
-        all.extend(files.iter().cloned());
-        protection.add(scopes, all);
-        protection.start = protection.baseline_marks();
+        let loads = protection.instructions(plan, &mut warnings);
+        let scopes = loads.0.iter().cloned().chain(recordings).collect();
+        protection.add(scopes, loads.1.iter().chain(&files).cloned().collect());
+        let loaded = protection.begin((state, options), &loads, &mut warnings);
         let mut kept = targets(plan, plan.selected_ids());
         let programs = programs(state, options).into_keys();
         let programs: Vec<PathBuf> = programs.filter(|path| !files.contains(path)).collect();
@@ -225,8 +221,7 @@ impl Protection {
             .iter()
             .map(|path| {
                 let digest = digest_of(marks.get(&*path.to_string_lossy()));
-                let named = path.strip_prefix(&folder).unwrap_or(path);
-                (named.to_string_lossy().into_owned(), digest)
+                (name_on_record(path, &folder), digest)
             })
             .collect();
         for (path, was) in state.protected.iter().flatten() {
@@ -240,10 +235,10 @@ impl Protection {
             }
         }
         warnings.extend(protection.idle(plan));
-        warnings.extend(shared_builds(plan));
         let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
+        let is_nothing = held.is_empty() && loaded.is_empty() && state.protected.is_none();
         Taken {
-            to_note: (!(is_known || held.is_empty() && state.protected.is_none())).then_some(held),
+            to_note: (!is_known && !is_nothing).then_some(Fact::ProtectionNoted { files: held, loaded }),
             protection,
             warnings,
         }
@@ -262,13 +257,10 @@ impl Protection {
     pub fn on_record(&self, state: &State) -> Option<Seen> {
         let files = state.protected.as_ref()?;
         let mark = |(path, digest): &(String, Option<Digest>)| {
-            let mark = Mark::File {
-                size: 0,
-                digest: *digest,
-                stamp: Stamp::default(),
-                executable: None,
-            };
-            (self.folder.join(path).to_string_lossy().into_owned(), mark)
+            (
+                self.folder.join(path).to_string_lossy().into_owned(),
+                of_record(*digest),
+            )
         };
         let there = files.iter().filter(|(_, digest)| digest.is_some());
         let known = Known::recorded(there.map(mark).collect());
@@ -293,6 +285,7 @@ impl Protection {
             .map(|(scope, index)| (scope, &self.groups[*index]));
         let idle = groups.flat_map(|(scope, group)| match &group.held().baseline {
             Ok(marks) => idle_patterns(plan, scope, marks),
+            // That fails every comparison.
             Err(_) => Vec::new(),
         });
         idle.collect::<BTreeSet<String>>().into_iter().collect()
@@ -330,6 +323,7 @@ impl Protection {
 
     fn baseline_marks(&self) -> FileMarks {
         let held = self.groups[BY_DEFAULT].held();
+        // What could not be looked at fails every comparison; nothing of it is known to be right.
         held.baseline.as_ref().cloned().unwrap_or_default()
     }
 
@@ -409,8 +403,12 @@ impl Protection {
             let group = &self.groups[*index];
             let mut held = group.held();
             let Held { baseline, blamed, .. } = &mut *held;
-            let Ok(baseline) = baseline else {
-                continue;
+            let baseline = match baseline {
+                Ok(baseline) => baseline,
+                Err(unknown) => {
+                    changed.extend(unknown.iter().cloned());
+                    continue;
+                }
             };
             for (path, said) in changed_paths(&known.marks, &now.marks, &group.root) {
                 if own.contains(Path::new(path)) || kept.holds(Path::new(path)) {
@@ -518,7 +516,8 @@ impl Protection {
         let groups = self.groups_of(plan, task).into_iter();
         let groups: Vec<&Group> = groups.map(|index| &self.groups[index]).collect();
         let scopes = groups.iter().flat_map(|group| group.scopes.iter().cloned());
-        let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>());
+        // The loader has read them. Where they could not be read everything would be protected.
+        let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>()).ok();
         let folders = [
             workspace(plan, task),
             plan.root_of(task),
@@ -532,7 +531,7 @@ impl Protection {
                 groups.iter().any(has)
                     || guarded
                         .as_ref()
-                        .is_ok_and(|guarded| known.iter().any(|path| guarded.holds(path)))
+                        .is_none_or(|guarded| known.iter().any(|path| guarded.holds(path)))
             })
         };
         for sub_task in sub_tasks {

@@ -220,6 +220,18 @@ fn where_nothing_is_confined_it_is_said_that_checks_use_the_builds_of_turns() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn where_this_machine_confines_nothing_it_is_said_that_checks_use_the_builds_of_turns() {
+    let workspace = Mission::new().worker("true").task("work", |t| t).workspace().confined();
+    workspace.write("Cargo.toml", "[package]");
+    workspace
+        .with_landlock_only(&["run", "mission.yaml"])
+        .says(&["checks use the `target` that turns leave"]);
+    std::fs::remove_file(workspace.path("Cargo.toml")).expect("it is ours");
+    workspace.with_landlock_only(&["run", "mission.yaml"]).stderr.omits(&["that turns leave"]);
+}
+
+#[test]
 fn scratch_is_what_the_task_says_before_the_settings() {
     let worker = plant("tests/cache/check");
     let mission = |task: Value| {

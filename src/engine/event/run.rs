@@ -63,6 +63,9 @@ pub enum RunEvent {
     ProtectionNoted {
         /// Each file with the digest of its content.
         files: Vec<(String, Option<Digest>)>,
+        /// The same of what programs of judges load by themselves, where the run begins.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        loaded: Vec<(String, Option<Digest>)>,
     },
     /// `work:requested`: what was accepted is to be looked at again.
     AuditRequested {

@@ -95,6 +95,9 @@ keys! {
         "workspace" workspace: Vec<Box<str>> as InnerGlob;
         /// Files and folders below the home folder.
         "home" home: Vec<Box<str>> as InnerPath;
+        /// Variables that name another place, each with the path below the home folder that it stands for; `.` is the home
+        /// folder.
+        "moved" moved: BTreeMap<String, String> as String;
     }
 }
 

@@ -213,7 +213,7 @@ impl EventExpander {
                 );
                 ("quality:threshold:failed", payload)
             }
-            RunEvent::ProtectionNoted { files } => {
+            RunEvent::ProtectionNoted { files, .. } => {
                 let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
                 ("protection:noted", payload!("files": paths))
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Digest, TaskId};
 use crate::judging::protected::own_targets;
 use crate::mission::Plan;
-use crate::review::snapshot::{FileMarks, Mark, changed_paths};
+use crate::review::snapshot::{FileMarks, Mark, Stamp, changed_paths};
 
 /// Takes what is there for what must be there.
 pub(super) fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
@@ -36,6 +36,22 @@ pub(super) fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
         Mark::Link(target) => Some(Digest::of(target.as_bytes())),
         Mark::Other => None,
     }
+}
+
+/// What a record says of a file that held this.
+pub(super) fn of_record(digest: Option<Digest>) -> Mark {
+    Mark::File {
+        size: 0,
+        digest,
+        stamp: Stamp::default(),
+        executable: None,
+    }
+}
+
+/// The name on record of what lies below the mission's folder, or elsewhere.
+pub(super) fn name_on_record(path: &Path, folder: &Path) -> String {
+    let named = path.strip_prefix(folder).unwrap_or(path);
+    named.to_string_lossy().into_owned()
 }
 
 /// What tasks are to make, as files are known here.

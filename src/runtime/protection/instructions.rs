@@ -1,7 +1,7 @@
 //! What the programs of judges load by themselves: instructions, settings, hooks, servers, plug-ins (semantics, section 22).
 //!
 //! Whoever writes these speaks to the judge as its owner. They are protected while a judge has such a program, and where one is
-//! not as it was when the session began it is masked for judges.
+//! not as it was when the run began it is masked for judges.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,35 +9,78 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::scratch::globs;
-use super::{BY_DEFAULT, Group, Protection, canonical, differs};
-use crate::domain::{AgentId, TaskId};
-use crate::mission::model::Preset;
+use super::{
+    BY_DEFAULT, Group, Protection, canonical, differs, digest_of, name_on_record, of_record, real, recorded,
+};
+use crate::domain::{AgentId, Digest, TaskId};
+use crate::engine::{RunPhase, State};
+use crate::mission::model::{Agent, Preset};
 use crate::mission::presets::program_of;
-use crate::mission::{AgentPlan, Plan};
-use crate::review::snapshot::{FileMarks, Guarded, Mark, Scope, look};
+use crate::mission::{AgentPlan, Plan, RunOptions, expand};
+use crate::review::snapshot::{FileMarks, Guarded, Mark, Scope, changes, look};
+
+/// How many files a warning names.
+const MOST_NAMED: usize = 3;
 
 /// Files and folders that are protected together.
 pub(super) type Places = (Vec<Scope>, Vec<PathBuf>);
 
-/// The programs of judges that load something by themselves, each with the name of a judge.
+/// The programs of judges that load something by themselves, each with the name of a judge and the places outside of the
+/// workspace.
 pub(super) fn programs<'p>(
     plan: &'p Plan,
     judges: impl IntoIterator<Item = &'p AgentId>,
-) -> Vec<(&'p str, Arc<Preset>)> {
+) -> Vec<(&'p str, Arc<Preset>, Vec<PathBuf>)> {
     let judges = judges
         .into_iter()
         .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
     let found = judges.filter_map(|id| {
         let agent = plan.agent(id);
-        Some((&*agent.name, program_of(&agent.spec)?))
+        let preset = program_of(&agent.spec)?;
+        let outside = outside(&agent.spec, &preset);
+        Some((&*agent.name, preset, outside))
     });
-    let mut all: Vec<(&str, Arc<Preset>)> = Vec::new();
-    for (name, preset) in found {
-        if !all.iter().any(|(_, known)| known.loads == preset.loads) {
-            all.push((name, preset));
+    let mut all: Vec<(&str, Arc<Preset>, Vec<PathBuf>)> = Vec::new();
+    for (name, preset, outside) in found {
+        let mut known = all.iter();
+        if !known.any(|(_, known, places)| known.loads == preset.loads && *places == outside) {
+            all.push((name, preset, outside));
         }
     }
     all
+}
+
+/// Where the program of an agent loads something outside of the workspace: in the home folder, and where variables of the
+/// session or the agent have it look instead. What a variable of this name does not reach is protected for nothing.
+fn outside(agent: &Agent, preset: &Preset) -> Vec<PathBuf> {
+    let loads = &preset.loads;
+    let of_home = home();
+    let of_home = of_home.iter();
+    let of_home = of_home.flat_map(|home| loads.home.iter().map(move |path| home.join(&**path)));
+    let mut found: Vec<PathBuf> = of_home.collect();
+    for (variable, default) in &loads.moved {
+        let value = agent.env.get(variable);
+        // Where a variable of it is not set the agent cannot be started.
+        let of_agent = value.and_then(|value| expand(value, |name| std::env::var(name).ok()).ok());
+        let places = of_agent
+            .map(PathBuf::from)
+            .into_iter()
+            .chain(std::env::var_os(variable).map(PathBuf::from));
+        for place in places.filter(|place| place.is_absolute()) {
+            let below = |path: &str| -> Option<PathBuf> {
+                let inner = match default.as_str() {
+                    "." => Path::new(path),
+                    default => Path::new(path).strip_prefix(default).ok()?,
+                };
+                // `join` of nothing would end with a slash.
+                Some(place.join(inner).components().collect())
+            };
+            let new = loads.home.iter().filter_map(|path| below(path));
+            let new: Vec<PathBuf> = new.filter(|path| !found.contains(path)).collect();
+            found.extend(new);
+        }
+    }
+    found
 }
 
 fn scope(root: &Path, patterns: &[Box<str>]) -> Scope {
@@ -47,8 +90,15 @@ fn scope(root: &Path, patterns: &[Box<str>]) -> Scope {
     }
 }
 
-/// The folder of the user, without links.
-pub(super) fn home() -> Option<PathBuf> {
+/// What a link leads to, also where nothing is there yet.
+fn end_of(link: &Path) -> PathBuf {
+    // The look says that it is a link.
+    let beside = || real(&link.with_file_name(fs::read_link(link).unwrap_or_default()));
+    fs::canonicalize(link).unwrap_or_else(|_| beside())
+}
+
+/// The folder of the user, without links; `None` where nothing is loaded from one.
+fn home() -> Option<PathBuf> {
     std::env::home_dir().and_then(|home| fs::canonicalize(home).ok())
 }
 
@@ -57,7 +107,7 @@ impl Protection {
     /// Blocks.
     pub(super) fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> Places {
         let (mut scopes, mut files) = Places::default();
-        for (judge, preset) in programs(plan, &self.judges) {
+        for (judge, preset, outside) in programs(plan, &self.judges) {
             let all = scope(&self.root, &preset.loads.workspace);
             let parts = match look(std::slice::from_ref(&all), &self.never, 0) {
                 Ok(_) => vec![all],
@@ -71,7 +121,7 @@ impl Protection {
                     Ok(marks) => {
                         // What a link leads to is loaded through it.
                         let links = marks.iter().filter(|(_, mark)| matches!(mark, Mark::Link(_)));
-                        files.extend(links.filter_map(|(path, _)| fs::canonicalize(path).ok()));
+                        files.extend(links.map(|(path, _)| end_of(Path::new(path))));
                         scopes.push(part);
                     }
                     Err(why) => warnings.push(format!(
@@ -81,10 +131,7 @@ impl Protection {
                     )),
                 }
             }
-            for path in &preset.loads.home {
-                let Some(path) = home().map(|home| home.join(&**path)) else {
-                    continue;
-                };
+            for path in outside {
                 match fs::canonicalize(&path) {
                     Ok(folder) if folder.is_dir() => scopes.push(scope(&folder, &["**".into()])),
                     Ok(target) => files.extend([path, target]),
@@ -99,6 +146,52 @@ impl Protection {
             .cloned()
             .collect();
         (scopes, files)
+    }
+
+    /// Takes what is on record of the run's start for what programs of judges may read, and warns of what differs. In its first
+    /// session that is what is there, which is returned for the record.
+    pub(super) fn begin(
+        &mut self,
+        (state, options): (&State, &RunOptions),
+        (scopes, files): &Places,
+        warnings: &mut Vec<String>,
+    ) -> Vec<(String, Option<Digest>)> {
+        let mut now = self.baseline_marks();
+        // The look has read them.
+        let guarded = Guarded::of(scopes).ok();
+        now.retain(|path, _| {
+            let path = Path::new(path);
+            guarded.as_ref().is_some_and(|guarded| guarded.holds(path))
+                || files.iter().any(|file| file == path)
+        });
+        if state.phase == RunPhase::New && state.protected.is_none() {
+            let loaded = now.iter();
+            let loaded = loaded.map(|(path, mark)| (Path::new(path), digest_of(Some(mark))));
+            let loaded = loaded.map(|(path, digest)| (name_on_record(path, &self.folder), digest));
+            let loaded = loaded.collect();
+            self.start = now;
+            return loaded;
+        }
+        let was = state.loaded.iter().filter(|(_, digest)| digest.is_some());
+        self.start = was
+            .map(|(path, digest)| {
+                let path = recorded(path, state, options).to_string_lossy().into_owned();
+                let same = now.get(&path).filter(|mark| digest_of(Some(mark)) == *digest);
+                let mark = same.cloned().unwrap_or_else(|| of_record(*digest));
+                (path, mark)
+            })
+            .collect();
+        let mut said = changes(&self.start, &now, &self.root);
+        if !said.is_empty() {
+            let more = said.len().saturating_sub(MOST_NAMED);
+            said.truncate(MOST_NAMED);
+            said.extend((more > 0).then(|| format!("{more} more")));
+            warnings.push(format!(
+                "what programs of judges load is not what it was when the run began, and is masked for judges: {}",
+                said.join("; ")
+            ));
+        }
+        Vec::new()
     }
 
     /// What may change in the folder of a task without harm: what the programs of these agents keep there by themselves, and
@@ -117,7 +210,7 @@ impl Protection {
         Guarded::of(&roots.map(|root| scope(root, &free))).unwrap_or_default()
     }
 
-    /// What the program of a judge would load of a task's folder and of the home, and what is not as it was when the session
+    /// What the program of a judge would load of a task's folder and of the home, and what is not as it was when the run
     /// began.
     pub fn masked(&self, plan: &Plan, task: Option<TaskId>, judge: AgentId) -> Vec<PathBuf> {
         let Some(preset) = program_of(&plan.agent(judge).spec) else {
@@ -127,24 +220,19 @@ impl Protection {
         let groups = std::iter::once(&BY_DEFAULT)
             .chain(own)
             .map(|index| &self.groups[*index]);
-        groups.flat_map(|group| self.masked_in(group, &preset)).collect()
+        let outside = outside(&plan.agent(judge).spec, &preset).into_iter();
+        let outside: Vec<PathBuf> = outside.map(|path| canonical(&path)).collect();
+        let masked = groups.flat_map(|group| self.masked_in(group, &preset, &outside));
+        masked.collect()
     }
 
-    fn masked_in(&self, group: &Group, preset: &Preset) -> Vec<PathBuf> {
+    fn masked_in(&self, group: &Group, preset: &Preset, outside: &[PathBuf]) -> Vec<PathBuf> {
         let patterns = [&preset.loads.workspace[..], &preset.keeps[..]].concat();
+        // The loader has read them.
         let guarded = Guarded::of(&[scope(&group.root, &patterns)]).unwrap_or_default();
-        let of_home: Vec<PathBuf> = match home() {
-            Some(home) => preset
-                .loads
-                .home
-                .iter()
-                .map(|path| canonical(&home.join(&**path)))
-                .collect(),
-            None => Vec::new(),
-        };
         let latest = group.held().latest.clone();
         let is_loaded =
-            |path: &Path| guarded.holds(path) || of_home.iter().any(|home| path.starts_with(home));
+            |path: &Path| guarded.holds(path) || outside.iter().any(|place| path.starts_with(place));
         let is_other = |(path, mark): &(&String, &Mark)| {
             let inner = Path::new(path).strip_prefix(&group.root).ok();
             let start = inner.map_or_else(|| PathBuf::from(path), |inner| self.root.join(inner));

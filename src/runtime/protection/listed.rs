@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::instructions::{home, programs as loading};
+use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
@@ -34,14 +34,12 @@ pub fn listed(
         (path, format!("`{command}` names it"))
     });
     let mut loaded = Vec::new();
-    for (judge, preset) in loading(plan, &judging_agents(state)) {
+    for (judge, preset, outside) in loading(plan, &judging_agents(state)) {
         let why = format!("the program of '{judge}' loads it");
-        let of_home = home().into_iter();
-        let of_home = of_home.flat_map(|home| preset.loads.home.iter().map(move |path| home.join(&**path)));
         let root = canonical(&plan.rules.workspace);
         let all = preset.loads.workspace.iter().map(|path| root.join(&**path));
         loaded.extend(
-            all.chain(of_home)
+            all.chain(outside)
                 .map(|path| (path, why.clone()))
                 .collect::<Vec<_>>(),
         );
@@ -60,10 +58,10 @@ pub fn listed(
                 .or_insert_with(|| "`protect`".to_owned());
         }
         let marks = look(std::slice::from_ref(&scope), &folder.join(".polpo"), 0);
-        warnings.extend(marks.iter().flat_map(|marks| idle_patterns(plan, &scope, marks)));
+        warnings.extend(marks.map_or_else(|unknown| unknown, |marks| idle_patterns(plan, &scope, &marks)));
         patterns.push(scope);
     }
-    warnings.extend(shared_builds(plan));
+    warnings.extend(shared_builds(plan, false));
     warnings.sort();
     warnings.dedup();
     (

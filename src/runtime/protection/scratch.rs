@@ -137,11 +137,12 @@ pub(super) fn globs(plan: &Plan, task: Option<TaskId>) -> &[Box<str>] {
     own.unwrap_or(&plan.rules.settings.scratch)
 }
 
-/// What is to be said where a check that is not confined may be decided by a build of a turn.
-pub(super) fn shared_builds(plan: &Plan) -> Option<String> {
+/// What is to be said where a check that is not confined may be decided by a build of a turn; `refused` says whether this
+/// machine confines nothing.
+pub fn shared_builds(plan: &Plan, refused: bool) -> Option<String> {
     let workspace = &plan.rules.workspace;
     let is_built = is_built(workspace) || workspace.join(TARGET).exists();
-    let is_shared = is_built && plan.confinements().any(Confinement::is_off);
+    let is_shared = is_built && (refused || plan.confinements().any(Confinement::is_off));
     is_shared.then(|| {
         format!("without confinement checks use the `{TARGET}` that turns leave: what was planted there may decide them")
     })

@@ -395,6 +395,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
         ),
         Event::Run(RunEvent::ProtectionNoted {
             files: vec![("/w/judge.sh".to_owned(), None)],
+            loaded: vec![("/w/CLAUDE.md".to_owned(), None)],
         }),
         Event::voided(VoidedStage {
             work: WorkId::job(turn(), Job::Check(0)),
