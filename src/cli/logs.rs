@@ -17,7 +17,7 @@ use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
-use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
+use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, if_there, open_regular, read_regular};
 use crate::supervisor::{self, ProcessIdentity};
 
 use super::args::OfRun;
@@ -380,14 +380,10 @@ fn document<'a>(
     let mut turns = Vec::new();
     for turn in history.turns().filter(|turn| arguments.wants(turn.id)) {
         let path = run.spool_file(&arguments.file(turn.id));
-        let bytes = match read_regular(&path, LONGEST_FILE) {
-            Ok(bytes) => bytes,
-            // Empty files are not kept.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => {
-                return Err(internal!("cannot read {}: {error}", path.display()));
-            }
-        };
+        // Empty files are not kept.
+        let bytes = if_there(read_regular(&path, LONGEST_FILE))
+            .map_err(|error| internal!("cannot read {}: {error}", path.display()))?
+            .unwrap_or_default();
         turns.push(LogsTurn {
             attempt: turn.id.attempt,
             turn: turn.id.turn,

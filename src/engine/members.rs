@@ -145,9 +145,18 @@ impl ser::Error for Stranger {
 
 /// What holds no id.
 macro_rules! nothing {
-    ($($name:ident($kind:ty))*) => {
-        $(fn $name(self, _: $kind) -> Result<(), Stranger> {
+    ($($name:ident($($kind:ty),*))*) => {
+        $(fn $name(self, $(_: $kind),*) -> Result<(), Stranger> {
             Ok(())
+        })*
+    };
+}
+
+/// What has parts to come.
+macro_rules! begins {
+    ($($name:ident($($kind:ty),*))*) => {
+        $(fn $name(self, $(_: $kind),*) -> Result<Self, Stranger> {
+            Ok(self)
         })*
     };
 }
@@ -174,7 +183,15 @@ impl ser::Serializer for &mut Walk {
     nothing! {
         serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
         serialize_f32(f32) serialize_f64(f64) serialize_char(char) serialize_str(&str) serialize_bytes(&[u8])
-        serialize_unit_struct(&'static str)
+        serialize_unit_struct(&'static str) serialize_none() serialize_unit()
+        serialize_unit_variant(&'static str, u32, &'static str)
+    }
+
+    begins! {
+        serialize_seq(Option<usize>) serialize_tuple(usize) serialize_tuple_struct(&'static str, usize)
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) serialize_map(Option<usize>)
+        serialize_struct(&'static str, usize)
+        serialize_struct_variant(&'static str, u32, &'static str, usize)
     }
 
     numbers! { serialize_u8(u8) serialize_u16(u16) serialize_u64(u64) }
@@ -187,20 +204,8 @@ impl ser::Serializer for &mut Walk {
         }
     }
 
-    fn serialize_none(self) -> Result<(), Stranger> {
-        Ok(())
-    }
-
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stranger> {
         value.serialize(self)
-    }
-
-    fn serialize_unit(self) -> Result<(), Stranger> {
-        Ok(())
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stranger> {
-        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -224,46 +229,6 @@ impl ser::Serializer for &mut Walk {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self, Stranger> {
-        Ok(self)
-    }
-
     fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), Stranger> {
         Ok(())
     }
@@ -271,14 +236,14 @@ impl ser::Serializer for &mut Walk {
 
 /// What has parts, with or without names.
 macro_rules! parts {
-    ($($kind:ident $name:ident($($key:ty)?))*) => {
+    ($($kind:ident $($name:ident($($key:ty)?))+;)*) => {
         $(impl ser::$kind for &mut Walk {
             type Ok = ();
             type Error = Stranger;
 
-            fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Stranger> {
+            $(fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Stranger> {
                 value.serialize(&mut **self)
-            }
+            })+
 
             fn end(self) -> Result<(), Stranger> {
                 Ok(())
@@ -288,27 +253,11 @@ macro_rules! parts {
 }
 
 parts! {
-    SerializeSeq serialize_element()
-    SerializeTuple serialize_element()
-    SerializeTupleStruct serialize_field()
-    SerializeTupleVariant serialize_field()
-    SerializeStruct serialize_field(&'static str)
-    SerializeStructVariant serialize_field(&'static str)
-}
-
-impl ser::SerializeMap for &mut Walk {
-    type Ok = ();
-    type Error = Stranger;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stranger> {
-        key.serialize(&mut **self)
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stranger> {
-        value.serialize(&mut **self)
-    }
-
-    fn end(self) -> Result<(), Stranger> {
-        Ok(())
-    }
+    SerializeSeq serialize_element();
+    SerializeTuple serialize_element();
+    SerializeTupleStruct serialize_field();
+    SerializeTupleVariant serialize_field();
+    SerializeStruct serialize_field(&'static str);
+    SerializeStructVariant serialize_field(&'static str);
+    SerializeMap serialize_key() serialize_value();
 }

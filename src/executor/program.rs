@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::Arc;
 
+use crate::store::if_there;
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{Heard, Reading};
 use crate::domain::FailureClass;
@@ -30,11 +31,9 @@ pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>
     let given_up = given_up.filter(|why| **why != GivenUp::Over);
     let mut reading = Reading::of(preset.clone());
     if let Some(output) = &end.outputs().stdout {
-        match File::open(output) {
-            Ok(file) => reading.output(BufReader::new(file))?,
-            // It printed nothing.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // Else it printed nothing.
+        if let Some(file) = if_there(File::open(output))? {
+            reading.output(BufReader::new(file))?;
         }
     }
     let (_, stderr) = end.last_words();

@@ -163,11 +163,7 @@ fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
 fn open_regular(path: &Path) -> io::Result<Option<File>> {
-    match store::open_of_any_length(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    store::if_there(store::open_of_any_length(path))
 }
 
 /// The length of a regular file; `None` for anything else.

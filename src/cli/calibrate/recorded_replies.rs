@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 use crate::domain::Digest;
 use crate::judging::calibration::Collector;
 use crate::store::no_links::real_path;
-use crate::store::{LONGEST_FILE, read_regular, replace_file};
+use crate::store::{LONGEST_FILE, if_there, read_regular, replace_file};
 
 use super::bad_row;
 
@@ -34,10 +34,9 @@ pub struct Kept {
 impl Kept {
     /// Reads what is there, if anything. Every whole line must be a labelled row that somebody judged.
     pub fn read(record: &Path) -> Result<Self, Failure> {
-        let bytes = match real_path(record).and_then(|record| read_regular(&record, LONGEST_FILE)) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(unusable(record, &error)),
+        let read = real_path(record).and_then(|record| read_regular(&record, LONGEST_FILE));
+        let Some(bytes) = if_there(read).map_err(|error| unusable(record, &error))? else {
+            return Ok(Self::default());
         };
         let mut kept = Self::default();
         let mut collector = Collector::default();

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use crate::store::if_there;
 use crate::report::documents::commands::InitDocument;
 
 use super::confirm::is_welcome;
@@ -134,11 +135,7 @@ fn write(path: &Path, file: &File) -> io::Result<()> {
 /// Adds what git must not see to `.gitignore`: what is not in it yet.
 fn ignore(folder: &Path, wanted: &[&'static str]) -> io::Result<Vec<&'static str>> {
     let path = folder.join(".gitignore");
-    let before = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error),
-    };
+    let before = if_there(fs::read_to_string(&path))?.unwrap_or_default();
     let bare = |line: &str| line.trim().trim_matches('/').to_owned();
     let is_missing = |entry: &&&str| before.lines().all(|line| bare(line) != bare(entry));
     let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();

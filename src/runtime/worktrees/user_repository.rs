@@ -499,10 +499,8 @@ impl Worktrees {
     /// Has the files of the user's checkout follow its reference, where a move was cut off.
     fn finish_move(&self, user: &User) -> Result<(), WorkError> {
         let mark = self.moving();
-        let said = match std::fs::read_to_string(&mark) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            read => read.map_err(WorkError::file("read", &mark))?,
-        };
+        let said = if_there(std::fs::read_to_string(&mark)).map_err(WorkError::file("read", &mark))?;
+        let Some(said) = said else { return Ok(()) };
         let now = user.head()?;
         if let Some((from, to)) = said
             .split_once(' ')
