@@ -27,7 +27,7 @@ macro_rules! append_line {
     }};
 }
 
-/// An enum whose variants are words: `as_str` gives each its own.
+/// An enum whose variants are words: `as_str` gives each its own, `ALL` are all of them, in their order.
 macro_rules! worded {
     ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -36,6 +36,10 @@ macro_rules! worded {
         }
 
         impl $name {
+            // Not everybody goes through all of them.
+            #[allow(dead_code)]
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
             words_of! {
                 /// The word for it, in JSON and for people.
                 as_str { $($variant => $word,)+ }

@@ -17,7 +17,9 @@ use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
-use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, if_there, open_regular, read_regular};
+use crate::store::{
+    JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, if_there, open_regular, read_regular,
+};
 use crate::supervisor::{self, ProcessIdentity};
 
 use super::args::OfRun;

@@ -17,8 +17,3 @@ worded! {
         Refer = "onRefer",
     }
 }
-
-impl Edge {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 3] = [Self::Pass, Self::Fail, Self::Refer];
-}

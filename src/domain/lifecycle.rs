@@ -29,18 +29,6 @@ worded! {
 }
 
 impl Status {
-    /// All of them.
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Pending,
-        Self::AwaitingApproval,
-        Self::Assigned,
-        Self::InProgress,
-        Self::Review,
-        Self::Done,
-        Self::Failed,
-    ];
-
     /// Whether nothing happens to the task any more by itself.
     #[must_use]
     pub fn is_terminal(self) -> bool {

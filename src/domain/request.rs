@@ -24,17 +24,6 @@ worded! {
 }
 
 impl RequestStatus {
-    /// All of them, in their order.
-    #[cfg(test)]
-    pub const ALL: [Self; 6] = [
-        Self::Submitted,
-        Self::Triaging,
-        Self::Scoping,
-        Self::Approved,
-        Self::TaskCreated,
-        Self::Cancelled,
-    ];
-
     /// Whether nothing follows any more.
     #[must_use]
     pub fn is_terminal(self) -> bool {

@@ -17,8 +17,8 @@ use super::job::{ApproverSaid, Job, JobEnd};
 use super::merging::Delivery;
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, Salvaged, SessionRef, StopCause,
-    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 use super::work::id::WorkId;
@@ -128,12 +128,7 @@ pub enum Fact {
         file: FileRef,
     },
     /// What judges was found, each file with what it holds.
-    ProtectionNoted {
-        /// The programs and scripts.
-        files: Vec<(String, Option<Digest>)>,
-        /// What programs of judges load by themselves; empty behind the first session.
-        loaded: Vec<(String, Option<Digest>)>,
-    },
+    ProtectionNoted(ProtectedFiles),
     /// While a part of judging was at work, protected files were not what they were.
     StageVoided(Box<VoidedStage>),
     /// An agent that was asked replied.

@@ -16,7 +16,6 @@ use super::state::{Attempt, Course, Lifecycle, State, TaskState};
 pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
     let (mut state, recorded) = (State::new(plan), run.task(id));
     state.protected = Some(run.protected.clone().unwrap_or_default());
-    state.loaded.clone_from(&run.loaded);
     state.notes.clone_from(&run.notes);
     let mut attempt = Attempt {
         number: recorded.attempt.number,

@@ -120,8 +120,8 @@ pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause, SupervisorRef, ToolCalls,
-    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};

@@ -346,6 +346,16 @@ pub struct TurnFiles {
     pub commit: Option<Box<Commit>>,
 }
 
+/// What judges, each file with the digest of its content.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProtectedFiles {
+    /// The programs and scripts, as they are.
+    pub files: Vec<(String, Option<Digest>)>,
+    /// What programs of judges load by themselves, as it was when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaded: Vec<(String, Option<Digest>)>,
+}
+
 /// A commit of the work of an isolated task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {

@@ -31,7 +31,7 @@ use super::deadline::Deadlines;
 use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
-use super::payload::{Deferral, DeferralReason, GateResult, SessionRef, StopCause};
+use super::payload::{Deferral, DeferralReason, GateResult, ProtectedFiles, SessionRef, StopCause};
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -95,9 +95,7 @@ pub struct State {
     /// What was used, and what is reserved for calls that are out.
     pub ledger: Ledger,
     /// The programs and scripts that judge, each with what it held when the run began.
-    pub protected: Option<Vec<(String, Option<crate::domain::Digest>)>>,
-    /// What programs of judges load by themselves, as it was when the run began.
-    pub loaded: Vec<(String, Option<crate::domain::Digest>)>,
+    pub protected: Option<ProtectedFiles>,
     /// Where the audit of accepted work stands.
     pub audit: Audit,
     /// Sessions that began.
@@ -230,7 +228,6 @@ impl State {
             sums: Sums::default(),
             threshold_failed: None,
             protected: None,
-            loaded: Vec::new(),
             audit: Audit::default(),
             sessions: 0,
             acceptances: 0,

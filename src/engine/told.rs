@@ -23,10 +23,7 @@ impl Fact {
                 supervisor: supervisor.clone(),
             }),
             Self::Salvaged(salvaged) => Event::Run(RunEvent::Salvaged(salvaged.clone())),
-            Self::ProtectionNoted { files, loaded } => Event::Run(RunEvent::ProtectionNoted {
-                files: files.clone(),
-                loaded: loaded.clone(),
-            }),
+            Self::ProtectionNoted(files) => Event::Run(RunEvent::ProtectionNoted(files.clone())),
             Self::Stop(cause) => Event::Run(RunEvent::Stopping { cause: *cause }),
             Self::WorkDelivered(delivery) => Event::Run(RunEvent::WorkDelivered(delivery.clone())),
             Self::Filed { ids } => Event::Notice(Box::new(NoticeEvent::Filed { ids: ids.clone() })),

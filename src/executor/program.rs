@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::Arc;
 
-use crate::store::if_there;
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{Heard, Reading};
 use crate::domain::FailureClass;
 use crate::mission::model::Preset;
+use crate::store::if_there;
 
 use super::command::{CommandEnd, GivenUp};
 

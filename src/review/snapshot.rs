@@ -195,10 +195,8 @@ pub fn look_again(
     );
     let mut look = Look::new(never, known);
     for path in files {
-        match fs::symlink_metadata(path) {
-            Ok(found) => look.mark(path, &found),
-            Err(error) if is_gone(&error) => {}
-            Err(error) => look.cannot_read(path, &error),
+        if let Some(found) = look.if_there(path, fs::symlink_metadata(path)) {
+            look.mark(path, &found);
         }
     }
     for scope in scopes {
@@ -447,11 +445,8 @@ impl<'k> Look<'k> {
             Ok(patterns) => patterns,
             Err(why) => return self.unknown.push(why.to_string()),
         };
-        let root = match fs::canonicalize(&scope.root) {
-            Ok(root) => root,
-            // Nothing is there yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.cannot_read(&scope.root, &error),
+        let Some(root) = self.if_there(&scope.root, fs::canonicalize(&scope.root)) else {
+            return;
         };
         for beginning in &patterns.beginnings {
             if self.leads_elsewhere(&root, beginning) {
@@ -486,10 +481,8 @@ impl<'k> Look<'k> {
         if path == self.never {
             return;
         }
-        let found = match fs::symlink_metadata(&path) {
-            Ok(found) => found,
-            Err(error) if is_gone(&error) => return,
-            Err(error) => return self.cannot_read(&path, &error),
+        let Some(found) = self.if_there(&path, fs::symlink_metadata(&path)) else {
+            return;
         };
         let is_named = patterns.globs.is_match(below);
         if !found.is_dir() {
@@ -507,12 +500,7 @@ impl<'k> Look<'k> {
         if depth > DEEPEST {
             return self.unknown.push(format!("{} lies too deep", path.display()));
         }
-        let entries = match fs::read_dir(&path) {
-            Ok(entries) => entries,
-            Err(error) if is_gone(&error) => return,
-            Err(error) => return self.cannot_read(&path, &error),
-        };
-        for entry in entries {
+        for entry in self.if_there(&path, fs::read_dir(&path)).into_iter().flatten() {
             self.entries += 1;
             if self.entries > MOST_ENTRIES || self.marks.len() > MOST_FILES {
                 if self.entries < usize::MAX / 2 {
@@ -525,17 +513,14 @@ impl<'k> Look<'k> {
                 }
                 return;
             }
-            match entry {
-                Ok(entry) => {
-                    let below = below.join(entry.file_name());
-                    // A file that no pattern names is not asked for: most of a large tree is that. What the folder does not
-                    // tell is looked at.
-                    let is_file = entry.file_type().is_ok_and(|kind| !kind.is_dir());
-                    if !is_file || patterns.globs.is_match(&below) {
-                        self.at(root, &below, patterns, depth + 1);
-                    }
+            if let Some(entry) = self.if_there(&path, entry) {
+                let below = below.join(entry.file_name());
+                // A file that no pattern names is not asked for: most of a large tree is that. What the folder does not tell
+                // is looked at.
+                let is_file = entry.file_type().is_ok_and(|kind| !kind.is_dir());
+                if !is_file || patterns.globs.is_match(&below) {
+                    self.at(root, &below, patterns, depth + 1);
                 }
-                Err(error) => self.cannot_read(&path, &error),
             }
         }
     }
@@ -548,10 +533,8 @@ impl<'k> Look<'k> {
         } else {
             Ok(Mark::Other)
         };
-        match mark {
-            Ok(mark) => drop(self.marks.insert(path.to_string_lossy().into_owned(), mark)),
-            Err(error) if is_gone(&error) => {}
-            Err(error) => self.cannot_read(path, &error),
+        if let Some(mark) = self.if_there(path, mark) {
+            self.marks.insert(path.to_string_lossy().into_owned(), mark);
         }
     }
 
@@ -593,9 +576,15 @@ impl<'k> Look<'k> {
         Ok(mark(&found, Some(hasher.finish())))
     }
 
-    fn cannot_read(&mut self, path: &Path, error: &io::Error) {
-        self.unknown
-            .push(format!("cannot read {}: {error}", path.display()));
+    /// What was found, if anything is there. What cannot be told is noted.
+    fn if_there<T>(&mut self, path: &Path, found: io::Result<T>) -> Option<T> {
+        let found = found.map_err(|error| {
+            if !is_gone(&error) {
+                self.unknown
+                    .push(format!("cannot read {}: {error}", path.display()));
+            }
+        });
+        found.ok()
     }
 }
 

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{AgentId, Digest, TaskId};
-use crate::engine::{Fact, State, judging_agents};
+use crate::engine::{ProtectedFiles, State, judging_agents};
 use crate::executor::workspace::workspace;
 use crate::judging::protected::plain;
 use crate::mission::{Plan, RunOptions, SubTask};
@@ -162,7 +162,7 @@ pub(super) struct Compared {
 pub(super) struct Taken {
     pub protection: Protection,
     /// What judges, where that is not on record yet.
-    pub to_note: Option<Fact>,
+    pub to_note: Option<ProtectedFiles>,
     pub warnings: Vec<String>,
 }
 
@@ -195,12 +195,7 @@ impl Protection {
         let loaded = protection.begin((state, options), &loads, &mut warnings);
         let mut kept = targets(plan, plan.selected_ids());
         let programs = programs(state, options).into_keys();
-        let programs: Vec<PathBuf> = programs.filter(|path| !files.contains(path)).collect();
-        let mountable = programs
-            .iter()
-            .filter(|path| !kept.contains(*path) && is_mountable(path));
-        protection.out_of_reach = mountable.cloned().collect();
-        protection.add(Vec::new(), programs);
+        protection.hold(programs.filter(|path| !files.contains(path)).collect(), &kept);
         kept.extend(files.iter().cloned());
         kept.extend([canonical(never), protection.root.join(".git")]);
         protection.never_scratch = Arc::new(kept);
@@ -217,14 +212,15 @@ impl Protection {
             }
         }
         let marks = protection.baseline_marks();
-        let held: Vec<(String, Option<Digest>)> = scripts
+        let files = scripts
             .iter()
             .map(|path| {
                 let digest = digest_of(marks.get(&*path.to_string_lossy()));
                 (name_on_record(path, &folder), digest)
             })
             .collect();
-        for (path, was) in state.protected.iter().flatten() {
+        let known = state.protected.clone().unwrap_or_default();
+        for (path, was) in &known.files {
             let path = recorded(path, state, options);
             if digest_of(marks.get(&*path.to_string_lossy())) != *was {
                 let name = path.strip_prefix(&protection.root).unwrap_or(&path);
@@ -235,13 +231,20 @@ impl Protection {
             }
         }
         warnings.extend(protection.idle(plan));
-        let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
-        let is_nothing = held.is_empty() && loaded.is_empty() && state.protected.is_none();
+        let now = ProtectedFiles { files, loaded };
         Taken {
-            to_note: (!is_known && !is_nothing).then_some(Fact::ProtectionNoted { files: held, loaded }),
+            to_note: (now != known).then_some(now),
             protection,
             warnings,
         }
+    }
+
+    /// Takes the files that decide which programs are started.
+    fn hold(&mut self, programs: Vec<PathBuf>, of_work: &BTreeSet<PathBuf>) {
+        let mut mountable = programs.clone();
+        mountable.retain(|path| !of_work.contains(path) && is_mountable(path));
+        self.out_of_reach = mountable.into_iter().collect();
+        self.add(Vec::new(), programs);
     }
 
     /// Of nothing.
@@ -255,7 +258,7 @@ impl Protection {
 
     /// What a turn that was taken over is held against: the scripts as they are on record.
     pub fn on_record(&self, state: &State) -> Option<Seen> {
-        let files = state.protected.as_ref()?;
+        let files = &state.protected.as_ref()?.files;
         let mark = |(path, digest): &(String, Option<Digest>)| {
             (
                 self.folder.join(path).to_string_lossy().into_owned(),

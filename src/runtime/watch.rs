@@ -133,7 +133,8 @@ impl Executor {
         let taken = Protection::take((state, options), read, self.folder.state_folder().path());
         self.protection = Arc::new(taken.protection);
         let warnings = taken.warnings.into_iter().map(Fact::Warn);
-        taken.to_note.into_iter().chain(warnings).collect()
+        let noted = taken.to_note.map(Fact::ProtectionNoted);
+        noted.into_iter().chain(warnings).collect()
     }
 
     fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: Seen) {

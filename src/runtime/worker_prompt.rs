@@ -141,7 +141,11 @@ fn of_task(state: &State, task: TaskId) -> String {
             .iter()
             .any(|own| Path::new(path).ends_with(&**own))
     };
-    let judging = state.protected.iter().flatten().map(|(path, _)| path.as_str());
+    let judging = state
+        .protected
+        .iter()
+        .flat_map(|known| &known.files)
+        .map(|(path, _)| path.as_str());
     let judging: Vec<&str> = judging.filter(|path| !is_own(path)).take(MOST_JUDGING).collect();
     if !judging.is_empty() {
         append!(

@@ -745,7 +745,7 @@ impl ReferenceModel {
             Event::Run(
                 RunEvent::Started(_)
                 | RunEvent::Moved { .. }
-                | RunEvent::ProtectionNoted { .. }
+                | RunEvent::ProtectionNoted(_)
                 | RunEvent::Unconfined { .. }
                 | RunEvent::SessionLimit { .. },
             ) => {}

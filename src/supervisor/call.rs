@@ -29,7 +29,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const PIECE: usize = 64 << 10;
 
 /// What a short program may do with files. Places that are not there do not count.
-#[derive(Debug, Default)]
 pub struct Bounds<'a> {
     /// Where it writes, which it reads as well.
     pub writes: Vec<PathBuf>,

@@ -337,25 +337,17 @@ fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> 
 }
 
 /// Opens a path so that the kernel itself refuses to leave the folder.
-#[cfg(target_os = "linux")]
 fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
-    use rustix::fs::ResolveFlags;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
-        // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
-        result => return Ok(result?),
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
+            // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
+            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
+            result => return Ok(result?),
+        }
     }
-    Ok(no_links::step_by_step(
-        root.as_fd(),
-        Path::new(path),
-        flags,
-        mode,
-    )?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     Ok(no_links::step_by_step(
         root.as_fd(),
         Path::new(path),

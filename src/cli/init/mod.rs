@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::store::if_there;
 use crate::report::documents::commands::InitDocument;
+use crate::store::if_there;
 
 use super::confirm::is_welcome;
 use super::failure::Failure;

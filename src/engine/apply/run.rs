@@ -79,12 +79,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::AuditFinished {
             checked, files, rest, ..
         } => audited(state, checked, files, *rest),
-        RunEvent::ProtectionNoted { files, loaded } => {
-            state.protected = Some(files.clone());
-            if !loaded.is_empty() {
-                state.loaded.clone_from(loaded);
-            }
-        }
+        RunEvent::ProtectionNoted(files) => state.protected = Some(files.clone()),
     }
 }
 

@@ -145,7 +145,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         // An agent that has said nothing for too long is killed, and its turn ends with a time-out.
         Fact::Stop(_)
         | Fact::WorkDelivered(_)
-        | Fact::ProtectionNoted { .. }
+        | Fact::ProtectionNoted(_)
         | Fact::TurnSpawned { .. }
         | Fact::Activity { .. }
         | Fact::Silent { .. } => fact.as_event().into_iter().collect(),

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
+use crate::domain::{OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
 use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::payload::{
-    FileFact, FileRef, OriginCode, RunStarted, Salvaged, StopCause, SupervisorRef, is_default,
+    FileFact, FileRef, OriginCode, ProtectedFiles, RunStarted, Salvaged, StopCause, SupervisorRef, is_default,
 };
 use crate::mission::{Addition, RunOptions};
 
@@ -60,13 +60,7 @@ pub enum RunEvent {
     TasksWithdrawn { tasks: Vec<TaskId> },
     /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as
     /// long as it lasts.
-    ProtectionNoted {
-        /// Each file with the digest of its content.
-        files: Vec<(String, Option<Digest>)>,
-        /// The same of what programs of judges load by themselves, where the run begins.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        loaded: Vec<(String, Option<Digest>)>,
-    },
+    ProtectionNoted(ProtectedFiles),
     /// `work:requested`: what was accepted is to be looked at again.
     AuditRequested {
         /// Which audit of the run, from 1.

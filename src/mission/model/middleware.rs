@@ -30,16 +30,6 @@ worded! {
 }
 
 impl AgentHook {
-    /// All of them, in the order of a turn.
-    pub const ALL: [Self; 6] = [
-        Self::BeforeAgent,
-        Self::BeforeModel,
-        Self::WrapModelCall,
-        Self::WrapToolCall,
-        Self::AfterModel,
-        Self::AfterAgent,
-    ];
-
     /// Whether it comes around an agent that nobody can look into.
     fn is_outside(self) -> bool {
         matches!(self, Self::BeforeAgent | Self::AfterAgent)
@@ -244,17 +234,6 @@ worded! {
         /// Before the result of delegated work reaches its delegator.
         BeforeUpdateParent = "beforeUpdateParent",
     }
-}
-
-impl CoordinationHook {
-    /// All of them, in the order in which they come.
-    pub const ALL: [Self; 5] = [
-        Self::BeforeDecompose,
-        Self::AfterDecompose,
-        Self::BeforeDispatch,
-        Self::AfterRollup,
-        Self::BeforeUpdateParent,
-    ];
 }
 
 impl CoordinationMiddleware {

@@ -213,8 +213,8 @@ impl EventExpander {
                 );
                 ("quality:threshold:failed", payload)
             }
-            RunEvent::ProtectionNoted { files, .. } => {
-                let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
+            RunEvent::ProtectionNoted(known) => {
+                let paths: Vec<&String> = known.files.iter().map(|(path, _)| path).collect();
                 ("protection:noted", payload!("files": paths))
             }
             RunEvent::AuditRequested { .. }

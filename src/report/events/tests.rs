@@ -33,7 +33,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Turn(_, TurnEvent::Spawned { .. }) => "AgentSpawned",
         Event::Turn(_, TurnEvent::RequestFailed { .. }) => "TurnRequestFailed",
         Event::Turn(_, TurnEvent::Finished { .. }) => "TurnFinished",
-        Event::Run(RunEvent::ProtectionNoted { .. }) => "ProtectionNoted",
+        Event::Run(RunEvent::ProtectionNoted(_)) => "ProtectionNoted",
         Event::Task(_, TaskEvent::StageVoided(_)) => "StageVoided",
         Event::Turn(_, TurnEvent::FilesNoted { .. }) => "FilesNoted",
         Event::Turn(_, TurnEvent::Lost) => "TurnLost",

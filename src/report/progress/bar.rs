@@ -1,6 +1,5 @@
 //! Progress on a terminal: finished lines scroll up, what runs and a footer stay at the bottom.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,15 +36,6 @@ pub struct Bar {
     drawn: ProgressBar,
     area: Arc<Mutex<Area>>,
     ticks: bool,
-}
-
-impl fmt::Debug for Bar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bar")
-            .field("screen", &self.screen)
-            .field("lines", &self.lines)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Bar {
@@ -126,7 +116,7 @@ impl Observer for Bar {
     fn on_start(&mut self, state: &State) {
         self.refresh(state);
         let (area, columns) = (self.area.clone(), self.columns);
-        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        let draw = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
             let area = area.lock().unwrap_or_else(PoisonError::into_inner);
             // What cannot be written is a terminal that went away.
             let _ = out.write_str(&area.render(columns()));

@@ -125,7 +125,6 @@ impl Line {
 }
 
 /// Makes lines from events.
-#[derive(Debug)]
 pub(super) struct Lines {
     /// What runs.
     pub live: Live,

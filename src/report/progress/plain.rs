@@ -14,7 +14,6 @@ use super::{Details, Observer};
 const HEARTBEAT: Millis = Millis::from_secs(60);
 
 /// `--progress plain`: one line per change, and every minute what still runs.
-#[derive(Debug)]
 pub struct Plain<W> {
     out: W,
     screen: Screen,
@@ -73,7 +72,6 @@ impl<W: Write> Observer for Plain<W> {
 }
 
 /// `-q`: failures only.
-#[derive(Debug)]
 pub struct Quiet<W> {
     out: W,
     screen: Screen,

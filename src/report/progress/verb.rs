@@ -28,31 +28,3 @@ worded! {
         Cancel = "CANCEL",
     }
 }
-
-impl Verb {
-    /// All of them.
-    #[cfg(test)]
-    pub const ALL: [Self; 21] = [
-        Self::Start,
-        Self::Check,
-        Self::Review,
-        Self::Rework,
-        Self::Retry,
-        Self::Fallback,
-        Self::Fixup,
-        Self::Wait,
-        Self::Done,
-        Self::Fail,
-        Self::Skip,
-        Self::Gate,
-        Self::Deadline,
-        Self::Stop,
-        Self::Resume,
-        Self::Run,
-        Self::Reopen,
-        Self::Stage,
-        Self::Answer,
-        Self::Lost,
-        Self::Cancel,
-    ];
-}

@@ -1,7 +1,5 @@
 //! What `-v` adds: where agents are, how each turn and check ended, what every reviewer answered.
 
-use std::fmt;
-
 use crate::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
@@ -21,14 +19,6 @@ type Tail = Box<dyn Fn(TurnId) -> Vec<String>>;
 pub struct Details {
     programs: Vec<(String, String)>,
     tail: Tail,
-}
-
-impl fmt::Debug for Details {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Details")
-            .field("programs", &self.programs)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Details {

@@ -54,31 +54,29 @@ pub(super) fn programs<'p>(
 /// session or the agent have it look instead. What a variable of this name does not reach is protected for nothing.
 fn outside(agent: &Agent, preset: &Preset) -> Vec<PathBuf> {
     let loads = &preset.loads;
-    let of_home = home();
-    let of_home = of_home.iter();
-    let of_home = of_home.flat_map(|home| loads.home.iter().map(move |path| home.join(&**path)));
-    let mut found: Vec<PathBuf> = of_home.collect();
-    for (variable, default) in &loads.moved {
+    let moved = loads.moved.iter().flat_map(|(variable, instead_of)| {
         let value = agent.env.get(variable);
         // Where a variable of it is not set the agent cannot be started.
         let of_agent = value.and_then(|value| expand(value, |name| std::env::var(name).ok()).ok());
-        let places = of_agent
-            .map(PathBuf::from)
-            .into_iter()
-            .chain(std::env::var_os(variable).map(PathBuf::from));
-        for place in places.filter(|place| place.is_absolute()) {
-            let below = |path: &str| -> Option<PathBuf> {
-                let inner = match default.as_str() {
-                    "." => Path::new(path),
-                    default => Path::new(path).strip_prefix(default).ok()?,
-                };
-                // `join` of nothing would end with a slash.
-                Some(place.join(inner).components().collect())
-            };
-            let new = loads.home.iter().filter_map(|path| below(path));
-            let new: Vec<PathBuf> = new.filter(|path| !found.contains(path)).collect();
-            found.extend(new);
-        }
+        let places = [
+            of_agent.map(PathBuf::from),
+            std::env::var_os(variable).map(PathBuf::from),
+        ];
+        places.into_iter().flatten().map(|place| (place, &**instead_of))
+    });
+    let mut found = Vec::new();
+    for (place, instead_of) in home().map(|home| (home, ".")).into_iter().chain(moved) {
+        let instead_of = if instead_of == "." { "" } else { instead_of };
+        let inner = loads
+            .home
+            .iter()
+            .filter_map(|path| Path::new(&**path).strip_prefix(instead_of).ok());
+        // `join` of nothing would end with a slash.
+        let new = inner.map(|inner| place.join(inner).components().collect());
+        let new: Vec<PathBuf> = new
+            .filter(|path: &PathBuf| path.is_absolute() && !found.contains(path))
+            .collect();
+        found.extend(new);
     }
     found
 }
@@ -164,15 +162,17 @@ impl Protection {
             guarded.as_ref().is_some_and(|guarded| guarded.holds(path))
                 || files.iter().any(|file| file == path)
         });
-        if state.phase == RunPhase::New && state.protected.is_none() {
-            let loaded = now.iter();
-            let loaded = loaded.map(|(path, mark)| (Path::new(path), digest_of(Some(mark))));
-            let loaded = loaded.map(|(path, digest)| (name_on_record(path, &self.folder), digest));
-            let loaded = loaded.collect();
+        let known = state.protected.as_ref().map(|known| &known.loaded);
+        if state.phase == RunPhase::New && known.is_none() {
             self.start = now;
-            return loaded;
+            let loaded = self.start.iter().map(|(path, mark)| {
+                let name = name_on_record(Path::new(path), &self.folder);
+                (name, digest_of(Some(mark)))
+            });
+            return loaded.collect();
         }
-        let was = state.loaded.iter().filter(|(_, digest)| digest.is_some());
+        let known = known.cloned().unwrap_or_default();
+        let was = known.iter().filter(|(_, digest)| digest.is_some());
         self.start = was
             .map(|(path, digest)| {
                 let path = recorded(path, state, options).to_string_lossy().into_owned();
@@ -191,7 +191,7 @@ impl Protection {
                 said.join("; ")
             ));
         }
-        Vec::new()
+        known
     }
 
     /// What may change in the folder of a task without harm: what the programs of these agents keep there by themselves, and

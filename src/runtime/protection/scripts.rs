@@ -18,7 +18,7 @@ const MOST_SCRIPTS: usize = 4_000;
 /// recorded work, protect those that were there when the run began: what came since is work.
 pub(super) fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     if let Some(known) = &state.protected {
-        let known = known.iter().map(|(path, _)| recorded(path, state, options));
+        let known = known.files.iter().map(|(path, _)| recorded(path, state, options));
         return known.collect();
     }
     if state.phase != RunPhase::New {

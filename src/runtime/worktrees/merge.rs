@@ -15,6 +15,7 @@ use crate::store::no_links::open_folders;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
+use super::difference::{Changed, Difference, GONE, NotCommitted, Work};
 use super::folders::remove;
 use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
@@ -26,79 +27,6 @@ const MARKS: &str = "^(<+|>+) [0-9a-f]{40}";
 
 /// What the attribute that chooses how a file is merged may say without naming a program.
 const OWN_DRIVERS: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
-
-/// Why there is no commit of what a task did.
-#[derive(Debug, thiserror::Error)]
-pub enum NotCommitted {
-    /// What it did cannot be one, in words for its agent.
-    #[error("{0}")]
-    Work(String),
-    /// Git or the disk does not do what it must: nothing that the agent could mend.
-    #[error(transparent)]
-    Git(#[from] WorkError),
-}
-
-/// What a task did, as it was committed.
-#[derive(Debug)]
-pub struct Work {
-    /// The commit, and how much of it there is.
-    pub commit: Commit,
-    /// Every path that differs from what the task began with.
-    pub changed: Vec<Changed>,
-}
-
-/// What became of a path that is in the first tree only.
-const GONE: &str = "is gone";
-
-/// A path that differs between two trees.
-#[derive(Debug)]
-pub struct Changed {
-    /// Seen from the top of the repository.
-    pub path: String,
-    /// What became of it, as a verb with a subject before it.
-    pub what: &'static str,
-}
-
-impl Work {
-    /// What of it is protected, one sentence a path: however often the work is tried, nothing of that may differ from what the task
-    /// began with.
-    pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {
-        let root = plan.root_of(task);
-        let is_protected = protection.guards(plan, task);
-        let held = self
-            .changed
-            .iter()
-            .filter(|changed| is_protected(&root.join(&changed.path)));
-        held.map(|changed| format!("{} {}", changed.path, changed.what))
-            .collect()
-    }
-}
-
-/// What differs between two trees.
-#[derive(Debug, Default)]
-struct Difference {
-    changed: Vec<Changed>,
-    left_out: Vec<String>,
-    removed: Vec<String>,
-    insertions: u32,
-    deletions: u32,
-}
-
-impl Difference {
-    fn commit(&self, id: &str, onto: &str) -> Commit {
-        let paths = self.changed.iter().map(|changed| changed.path.as_str().into());
-        Commit {
-            id: id.into(),
-            files: self.changed.len().try_into().unwrap_or(u32::MAX),
-            insertions: self.insertions,
-            deletions: self.deletions,
-            paths: paths.take(MOST_NAMED).collect(),
-            left_out: self.left_out.clone(),
-            removed: self.removed.clone(),
-            onto: onto.into(),
-        }
-    }
-}
 
 impl Worktrees {
     /// Commits what lies in the folder of a task; `known` is what it has on record. Blocks.
@@ -426,7 +354,7 @@ impl Worktrees {
                 _ => "was changed",
             };
             // Neither the record nor a rule could name it.
-            if path.contains(char::REPLACEMENT_CHARACTER) && what != "is gone" {
+            if path.contains(char::REPLACEMENT_CHARACTER) && what != GONE {
                 return Err(NotCommitted::Work(format!(
                     "{path} has a name that is not UTF-8: give it another one, or leave it as it was"
                 )));

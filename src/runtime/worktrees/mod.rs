@@ -10,6 +10,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
+//! | `difference` | what a task did, as it differs from what it began with |
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `prepare` | the setup command of a folder |
@@ -34,6 +35,7 @@ use super::git::{self, Git, borrow, refused, run, text};
 use folders::{exclude, init, is_folder, missing, remove, replace};
 use user_repository::User;
 
+mod difference;
 mod folders;
 mod merge;
 mod prepare;
@@ -44,7 +46,7 @@ mod random_merges_tests;
 mod unmerged;
 mod user_repository;
 
-pub(super) use merge::NotCommitted;
+pub(super) use difference::NotCommitted;
 pub(super) use prepare::{Folder, Preparation};
 
 /// What the run began with.

@@ -14,7 +14,7 @@ use crate::engine::{
     Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef,
     TaskEvent, ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
-use crate::engine::{Deferral, TaskWork, VoidedStage};
+use crate::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 use crate::report::testing::{START, file, run_started};
@@ -393,10 +393,10 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 asked: None,
             },
         ),
-        Event::Run(RunEvent::ProtectionNoted {
+        Event::Run(RunEvent::ProtectionNoted(ProtectedFiles {
             files: vec![("/w/judge.sh".to_owned(), None)],
             loaded: vec![("/w/CLAUDE.md".to_owned(), None)],
-        }),
+        })),
         Event::voided(VoidedStage {
             work: WorkId::job(turn(), Job::Check(0)),
             changed: vec!["tests/a.rs was changed".to_owned()],

@@ -1,0 +1,82 @@
+//! What a task did, as it differs from what it began with.
+
+use crate::domain::TaskId;
+use crate::engine::Commit;
+use crate::executor::error::WorkError;
+use crate::mission::Plan;
+
+use super::super::protection::Protection;
+use super::MOST_NAMED;
+
+/// Why there is no commit of what a task did.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCommitted {
+    /// What it did cannot be one, in words for its agent.
+    #[error("{0}")]
+    Work(String),
+    /// Git or the disk does not do what it must: nothing that the agent could mend.
+    #[error(transparent)]
+    Git(#[from] WorkError),
+}
+
+/// What a task did, as it was committed.
+#[derive(Debug)]
+pub struct Work {
+    /// The commit, and how much of it there is.
+    pub commit: Commit,
+    /// Every path that differs from what the task began with.
+    pub changed: Vec<Changed>,
+}
+
+/// What became of a path that is in the first tree only.
+pub(super) const GONE: &str = "is gone";
+
+/// A path that differs between two trees.
+#[derive(Debug)]
+pub struct Changed {
+    /// Seen from the top of the repository.
+    pub path: String,
+    /// What became of it, as a verb with a subject before it.
+    pub what: &'static str,
+}
+
+impl Work {
+    /// What of it is protected, one sentence a path: however often the work is tried, nothing of that may differ from what the task
+    /// began with.
+    pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {
+        let root = plan.root_of(task);
+        let is_protected = protection.guards(plan, task);
+        let held = self
+            .changed
+            .iter()
+            .filter(|changed| is_protected(&root.join(&changed.path)));
+        held.map(|changed| format!("{} {}", changed.path, changed.what))
+            .collect()
+    }
+}
+
+/// What differs between two trees.
+#[derive(Default)]
+pub(super) struct Difference {
+    pub changed: Vec<Changed>,
+    pub left_out: Vec<String>,
+    pub removed: Vec<String>,
+    pub insertions: u32,
+    pub deletions: u32,
+}
+
+impl Difference {
+    pub fn commit(&self, id: &str, onto: &str) -> Commit {
+        let paths = self.changed.iter().map(|changed| changed.path.as_str().into());
+        Commit {
+            id: id.into(),
+            files: self.changed.len().try_into().unwrap_or(u32::MAX),
+            insertions: self.insertions,
+            deletions: self.deletions,
+            paths: paths.take(MOST_NAMED).collect(),
+            left_out: self.left_out.clone(),
+            removed: self.removed.clone(),
+            onto: onto.into(),
+        }
+    }
+}
