@@ -42,15 +42,18 @@ pub fn run_page(page: &Page) -> Vec<String> {
                             .push(format!("{place}: `{command}` exits {code:?} and not {wanted}:\n{output}"));
                     }
                 }
-                printed = Some(without(is_confined, "unconfined: ", &all));
+                printed = Some(all);
             }
             Ok(Use::Shown) if block.language == "text" && block.is_behind_another => {
-                if let Some(printed) = &printed
-                    && let Some(missing) =
-                        what_is_not_printed(&without(is_confined, "refused: ", &block.body), printed)
-                {
-                    let place = format!("{}:{}", page.path, block.line);
-                    wrong.push(format!("{place}: `{missing}` is not printed:\n{printed}"));
+                if let Some(printed) = &printed {
+                    // Pages show what is printed where agents are confined.
+                    let shown = without(is_confined, "refused: ", &block.body);
+                    let is_of_page = shown.contains("unconfined: ");
+                    let printed = without(is_confined || is_of_page, "unconfined: ", printed);
+                    if let Some(missing) = what_is_not_printed(&shown, &printed) {
+                        let place = format!("{}:{}", page.path, block.line);
+                        wrong.push(format!("{place}: `{missing}` is not printed:\n{printed}"));
+                    }
                 }
             }
             _ => printed = None,
@@ -97,7 +100,7 @@ impl Desk {
     }
 }
 
-/// A text without what only one kind of machine prints: pages show what is printed where agents are confined.
+/// A text without what only one kind of machine prints.
 fn without(is_confined: bool, word: &str, text: &str) -> String {
     let lines = text.lines().filter(|line| is_confined || !line.trim_start().starts_with(word));
     lines.fold(String::new(), |text, line| text + line + "\n")
