@@ -13,16 +13,25 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Makes a folder, with all that is in it, that of whoever tests without rights: nobody's where root tests.
+/// Makes a folder, with all that is in it, that of whoever tests without rights: nobody's where root tests. What a run that has
+/// ended still removes may go meanwhile.
 pub fn give_away(path: &Path) {
-    if !is_root() {
+    if !is_root() || if_there(lchown(path, Some(NOBODY), Some(NOBODY))).is_none() {
         return;
     }
-    lchown(path, Some(NOBODY), Some(NOBODY)).expect("root may");
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    for entry in is_folder.then(|| std::fs::read_dir(path).expect("root may")).into_iter().flatten() {
-        give_away(&entry.expect("root may").path());
+    let entries = is_folder.then(|| if_there(std::fs::read_dir(path))).flatten();
+    for entry in entries.into_iter().flatten().filter_map(if_there) {
+        give_away(&entry.path());
     }
+}
+
+/// What root did or found, unless nothing is there.
+fn if_there<T>(done: std::io::Result<T>) -> Option<T> {
+    if matches!(&done, Err(error) if error.kind() == std::io::ErrorKind::NotFound) {
+        return None;
+    }
+    Some(done.expect("root may"))
 }
 
 /// Plays something as an ordinary user, as far as files go: this thread, and what it forks, may do with them what `nobody`
