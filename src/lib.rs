@@ -36,8 +36,7 @@ macro_rules! worded {
         }
 
         impl $name {
-            // Not everybody goes through all of them.
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "not everybody goes through all of them")]
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             words_of! {

@@ -498,6 +498,7 @@ fn includes(folder: &Path) -> bool {
 /// These folders, with what the repositories among them find elsewhere: where their own parts are links, the objects of others,
 /// and all that their configuration may name.
 fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    // What cannot be listed, or read below, git cannot read either, and says so.
     let is_link = |path: &PathBuf| path.is_symlink();
     let own: Vec<&PathBuf> = folders
         .iter()

@@ -52,16 +52,16 @@ impl Executor {
     pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
         let work = effect.judged_work();
         let groups = match (&effect, work) {
+            // What was updated before it is not its doing.
+            (Effect::RunTurn { .. }, _) => vec![PROGRAMS],
             (
                 Effect::Ask {
                     not_before: Some(_), ..
                 },
                 _,
-            ) => return Some(effect),
+            )
+            | (_, None) => return Some(effect),
             (_, Some(work)) => self.protection.groups_of(&state.plan, work.task),
-            // What was updated before it is not its doing.
-            (Effect::RunTurn { .. }, None) => vec![PROGRAMS],
-            _ => return Some(effect),
         };
         if let Some(before) = self.protection.untouched(&groups) {
             if let Some(work) = work {
@@ -79,7 +79,7 @@ impl Executor {
 
     fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: Seen) {
         let task = work.task;
-        before.1 = self.confiner.holds(plan, Owner::Task(task));
+        before.is_confined = self.confiner.holds(plan, Owner::Task(task));
         let guard = Guard {
             plan: plan.clone(),
             before,
@@ -97,8 +97,8 @@ impl Executor {
         effect: Effect,
         seen: Result<Seen, Vec<String>>,
     ) -> Result<(), RunError> {
-        let turns = self.before.values().map(|before| before.by_default.1);
-        let guards = self.guards.values().map(|guard| guard.before.1);
+        let turns = self.before.values().map(|before| before.by_default.is_confined);
+        let guards = self.guards.values().map(|guard| guard.before.is_confined);
         let looked_at = self.looked_at.iter().filter(|task| task.strong_count() > 0);
         let at_work: Vec<bool> = turns.chain(guards).chain(looked_at.map(|_| false)).collect();
         let updated = seen

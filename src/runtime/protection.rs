@@ -138,14 +138,26 @@ impl From<Result<Known, Vec<String>>> for Held {
     }
 }
 
-/// What was seen of the files of several groups, and whether mounts hold files for who begins with that.
+/// What was seen of the files of several groups.
 #[derive(Debug, Clone)]
-pub(super) struct Seen(Vec<(usize, Arc<Known>)>, pub bool);
+pub(super) struct Seen {
+    /// What is known of each group, by its index.
+    known: Vec<(usize, Arc<Known>)>,
+    /// Whether mounts hold files for who begins with that.
+    pub is_confined: bool,
+}
+
+impl From<Vec<(usize, Arc<Known>)>> for Seen {
+    fn from(known: Vec<(usize, Arc<Known>)>) -> Self {
+        let is_confined = false;
+        Self { known, is_confined }
+    }
+}
 
 impl Seen {
     /// The groups that were looked at.
     pub fn groups(&self) -> Vec<usize> {
-        self.0.iter().map(|(index, _)| *index).collect()
+        self.known.iter().map(|(index, _)| *index).collect()
     }
 }
 
@@ -267,7 +279,7 @@ impl Protection {
         };
         let there = files.iter().filter(|(_, digest)| digest.is_some());
         let known = Known::recorded(there.map(mark).collect());
-        Some(Seen(vec![(BY_DEFAULT, Arc::new(known))], false))
+        Some(vec![(BY_DEFAULT, Arc::new(known))].into())
     }
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
@@ -350,12 +362,12 @@ impl Protection {
             let is_right = held.baseline.as_ref() == Ok(&held.latest.marks);
             (is_right && group.shows(&held.latest)).then(|| (index, held.latest.clone()))
         });
-        seen.collect::<Option<Vec<_>>>().map(|seen| Seen(seen, false))
+        seen.collect::<Option<Vec<_>>>().map(Seen::from)
     }
 
     /// Whether nothing has touched the files since they were seen. Reads no file.
     pub fn is_as_seen(&self, seen: &Seen) -> bool {
-        let mut seen = seen.0.iter();
+        let mut seen = seen.known.iter();
         seen.all(|(index, known)| self.groups[*index].shows(known))
     }
 
@@ -363,7 +375,7 @@ impl Protection {
     pub fn by_default(&self, task: TaskId) -> Seen {
         let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
         let seen = groups.map(|&index| (index, self.groups[index].held().latest.clone()));
-        Seen(seen.collect(), false)
+        seen.collect::<Vec<_>>().into()
     }
 
     /// Looks at groups. Blocks.
@@ -380,7 +392,7 @@ impl Protection {
             group.held().latest = known.clone();
             seen.push((index, known));
         }
-        Ok(Seen(seen, false))
+        Ok(seen.into())
     }
 
     /// What a turn of a task did to what is protected by default. What it is to make itself is its own, and so is, while
@@ -402,7 +414,7 @@ impl Protection {
         let may_be_written = self.may_be_written(plan, task);
         let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut changed = Vec::new();
-        for ((index, known), (_, now)) in before.0.iter().zip(&now.0) {
+        for ((index, known), (_, now)) in before.known.iter().zip(&now.known) {
             let group = &self.groups[*index];
             let mut held = group.held();
             let Held { baseline, blamed, .. } = &mut *held;
@@ -417,7 +429,7 @@ impl Protection {
                 if own.contains(Path::new(path)) || kept.holds(Path::new(path)) {
                     adopt(baseline, &now.marks, path);
                 } else if (known.is_record_of(path) || differs(baseline, &now.marks, path))
-                    && self.is_in_reach(before.1, path)
+                    && self.is_in_reach(before.is_confined, path)
                     && !others.contains(Path::new(path))
                     && !(checked && may_be_written.holds(Path::new(path)))
                 {
@@ -446,7 +458,7 @@ impl Protection {
         let may_be_written = self.may_be_written(plan, task);
         let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut compared = Compared::default();
-        for (position, (index, now)) in now.0.iter().enumerate() {
+        for (position, (index, now)) in now.known.iter().enumerate() {
             let group = &self.groups[*index];
             let mut held = group.held();
             let Held { baseline, blamed, .. } = &mut *held;
@@ -457,7 +469,7 @@ impl Protection {
                     continue;
                 }
             };
-            let before_it = before.and_then(|before| before.0.get(position));
+            let before_it = before.and_then(|before| before.known.get(position));
             let mut free = Vec::new();
             let is_free = |path: &str| {
                 let path = Path::new(path);
@@ -467,7 +479,7 @@ impl Protection {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
                     false if is_of_others(path) => {}
-                    false if before.is_some_and(|before| !self.is_in_reach(before.1, path)) => {
+                    false if before.is_some_and(|before| !self.is_in_reach(before.is_confined, path)) => {
                         compared.restored.push(said);
                     }
                     false => {

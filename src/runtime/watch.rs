@@ -138,7 +138,7 @@ impl Executor {
     }
 
     fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: Seen) {
-        by_default.1 = self.confiner.holds(&state.plan, Owner::Turn(turn));
+        by_default.is_confined = self.confiner.holds(&state.plan, Owner::Turn(turn));
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {

@@ -111,7 +111,7 @@ pub fn open(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // The kernel takes rights only where a file may be made.
     let mode = if makes_file(flags) { mode } else { Mode::empty() };
-    opened(path, flags, mode).map_err(|error| match first_link(path) {
+    opened(CWD, path, (flags, mode), false).map_err(|error| match first_link(path) {
         // A folder that is wanted as a folder is "not a directory" where it is a link.
         Some(link) if matches!(error, Errno::LOOP | Errno::NOTDIR) => {
             let what = if link == path {
@@ -140,19 +140,30 @@ fn first_link(path: &Path) -> Option<PathBuf> {
     parts.iter().find(is_link).map(|path| (*path).to_owned())
 }
 
-#[cfg(target_os = "linux")]
-fn opened(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
-    use rustix::fs::ResolveFlags;
-    match rustix::fs::openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS) {
-        // A kernel before 5.6, or a sandbox that does not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => step_by_step(CWD, path, flags, mode),
-        result => result,
+/// Opens a path below `root` so that the kernel itself refuses every link, or those only that lead out of it.
+///
+/// # Errors
+/// Whatever the file system says; a link that is not followed is `LOOP` or `NOTDIR`, one that leads out `XDEV`.
+pub fn opened(
+    root: BorrowedFd<'_>,
+    path: &Path,
+    (flags, mode): (OFlags, Mode),
+    follows: bool,
+) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = match follows {
+            true => ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
+            false => ResolveFlags::NO_SYMLINKS,
+        };
+        match rustix::fs::openat2(root, path, flags, mode, resolve) {
+            // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            result => return result,
+        }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn opened(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
-    step_by_step(CWD, path, flags, mode)
+    step_by_step(root, path, flags, mode)
 }
 
 /// Opens a path below `root` part by part, following no link at all.

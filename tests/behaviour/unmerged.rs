@@ -215,6 +215,29 @@ fn opened(path: std::path::PathBuf) -> File {
 }
 
 #[test]
+fn a_branch_is_put_back_whatever_somebody_else_writes_meanwhile() {
+    let workspace = one();
+    let logs = [".git/logs/HEAD", ".git/logs/refs/heads/main"];
+    workspace.write(".git/index.lock", "");
+    workspace.bash(&format!("rm -f {0}; mkfifo {0}", logs.join(" "))).exits(0);
+    let running = workspace.start(&["run", "mission.yaml"]);
+    let first = opened(workspace.path(logs[0]));
+    workspace.write("g", "mine\n");
+    workspace.bash(&format!("rm {}", logs[0])).exits(0);
+    let second = opened(workspace.path(logs[1]));
+    running.finish().exits(9).says(&["g was changed while your branch was moved"]);
+    drop((first, second));
+    assert_eq!(subjects(&workspace, "main"), [""; 0], "the branch is where it was");
+    assert_eq!((workspace.exists("f"), workspace.read("g")), (false, "mine\n".to_owned()));
+    workspace.bash("rm -r .git/index.lock .git/logs").exits(0);
+    workspace.quorum(&["resume"]).exits(9);
+    assert_eq!(workspace.read("g"), "mine\n");
+    git(&workspace, &["checkout", "-q", "g"]);
+    workspace.quorum(&["resume"]).exits(0);
+    assert_eq!(subjects(&workspace, "main"), ["a"]);
+}
+
+#[test]
 fn a_checkout_whose_branch_cannot_be_put_back_follows_it_once_it_can() {
     let workspace = one();
     let logs = [".git/logs/HEAD", ".git/logs/refs/heads/main"];

@@ -20,8 +20,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 815_265),
-    ("tokens: core", 477_385),
+    ("tokens: all", 815_155),
+    ("tokens: core", 477_270),
     ("tokens: edges", 336_990),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),

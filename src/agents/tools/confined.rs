@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::store::no_links;
 use crate::supervisor::{Access, MountPlan};
@@ -190,7 +191,7 @@ impl Confined {
                 return Err(Refused::NotA(path.to_owned(), "a regular file"));
             }
             Ok(there) => Some(Mode::from_raw_mode(there.st_mode & 0o777)),
-            Err(rustix::io::Errno::NOENT) => None,
+            Err(Errno::NOENT) => None,
             Err(error) => return Err(system(path, &error.into())),
         };
         replace(&parent, name, content, mode).map_err(|error| system(path, &error))
@@ -238,17 +239,16 @@ impl Confined {
         } else {
             parts.join("/")
         };
-        let opened = beneath(&self.root, &inner, flags | OFlags::CLOEXEC, mode).map_err(|error| {
+        let how = (flags | OFlags::CLOEXEC, mode);
+        let opened = no_links::opened(self.root.as_fd(), Path::new(&inner), how, true).map_err(|error| {
             let path = path.to_owned();
-            match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-                Some(rustix::io::Errno::NOENT) => Refused::Missing(path),
-                Some(rustix::io::Errno::XDEV | rustix::io::Errno::LOOP) => Refused::Outside(path),
-                Some(rustix::io::Errno::NOTDIR) => Refused::NotA(path, "a folder"),
+            match error {
+                Errno::NOENT => Refused::Missing(path),
+                Errno::XDEV | Errno::LOOP => Refused::Outside(path),
+                Errno::NOTDIR => Refused::NotA(path, "a folder"),
                 // A socket, or a FIFO without a reader.
-                Some(rustix::io::Errno::NXIO | rustix::io::Errno::ISDIR) => {
-                    Refused::NotA(path, "a regular file")
-                }
-                _ => system(&path, &error),
+                Errno::NXIO | Errno::ISDIR => Refused::NotA(path, "a regular file"),
+                _ => system(&path, &error.into()),
             }
         })?;
         self.still_shown(path, opened)
@@ -257,7 +257,7 @@ impl Confined {
     /// A link with a harmless name may lead to a hidden file: what was really opened counts.
     fn still_shown(&self, path: &str, opened: OwnedFd) -> Result<OwnedFd, Refused> {
         let (Some(root), Some(real)) = (real_path(&self.root), real_path(&opened)) else {
-            // No /proc: then links are not followed at all (see `beneath`), so the name is the file.
+            // No /proc: then links are not followed at all (see [`no_links::opened`]), so the name is the file.
             return Ok(opened);
         };
         let inner = real.strip_prefix(&root).unwrap_or(&real);
@@ -334,26 +334,6 @@ fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> 
         Some(mode) => Ok(rustix::fs::fchmod(file, mode)?),
         None => Ok(()),
     })
-}
-
-/// Opens a path so that the kernel itself refuses to leave the folder.
-fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::ResolveFlags;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
-            // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
-            result => return Ok(result?),
-        }
-    }
-    Ok(no_links::step_by_step(
-        root.as_fd(),
-        Path::new(path),
-        flags,
-        mode,
-    )?)
 }
 
 /// Reads at most `most` bytes, and says whether there are more.

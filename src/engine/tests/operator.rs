@@ -11,7 +11,7 @@ use crate::engine::{
     MOST_AT_ONCE, OperatorInput, RunEvent, RunPhase, State, TaskEvent, TaskState, evaluate_command, outcome,
 };
 
-use super::properties::{is_up_to_date, random_run, really_ok};
+use super::properties::{has_ended_well_or_says_so, is_up_to_date, random_run};
 use super::random::{Random, random_response};
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
@@ -659,17 +659,7 @@ fn survives_whatever_people_say(seed: u64) -> Result<(), TestCaseError> {
             steps += 1;
             prop_assert!(steps < 10_000, "the engine does not come to an end:\n{yaml}");
         }
-        let state = &simulation.state;
-        prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
-        let class = outcome(state).class;
-        prop_assert_eq!(
-            class == OutcomeClass::Ok,
-            really_ok(state, &options),
-            "{:?}\n{}",
-            class,
-            yaml
-        );
-        prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
+        has_ended_well_or_says_so(&yaml, &options, &simulation.state)?;
     }
     let replayed = Simulation::recovered(plan, &simulation.journal);
     consistent(&replayed.state);

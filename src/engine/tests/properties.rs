@@ -297,20 +297,30 @@ fn a_judge_that_waits_for_its_subscription_takes_no_call_of_the_worst_case() {
     within_its_worst_case(700_129_616_578_398_723).unwrap();
 }
 
-/// A session of a random mission ends, and with ok only where everything is.
-fn ends_well_or_says_so(seed: u64) -> Result<(), TestCaseError> {
-    let (yaml, options, simulation) = random_run(seed);
-    let state = &simulation.state;
+/// A session has ended, and with ok only where everything is.
+pub(super) fn has_ended_well_or_says_so(
+    yaml: &str,
+    options: &RunOptions,
+    state: &State,
+) -> Result<(), TestCaseError> {
     prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
     let class = outcome(state).class;
     prop_assert_eq!(
         class == OutcomeClass::Ok,
-        really_ok(state, &options),
+        really_ok(state, options),
         "{:?}\n{}",
         class,
         yaml
     );
     prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
+    Ok(())
+}
+
+/// A session of a random mission ends, and with ok only where everything is.
+fn ends_well_or_says_so(seed: u64) -> Result<(), TestCaseError> {
+    let (yaml, options, simulation) = random_run(seed);
+    has_ended_well_or_says_so(&yaml, &options, &simulation.state)?;
+    let state = &simulation.state;
     let finished = simulation
         .journal
         .iter()

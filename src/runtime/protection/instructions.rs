@@ -91,8 +91,8 @@ fn scope(root: &Path, patterns: &[Box<str>]) -> Scope {
 /// What a link leads to, also where nothing is there yet.
 fn end_of(link: &Path) -> PathBuf {
     // The look says that it is a link.
-    let beside = || real(&link.with_file_name(fs::read_link(link).unwrap_or_default()));
-    fs::canonicalize(link).unwrap_or_else(|_| beside())
+    let target = fs::read_link(link).unwrap_or_default();
+    fs::canonicalize(link).unwrap_or_else(|_| real(&link.with_file_name(target)))
 }
 
 /// The folder of the user, without links; `None` where nothing is loaded from one.

@@ -19,6 +19,9 @@ use crate::mission::RunOptions;
 use crate::review::snapshot::changed_paths;
 use crate::supervisor::{places, resolve};
 
+/// So many links the system follows on the way to one file.
+const MOST_LINKS: usize = 40;
+
 /// Files, links, and places where nothing may come to be, each with the first command that rests on it. What this user cannot change
 /// is left out. Blocks.
 pub(super) fn programs(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
@@ -50,7 +53,8 @@ fn way(path: &Path, mut found: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut parts = path.components();
     while let Some(part) = parts.next() {
         at = plain(&at.join(part));
-        if !found.contains(&at)
+        if found.len() < MOST_LINKS
+            && !found.contains(&at)
             && let Ok(target) = fs::read_link(&at)
         {
             let path = at.with_file_name(target).join(parts.as_path());
@@ -79,7 +83,7 @@ impl Protection {
         let group = &self.groups[PROGRAMS];
         let mut held = group.held();
         let Held { baseline, blamed, .. } = &mut *held;
-        let now = now.0.iter().find(|(index, _)| *index == PROGRAMS);
+        let now = now.known.iter().find(|(index, _)| *index == PROGRAMS);
         let (Ok(baseline), Some((_, now))) = (baseline, now) else {
             return Vec::new();
         };
@@ -94,5 +98,25 @@ impl Protection {
         }
         blamed.retain(|path| differs(baseline, &now.marks, path));
         updated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_way_ends_however_many_links_there_are_and_wherever_they_lead() {
+        let place = crate::store::no_links::scratch_folder().unwrap();
+        let at = |name: String| place.path().join(name);
+        for number in 0..1_000 {
+            symlink(at(format!("l{}", number + 1)), at(format!("l{number}"))).unwrap();
+        }
+        symlink("round/x", at("round".to_owned())).unwrap();
+        assert_eq!(way(&at("l998".to_owned()), Vec::new()).len(), 3);
+        assert!(way(&at("l0".to_owned()), Vec::new()).len() <= MOST_LINKS + 1);
+        assert!(way(&at("round".to_owned()), Vec::new()).len() <= MOST_LINKS + 1);
     }
 }

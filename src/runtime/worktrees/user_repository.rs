@@ -475,9 +475,9 @@ impl Worktrees {
             followed.map(drop).map_err(|why| {
                 // Files before the reference: on a full disk that makes the room for it.
                 let back = user.follow(&head, main, &head);
-                match back.and_then(|()| user.set_head(main, &head)) {
+                match user.set_head(main, &head).and(back) {
                     Ok(()) => why,
-                    Err(also) => refused(format!("{why}; and your branch cannot be put back: {also}")),
+                    Err(also) => refused(format!("{why}; and your checkout cannot be put back: {also}")),
                 }
             })
         });
