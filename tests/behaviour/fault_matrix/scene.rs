@@ -21,7 +21,7 @@ const SCALE: &str = "0.01";
 /// What is left of built-in time-outs of ten minutes where one has to pass: 600 ms.
 const SCALE_OF_TIME_OUTS: &str = "0.001";
 /// How long the party may take where it takes too long.
-const TOO_LONG: &str = "150ms";
+const TOO_LONG: &str = "1s";
 
 /// A workspace with the mission of a cell.
 pub struct Scene {
