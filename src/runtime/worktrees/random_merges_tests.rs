@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::random_changes_tests::{Files, as_text, changed, lying_in, random_files, write};
+use super::random_changes_tests::{Files, as_text, changed, lying_in, random_files, touch, write};
 use super::*;
 use crate::engine::random::Random;
 use crate::engine::simulation::{options, plan_of};
@@ -19,6 +20,8 @@ use crate::runtime::protection::Protection;
 /// Pairs of a seed: they begin with the same files.
 const PAIRS: u32 = 8;
 const FEW: u64 = 5;
+/// What was wrong once: attributes by which git writes a file otherwise than it stores it.
+const FOUND: [u64; 2] = [551, 654];
 /// How git has ended that a signal has ended: some pairs of changes are too much for it.
 const KILLED: i32 = -1;
 const MANY: u64 = 1_250;
@@ -196,19 +199,10 @@ impl Scene {
         copy_with_time(&folder.with_extension("index"), &index);
         let done = changed(random, &self.files);
         write(&folder, &self.files, &done);
+        // Whether git reads a file anew whose attributes alone have changed hangs on its clock.
+        touch(&folder, &done);
         let commit = || worktrees.commit(&self.plan, task, &fresh);
         let is_named = |why: &NotCommitted| why.to_string().contains("is not UTF-8");
-        let work = match commit() {
-            Err(why) if is_named(&why) => {
-                write(&folder, &done, &as_text(&self.files, done.clone()));
-                commit()
-            }
-            committed => committed,
-        };
-        let work = match work {
-            Err(why) if is_named(&why) => return None,
-            work => work.unwrap(),
-        };
         let variables = [
             ("GIT_DIR", &*self.path("user/.git")),
             ("GIT_WORK_TREE", &*folder),
@@ -218,6 +212,19 @@ impl Scene {
             let (code, printed) = self.try_plain("run", &variables, arguments);
             assert_eq!(code, 0, "git {arguments:?}");
             String::from_utf8(printed).unwrap().trim_end().to_owned()
+        };
+        let work = match commit() {
+            Err(why) if is_named(&why) => {
+                // What it has learnt then it knows the second time.
+                plain(&["add", "-A", "."]);
+                write(&folder, &done, &as_text(&self.files, done.clone()));
+                commit()
+            }
+            committed => committed,
+        };
+        let work = match work {
+            Err(why) if is_named(&why) => return None,
+            work => work.unwrap(),
         };
         plain(&["add", "-A", "."]);
         let tree = plain(&["write-tree"]);
@@ -366,10 +373,39 @@ impl Scene {
 
     /// What was accepted comes to the user's branch and checkout.
     fn is_delivered(&self, worktrees: &Worktrees, tree: &str) {
+        let before = lying_in(&self.path("user"));
         let delivered = worktrees.deliver(&self.plan, true);
         assert_eq!(delivered.why, None);
         assert_eq!(self.plain("user", &["rev-parse", "HEAD^{tree}"]), tree);
-        assert_eq!(self.plain("user", &["status", "--porcelain"]), "");
+        // What the move has changed is as git writes it; the rest is as it was, whatever the attributes that hold now say of it.
+        let list = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            &self.start,
+            "HEAD",
+        ];
+        let (_, listed) = self.try_plain("user", &[], &list);
+        let moved: BTreeSet<PathBuf> = listed
+            .split(|byte| *byte == 0)
+            .map(|path| std::ffi::OsStr::from_bytes(path).into())
+            .collect();
+        self.plain("user", &["checkout-index", "-a", "--prefix=../written/"]);
+        let written = self.path("written");
+        let mut expected = if written.exists() {
+            lying_in(&written)
+        } else {
+            BTreeMap::new()
+        };
+        expected.retain(|path, _| moved.contains(path));
+        expected.extend(before.into_iter().filter(|(path, _)| !moved.contains(path)));
+        assert!(
+            lying_in(&self.path("user")) == expected,
+            "the checkout is not what was delivered"
+        );
+        let _ = std::fs::remove_dir_all(&written);
         self.plain("user", &["reset", "-q", "--hard", &self.start]);
     }
 
@@ -463,7 +499,10 @@ fn play_all(seeds: std::ops::Range<u64>) {
 fn random_changes_are_merged_as_git_merges_them() {
     match number("QUORUM_MERGES_SEED") {
         Some(seed) => play(seed, &mut Tally::default()).unwrap_or_else(|what| panic!("seed {seed}: {what}")),
-        None => play_all(0..FEW),
+        None => {
+            play_all(0..FEW);
+            FOUND.into_iter().for_each(|seed| play_all(seed..seed + 1));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::engine::Delivery;
 use crate::executor::error::WorkError;
 use crate::mission::Plan;
 use crate::mission::model::MergeInto;
-use crate::store::if_there;
+use crate::store::{self, if_there};
 
 use super::folders::{patterns, replace};
 use super::git::{self, Configuration, Git, answer, borrowed, entries, failed, output, refused, run, text};
@@ -266,6 +266,12 @@ impl User {
         Ok(names(&run(self.git().args(diff)).or_else(|_| without())?))
     }
 
+    /// What git writes for a file of a commit, which may be stored otherwise by the attributes that hold now.
+    fn written(&self, commit: &str, path: &str) -> Result<Vec<u8>, WorkError> {
+        let whole = ["cat-file", "--filters", &format!("{commit}:{path}")];
+        Ok(run(self.git().args(whole))?.stdout)
+    }
+
     /// Has the files follow what is checked out, where a move between two commits was cut off. What is of neither was written by
     /// somebody else since.
     fn follow(&self, from: &str, to: &str, now: &str) -> Result<(), WorkError> {
@@ -275,8 +281,7 @@ impl User {
             let Some(lies) = if_there(std::fs::read(&place)).map_err(WorkError::file("read", &place))? else {
                 continue;
             };
-            let whole = ["cat-file", "--filters", &format!("{to}:{path}")];
-            if !run(self.git().args(whole))?.stdout.starts_with(&lies) {
+            if !self.written(to, path)?.starts_with(&lies) {
                 return Err(refused(format!("{path} was changed while your branch was moved")));
             }
         }
@@ -331,12 +336,15 @@ impl User {
         ];
         let differs = names(&run(git().args(diff).args(&changed))?);
         std::fs::remove_file(index)?;
-        match differs.first() {
-            None => Ok(()),
-            Some(path) => Err(refused(format!(
-                "{path} in your checkout is not what was checked and accepted"
-            ))),
+        for path in differs {
+            let lies = store::read_regular(&self.top.join(&path), store::LONGEST_FILE).ok();
+            if lies != Some(self.written(to, &path)?) {
+                return Err(refused(format!(
+                    "{path} in your checkout is not what was checked and accepted"
+                )));
+            }
         }
+        Ok(())
     }
 
     /// The branch that is checked out; empty where none is.
