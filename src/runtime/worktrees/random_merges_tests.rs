@@ -22,7 +22,8 @@ const PAIRS: u32 = 8;
 const FEW: u64 = 5;
 /// What was wrong once: attributes by which git writes a file otherwise than it stores it.
 const FOUND: [u64; 2] = [551, 654];
-/// How git has ended that a signal has ended: some pairs of changes are too much for it.
+/// How git has ended that a signal has ended, or that takes a file it wrote itself for changed since: some pairs of
+/// changes are too much for it, and it names no files.
 const KILLED: i32 = -1;
 const MANY: u64 = 1_250;
 
@@ -136,6 +137,9 @@ impl Scene {
             KILLED
         });
         let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("Your local changes to the following files would be overwritten by merge") {
+            return (KILLED, output.stdout);
+        }
         assert!(code < 2, "git {arguments:?} in {folder}: {said}");
         (code, output.stdout)
     }
@@ -431,7 +435,8 @@ fn agree(ours: &Result<String, BTreeSet<String>>, plain: &Result<String, Unmerge
         (Ok(ours), Ok(plain)) => ours == plain,
         // Where git was killed, or does not know where the files of a moved folder belong, it names none.
         (Err(ours), Err(plain)) => plain.names.is_empty() || *ours == plain.names,
-        _ => false,
+        (Ok(_), Err(plain)) => plain.is_unknown,
+        (Err(_), Ok(_)) => false,
     }
 }
 
