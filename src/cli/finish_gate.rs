@@ -9,14 +9,14 @@ use anyhow::{anyhow, ensure};
 
 use crate::domain::without_mark;
 use crate::mission::RunOptions;
-use crate::mission::model::{FailToPass, Mission, Task};
+use crate::mission::model::{Mission, Task};
 
 use super::failure::Failure;
 
 /// The largest list of tests that is read.
 const LARGEST_LIST: u64 = 4 * 1024 * 1024;
 
-/// Reads the lists of `failToPass` into the options, and checks that whatever must compile says how.
+/// Reads the lists of `failToPass` and `passToPass` into the options, and checks that whatever must compile says how.
 pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure> {
     for task in &mission.tasks {
         let Some(gate) = task.verify.as_deref() else {
@@ -25,14 +25,15 @@ pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure
         if gate.require_compilation && gate.compile_command.is_none() {
             compiles(mission, task, options)?;
         }
-        if let Some(FailToPass::File(file)) = &gate.fail_to_pass
-            && !options.test_lists.contains_key(&**file)
-        {
-            let tests = read(&options.mission_folder.join(&**file)).map_err(|why| {
-                usage!("task '{}': `failToPass` names {file}: {why}", task.title)
+        for (key, file) in gate.test_files() {
+            if options.test_lists.contains_key(file) {
+                continue;
+            }
+            let tests = read(&options.mission_folder.join(file)).map_err(|why| {
+                usage!("task '{}': `{key}` names {file}: {why}", task.title)
                     .help("it is a file beside the mission, with a JSON list of tests or one test a line")
             })?;
-            options.test_lists.insert(file.to_string(), tests);
+            options.test_lists.insert(file.to_owned(), tests);
         }
     }
     Ok(())
@@ -40,17 +41,16 @@ pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure
 
 /// Whether a run that goes on has every list that a changed mission names.
 pub fn has_all(mission: &Mission, options: &RunOptions) -> Result<(), Failure> {
-    let mut gates = mission.tasks.iter().filter_map(|task| task.verify.as_deref());
-    let missing = gates.find_map(|gate| match &gate.fail_to_pass {
-        Some(FailToPass::File(file)) if !options.test_lists.contains_key(&**file) => Some(file),
-        _ => None,
-    });
-    match missing {
+    let gates = mission.tasks.iter().filter_map(|task| task.verify.as_deref());
+    let mut files = gates.flat_map(|gate| gate.test_files());
+    match files.find(|(_, file)| !options.test_lists.contains_key(*file)) {
         None => Ok(()),
-        Some(file) => Err(usage!(
+        Some((key, file)) => Err(usage!(
             "the changed mission names a list of tests, {file}, that the run did not start with"
         )
-        .help("start a new run, or write the tests into the mission: `failToPass: [...]`")),
+        .help(format!(
+            "start a new run, or write the tests into the mission: `{key}: [...]`"
+        ))),
     }
 }
 

@@ -51,7 +51,7 @@ impl Status {
 }
 
 worded! {
-    /// What goes on inside `in_progress` and `review`.
+    /// What goes on inside `assigned`, `in_progress` and `review`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Phase {
@@ -63,6 +63,8 @@ worded! {
         Fix = "fix",
         /// A question is being answered.
         Clarification = "clarification",
+        /// What its checks say before the work is looked at.
+        Baseline = "baseline",
     }
 }
 
@@ -141,6 +143,20 @@ worded! {
         Checkpoint = "checkpoint",
         /// A delay runs: its moment ends it, and nobody is asked.
         Delay = "delay",
+    }
+}
+
+worded! {
+    /// What a check said before the work began (section 24).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BeforeWork {
+        /// It failed.
+        Red = "red",
+        /// It passed.
+        Green = "green",
+        /// That could not be told.
+        Unknown = "unknown",
     }
 }
 

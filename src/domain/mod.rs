@@ -52,7 +52,7 @@ pub use duration::{Millis, Timestamp};
 pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode, ShellFailure};
 pub use ids::{AgentId, BarrierId, GateId, HoldOwner, RunId, TaskId, TurnId};
-pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
+pub use lifecycle::{AttemptKind, BeforeWork, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{
     folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of, without_mark,
 };

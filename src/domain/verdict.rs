@@ -74,6 +74,8 @@ worded! {
         Changed = "changed",
         /// It cannot be merged as it is with work that was accepted meanwhile, or not at all.
         Merge = "merge",
+        /// Every check was green before the work began, so that none of them shows that it was done.
+        Vacuous = "vacuous",
     }
 }
 
@@ -109,6 +111,7 @@ impl Cause {
             Unstable => "the files changed while they were judged",
             Changed => "a file is not what it was when the work was accepted",
             Merge => "it could not be merged as it was",
+            Vacuous => "every check was green before the work began",
         }
     }
 }

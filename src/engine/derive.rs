@@ -74,6 +74,7 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
 
 /// What a task that the run takes adds.
 fn taken(task: &TaskState, running: u32) -> Counts {
+    let is_done_with = |mark| task.status() == Status::Done && task.attempt.has(mark);
     let mut counts = Counts {
         selected: 1,
         done: u32::from(task.status() == Status::Done),
@@ -83,6 +84,8 @@ fn taken(task: &TaskState, running: u32) -> Counts {
         running,
         indeterminate: u32::from(task.attempt.has(Mark::Indeterminate) && !task.is_superseded()),
         reworked: u32::from(task.is_reworked()),
+        unproven: u32::from(is_done_with(Mark::Vacuous) || is_done_with(Mark::Unproven)),
+        baseline_unknown: u32::from(is_done_with(Mark::BaselineUnknown)),
         ..Counts::default()
     };
     if let Some(flag) = task.flag() {
@@ -101,8 +104,16 @@ impl State {
         self.sums -= before;
         self.sums += after;
         match (before.slots, after.slots) {
-            (0, 1) => self.ready.occupy(plan.agent),
-            (1, 0) => self.ready.release(plan.agent),
+            (0, 1) => {
+                self.ready.occupy(plan.agent);
+                if !plan.is_isolated() {
+                    self.in_workspace.insert(id);
+                }
+            }
+            (1, 0) => {
+                self.ready.release(plan.agent);
+                self.in_workspace.remove(&id);
+            }
             _ => {}
         }
         result
@@ -152,6 +163,7 @@ impl State {
                 self.ready.set_limit(AgentId::from_index(index), limit);
             }
         }
+        self.in_workspace = BTreeSet::new();
         self.cascades_due = BTreeSet::new();
         self.approvals_due = BTreeSet::new();
         for id in plan.every_task_id() {
@@ -182,6 +194,9 @@ impl State {
                 u32::try_from(open + shut + held + first).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {
                 self.ready.occupy(plan.task(id).agent);
+                if !plan.task(id).is_isolated() {
+                    self.in_workspace.insert(id);
+                }
             }
             // Before the run has started nothing is ready; its start makes it so.
             if self.phase != RunPhase::New {

@@ -7,7 +7,7 @@ use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::job::Job;
 use super::notice::NoticeEvent;
-use super::state::{RunPhase, State};
+use super::state::{Baseline, RunPhase, State};
 use super::work::id::{TaskWork, WorkId};
 
 /// Something to do in the world, named by value.
@@ -122,7 +122,12 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         Event::Task(
             task,
             TaskEvent::Transition {
-                from: Status::Pending | Status::InProgress | Status::Review | Status::AwaitingApproval,
+                from:
+                    Status::Pending
+                    | Status::Assigned
+                    | Status::InProgress
+                    | Status::Review
+                    | Status::AwaitingApproval,
                 to: Status::Failed,
                 mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
                 ..
@@ -146,6 +151,16 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             turn: *turn,
             idle: *idle,
         }),
+        // No turn has begun meanwhile where it was looked.
+        Event::Work(
+            task,
+            WorkEvent::Ended {
+                job: Job::Baseline, ..
+            },
+        ) => {
+            let near = state.near(*task).chain([*task]);
+            return near.filter_map(|id| prepare_prompt(state, id)).collect();
+        }
         Event::Work(task, WorkEvent::Requested(job)) => {
             started(state, WorkId::job(state.current_turn(*task), *job))
         }
@@ -262,6 +277,8 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         || state.is_held()
         || task.is_clarified()
         || state.plan.task(id).route.is_some()
+        || task.baseline == Baseline::Open
+        || state.baseline_is_near(id)
     {
         None
     } else if state.must_note(id) {

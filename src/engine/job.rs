@@ -8,7 +8,7 @@ use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
 use super::merging::Merged;
-use super::payload::{CheckResult, FileFact};
+use super::payload::{CheckResult, FileFact, SeenBefore};
 
 /// One piece of such work, by what tells it apart within its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub enum Job {
     },
     /// The files of a failed dependency are looked at.
     Artifacts(TaskId),
+    /// What its checks say before the work is looked at.
+    Baseline,
     /// A command of the finish gate, by its position.
     Finish(u32),
     /// A check, by its position.
@@ -50,6 +52,7 @@ impl Job {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
+            Self::Baseline => "its baseline",
             Self::Finish(_) => "a command of its finish gate",
             Self::Check(_) => "a check",
             Self::Grade(_) => "its verification",
@@ -80,6 +83,12 @@ pub enum JobEnd {
         /// Why the task's answer stands for no work, where that was asked.
         hollow: Option<String>,
     },
+    /// What each check said before the work.
+    Baseline {
+        /// Of a worktree: the commit that it began with.
+        on: Option<Box<str>>,
+        checks: Vec<SeenBefore>,
+    },
     /// A check or a command of the finish gate ended.
     Checked(CheckResult),
     /// One grade for each criterion, in their order, or why there are none.
@@ -96,7 +105,7 @@ impl JobEnd {
     /// Whether the work brought what it was for. What it brought may be bad news.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
-            Self::Seen { .. } | Self::Checked(_) | Self::Approver(_) => true,
+            Self::Seen { .. } | Self::Baseline { .. } | Self::Checked(_) | Self::Approver(_) => true,
             Self::Graded(result) => result.is_ok(),
             Self::Judged(result) => result.is_ok(),
             Self::Merged(merged) => !matches!(merged, Merged::Refused(_)),

@@ -77,8 +77,9 @@ pub fn legal_only(state: &State, events: &[Event]) -> Result<(), IllegalEvent> {
 
 /// The only statuses in which a task has this, and what it is in words; `None`: any.
 fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
-    use Status::{AwaitingApproval, Review};
+    use Status::{Assigned, AwaitingApproval, Review};
     Some(match event {
+        Event::Work(_, WorkEvent::Requested(Job::Baseline)) => ("a baseline", &[Assigned]),
         Event::Hold(HoldOwner::Task(_), HoldEvent::Opened { .. }) => {
             ("a request for approval", &[AwaitingApproval])
         }

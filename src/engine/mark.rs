@@ -10,6 +10,14 @@ use crate::domain::QualityFlag;
 pub enum Mark {
     /// It passed only with a foundation task's relief.
     Relaxed,
+    /// All that stands for it are checks that are declared to be guards.
+    OnlyGuards,
+    /// All that stands for it are checks that were green before it began.
+    Vacuous,
+    /// The same, where a proof is required.
+    Unproven,
+    /// What its checks said before it began is not known, and nothing else stands for it.
+    BaselineUnknown,
     /// Nobody judged it, or a stage of an agent was passed over because reviews are switched off.
     Unreviewed,
     /// Something that should have been shown was not shown: a forced finish gate, an open judge breaker, a file that
@@ -31,11 +39,11 @@ impl Mark {
     pub fn flag(self) -> Option<QualityFlag> {
         match self {
             Self::Relaxed => Some(QualityFlag::Relaxed),
-            Self::Unreviewed => Some(QualityFlag::Unreviewed),
-            Self::Unverified => Some(QualityFlag::Unverified),
+            Self::Unreviewed | Self::OnlyGuards | Self::Vacuous => Some(QualityFlag::Unreviewed),
+            Self::Unverified | Self::Unproven => Some(QualityFlag::Unverified),
             Self::Degraded => Some(QualityFlag::Degraded),
             Self::BelowThreshold => Some(QualityFlag::BelowThreshold),
-            Self::Faulted | Self::Indeterminate => None,
+            Self::Faulted | Self::Indeterminate | Self::BaselineUnknown => None,
         }
     }
 }

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `apply` | state and event to state: the only way state changes, live and in recovery |
 //! | `audit` | what work was accepted for, and whether it still stands (6) |
+//! | `baseline` | what checks said before the work of their task began (24) |
 //! | `command` | what a person can say to a run from outside, while it works or while nobody works on it |
 //! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
 //! | `decide` | state and fact to events: the rules, one file a subject |
@@ -51,6 +52,7 @@
 
 mod apply;
 mod audit;
+mod baseline;
 mod command;
 mod deadline;
 mod decide;
@@ -120,8 +122,8 @@ pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
-    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SeenBefore, SessionRef, StageReport,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};
@@ -130,8 +132,8 @@ pub use stages::{asks_what_it_said, prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    BarrierStage, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat,
-    SeatState, State, TaskState,
+    BarrierStage, Baseline, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase,
+    Seat, SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;
@@ -166,4 +168,4 @@ pub const FORMAT: u32 = 2;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;

@@ -88,7 +88,8 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
         OutcomeClass::Indeterminate => {
-            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed + state.sums.faulted > 0)
+            let unshown = counts.unreviewed + counts.baseline_unknown + state.sums.faulted;
+            counts.indeterminate > 0 || (state.options.strict && unshown > 0)
         }
         OutcomeClass::BelowThreshold => {
             counts.below_threshold + counts.degraded + counts.unverified > 0

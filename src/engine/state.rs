@@ -43,6 +43,7 @@ pub use attempt::{
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
+pub use task::Baseline;
 pub use task::{
     ApprovalDecision, Ask, Feedback, Heard, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,
     Seat, SeatState, TaskState,
@@ -116,6 +117,8 @@ pub struct State {
     pub(super) delivered_to_merge: bool,
     /// The session that asked for it, counted from 1; 0 before any.
     pub(super) delivered_in: u32,
+    /// Tasks with a slot that work in the workspace itself.
+    pub(super) in_workspace: BTreeSet<TaskId>,
     pub(super) ready: ReadyQueue,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
@@ -238,6 +241,7 @@ impl State {
             delivery: None,
             delivered_to_merge: false,
             delivered_in: 0,
+            in_workspace: BTreeSet::new(),
             ready: ReadyQueue::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),

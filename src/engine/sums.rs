@@ -38,6 +38,10 @@ pub struct Counts {
     pub indeterminate: u32,
     /// Tasks that needed more than one attempt.
     pub reworked: u32,
+    /// Done tasks whose checks were green all along, with nothing else to stand for them.
+    pub unproven: u32,
+    /// Done tasks that only checks stand for of which nobody knows what they said before.
+    pub baseline_unknown: u32,
 }
 
 /// All sums over tasks.
@@ -96,6 +100,8 @@ field_by_field!(Counts {
     below_threshold,
     indeterminate,
     reworked,
+    unproven,
+    baseline_unknown,
 });
 
 field_by_field!(Sums {

@@ -78,6 +78,7 @@ pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckRe
             paths,
             min_bytes,
             contains,
+            ..
         }) => files_result(workspace, paths, *min_bytes, contains.as_deref()),
         _ => missing(),
     }

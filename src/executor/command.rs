@@ -240,6 +240,13 @@ impl CommandJob {
         })
     }
 
+    /// The line that its shell runs, if it is one of a shell.
+    pub fn script(&self) -> Option<&str> {
+        let mut words = self.argv.iter().map(String::as_str);
+        words.by_ref().find(|word| *word == "-c")?;
+        words.next()
+    }
+
     /// Makes its working folder. What the supervisor is asked for, under a name that is unique for the supervisor's life.
     ///
     /// # Errors

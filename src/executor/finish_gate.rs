@@ -1,8 +1,8 @@
 //! Commands of finish gates: run like checks, in the same clean environment (semantics, section 6.3).
 
 use crate::agents::command::{check_argv, test_argv};
-use crate::domain::{Millis, TurnId};
-use crate::engine::{CheckResult, JobEnd};
+use crate::domain::{Millis, TaskId};
+use crate::engine::CheckResult;
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
@@ -12,39 +12,37 @@ use crate::test_clock::scaled_ms;
 use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, built_in_timeout};
 use super::task_command::TaskCommands;
 
-fn declared(plan: &Plan, turn: TurnId, command: u32) -> Option<&FinishCommand> {
-    let gate = plan.task(turn.task).finish()?;
+fn declared(plan: &Plan, task: TaskId, command: u32) -> Option<&FinishCommand> {
+    let gate = plan.task(task).finish()?;
     gate.commands.get(command as usize)
 }
 
 /// How a command of the gate is started.
-pub fn job(commands: &TaskCommands, turn: TurnId, command: u32) -> Option<CommandJob> {
-    let declared = declared(&commands.plan, turn, command)?;
+pub fn job(commands: &TaskCommands, command: u32, output: &SpoolName) -> Option<CommandJob> {
+    let declared = declared(&commands.plan, commands.task, command)?;
     let argv = match &declared.shows {
         Requirement::Test(test) => test_argv(&declared.command, test),
         Requirement::Compilation | Requirement::Command => check_argv(&declared.command),
     };
-    let output = SpoolName::Finish(turn, command);
     Some(commands.plain(
         &format!("finish.{command}"),
         argv,
         Vec::new(),
-        &output,
+        output,
         built_in_timeout(),
     ))
 }
 
 /// What the end of such a command says: only exit 0 shows anything. Blocks.
-pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> JobEnd {
-    let result = match declared(plan, turn, command) {
+pub fn finished(plan: &Plan, task: TaskId, command: u32, end: &CommandEnd) -> CheckResult {
+    match declared(plan, task, command) {
         Some(declared) => result(declared, &end.outcome()),
         None => CheckResult {
             passed: false,
             message: "there is no such command".to_owned(),
             duration: Millis(0),
         },
-    };
-    JobEnd::Checked(result)
+    }
 }
 
 fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {
@@ -57,6 +55,7 @@ fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {
         command,
         timeout: Millis(scaled_ms(COMMAND_TIMEOUT.0)),
         cwd: None,
+        before: None,
     };
     command_result(&check, outcome)
 }

@@ -5,6 +5,7 @@
 //! | file | what |
 //! |---|---|
 //! | `approver` | approvers that are commands (5) |
+//! | `baseline` | what the checks of a task say before the work (24) |
 //! | `check` | checks: how the command of one is started, and what its end says (6.4) |
 //! | `command` | one command: what it is started with, what its end leaves |
 //! | `error` | why work cannot be begun, or what it left cannot be used |
@@ -20,6 +21,7 @@
 //! | `workspace` | the folder that a task works in |
 
 pub mod approver;
+pub mod baseline;
 pub mod check;
 pub mod command;
 pub mod error;

@@ -332,11 +332,11 @@ impl Commands {
         (Self(sender), requests)
     }
 
-    /// Runs a command and waits for its end.
-    pub async fn run(&self, owner: Owner, job: CommandJob) -> CommandEnd {
+    /// Runs a command, whether or not anybody waits for its end.
+    pub fn run(&self, owner: Owner, job: CommandJob) -> impl Future<Output = CommandEnd> + Send + use<> {
         let (request, end) = CommandRequest::awaited(owner, job);
         // Where nobody takes it, it is dropped, and with it who would have told its end.
         let _ = self.0.send(request);
-        end.await
+        end
     }
 }

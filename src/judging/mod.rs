@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `assumption` | whether an agent says that what it was told does not hold (17) |
 //! | `authority` | words that speak with authority: counted, never taken out (17) |
+//! | `baseline` | what is looked at of a task before its first attempt (24) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
 //! | `check_words` | what of a check's words judges, and not the work that it is about (22) |
 //! | `colour` | the mean colour of a picture's region against the one that is expected (15) |
@@ -29,6 +30,7 @@
 
 pub mod assumption;
 pub mod authority;
+pub mod baseline;
 pub mod calibration;
 mod check_words;
 pub mod colour;

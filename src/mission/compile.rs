@@ -24,9 +24,9 @@ use super::confinement::Confinement;
 use super::defaults;
 use super::growth::AddedTask;
 use super::keys::Named;
-use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, Mission, Settings, Stakes};
+use super::model::{self, Autonomy, Expectation, Grader, LlmReview, Mission, Settings, Stakes, TestList};
 use super::pipeline::{
-    FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
+    FinishCommand, FinishGate, Judge, ListOf, Panel, Requirement, Reviewers, StagePlan, Verification,
 };
 use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, Silence, TaskPlan};
 use super::run_options::RunOptions;
@@ -273,6 +273,8 @@ impl Compiler<'_> {
             },
             target_files: task.target_files,
             protect: task.protect,
+            baseline: task.baseline,
+            proof: task.proof,
             checks_may_write: task.checks_may_write,
             scratch: task.scratch,
             acceptance: task.acceptance,
@@ -366,6 +368,7 @@ impl Compiler<'_> {
             decomposer_barred: None,
             criteria,
             on_refer: declared.on_refer,
+            before: declared.before,
             bar: self.bar(declared.threshold),
         }
     }
@@ -421,35 +424,46 @@ impl Compiler<'_> {
 /// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
 fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Option<FinishGate> {
     let declared = declared.filter(|declared| !declared.is_empty())?;
-    let command = |shows, command: &str| FinishCommand {
+    let command = |shows, command: &str, list| FinishCommand {
         shows,
         command: command.to_owned(),
+        before: declared.before,
+        list,
     };
     let mut commands = Vec::new();
     if declared.require_compilation {
-        commands.push(command(Requirement::Compilation, &declared.compile_command()));
+        commands.push(command(
+            Requirement::Compilation,
+            &declared.compile_command(),
+            None,
+        ));
     }
-    let mut tests = declared.required_tests.to_vec();
-    match &declared.fail_to_pass {
-        None => {}
-        Some(FailToPass::Tests(more)) => tests.extend(more.iter().cloned()),
-        Some(FailToPass::File(file)) => match options.test_lists.get(&**file) {
-            Some(more) => tests.extend(more.iter().map(|test| Box::from(&**test))),
-            // Whoever starts a run freezes its lists. Without this one nothing could be shown, and nothing passes.
-            None => commands.push(command(Requirement::Test(file.clone()), "exit 1")),
-        },
+    let required = declared.required_tests.iter().cloned();
+    let mut tests: Vec<(Box<str>, Option<ListOf>)> = required.map(|test| (test, None)).collect();
+    for (list, of) in [
+        (&declared.fail_to_pass, ListOf::FailToPass),
+        (&declared.pass_to_pass, ListOf::PassToPass),
+    ] {
+        let of = Some(of);
+        match list {
+            None => {}
+            Some(TestList::Tests(more)) => tests.extend(more.iter().map(|test| (test.clone(), of))),
+            Some(TestList::File(file)) => match options.test_lists.get(&**file) {
+                Some(more) => tests.extend(more.iter().map(|test| (Box::from(&**test), of))),
+                // Whoever starts a run freezes its lists. Without this one nothing could be shown, and nothing passes.
+                None => commands.push(command(Requirement::Test(file.clone()), "exit 1", None)),
+            },
+        }
     }
-    for test in tests {
+    for (test, list) in tests {
         let shows = Requirement::Test(test);
         if !commands.iter().any(|known| known.shows == shows) {
-            commands.push(command(
-                shows,
-                declared.test_command.as_deref().unwrap_or("exit 1"),
-            ));
+            let run = declared.test_command.as_deref().unwrap_or("exit 1");
+            commands.push(command(shows, run, list));
         }
     }
     let others = declared.commands.iter();
-    commands.extend(others.map(|other| command(Requirement::Command, other)));
+    commands.extend(others.map(|other| command(Requirement::Command, other, None)));
     Some(FinishGate {
         commands,
         require_file_changes: declared.require_file_changes,

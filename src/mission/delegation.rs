@@ -10,7 +10,7 @@ use crate::domain::folded;
 use super::check;
 use super::document::{Node, Tree};
 use super::keys::{Keys, Value as Readable};
-use super::model::{FailToPass, FinishGate, TaskType};
+use super::model::{FinishGate, TaskType, TestList};
 use super::scalar::{Fault, InnerPath, Name, Positive, Scalar};
 
 /// The longest description that is taken, in characters.
@@ -27,6 +27,8 @@ const KEYS: [&str; 9] = [
     "acceptance",
     "verify",
 ];
+/// What only a mission may say of a finish gate: whoever hands work down proves nothing by it.
+const OF_MISSIONS: [&str; 2] = ["passToPass", "before"];
 /// The most criteria of one sub-task.
 const CRITERIA: usize = 50;
 /// The longest criterion, test or command, in characters.
@@ -234,8 +236,9 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     let Value::Object(keys) = declared else {
         return Err(SubTaskError::NotA("verify".to_owned(), "object"));
     };
-    if let Some(key) = keys.keys().find(|key| FinishGate::TABLE.key(key).is_none()) {
-        let known: Vec<&str> = FinishGate::TABLE.keys.iter().map(|key| key.name).collect();
+    let known = FinishGate::TABLE.keys.iter().map(|key| key.name);
+    let known: Vec<&str> = known.filter(|key| !OF_MISSIONS.contains(key)).collect();
+    if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(SubTaskError::UnknownKey(
             "its `verify`",
             key.clone(),
@@ -251,8 +254,8 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     let gate = gate.ok_or_else(|| SubTaskError::Gate("it is no finish gate".to_owned()))?;
     let more = match &gate.fail_to_pass {
         None => &[][..],
-        Some(FailToPass::Tests(tests)) => tests,
-        Some(FailToPass::File(_)) => {
+        Some(TestList::Tests(tests)) => tests,
+        Some(TestList::File(_)) => {
             return Err(SubTaskError::NotA("failToPass".to_owned(), "list of tests"));
         }
     };

@@ -72,6 +72,13 @@ impl Plan {
         }
     }
 
+    /// Whether two tasks that work in the workspace itself work in one folder, or one of them in a folder of the other's.
+    #[must_use]
+    pub fn share_folder(&self, one: TaskId, other: TaskId) -> bool {
+        let [one, other] = [one, other].map(|id| self.shared_workspace_of(id));
+        one.starts_with(&other) || other.starts_with(&one)
+    }
+
     /// Where the files of a task lie for whoever comes after it.
     #[must_use]
     pub fn files_in(&self, id: TaskId) -> FilesIn {

@@ -133,8 +133,8 @@ pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
 pub use pipeline::{
-    FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
-    StagePlan, Verification, VisionPlan,
+    FinishCommand, FinishGate, Judge, ListOf, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers,
+    StageJudge, StagePlan, Verification, VisionPlan,
 };
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, GatePlan, Part, Plan,

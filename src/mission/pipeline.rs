@@ -70,6 +70,19 @@ pub struct FinishCommand {
     pub shows: Requirement,
     /// The command, in which `{test}` stands for the test's name.
     pub command: String,
+    /// What it is to say before the work, where the file tells.
+    pub before: Option<model::Before>,
+    /// Of a test: which list names it, if one does.
+    pub list: Option<ListOf>,
+}
+
+/// Which list of tests names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListOf {
+    /// `failToPass`
+    FailToPass,
+    /// `passToPass`
+    PassToPass,
 }
 
 /// What a command of a finish gate shows.
@@ -102,6 +115,8 @@ pub struct Verification {
     pub bar: Bar,
     /// How sure the verdict must be, a share as points.
     pub min_confidence: Points,
+    /// What the facts that grade it are to be before the work, where the file tells.
+    pub before: Option<model::Before>,
 }
 
 /// An `llm_review`, resolved.
@@ -158,6 +173,8 @@ pub struct OwnStage {
     pub timeout: Option<Millis>,
     /// What keeps its agent from judging the task, in words.
     pub barred: Option<Box<str>>,
+    /// What its command is to say before the work, where the file tells.
+    pub before: Option<model::Before>,
 }
 
 /// Who judges in a stage.
@@ -316,6 +333,11 @@ impl TaskPlan {
     /// Whether it works in a folder of its own.
     pub fn is_isolated(&self) -> bool {
         self.isolation != Isolation::Shared
+    }
+
+    /// Whether the mission itself has it: nobody handed it down, asked for it, or made it to mend another.
+    pub fn is_of_mission(&self) -> bool {
+        self.provenance.is_none()
     }
 
     /// Whether that is a worktree.

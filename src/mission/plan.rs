@@ -386,6 +386,10 @@ pub struct TaskPlan {
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
     pub protect: ThinVec<Box<str>>,
+    /// Whether its checks are looked at before the work, where that is not what the mission says.
+    pub baseline: Option<bool>,
+    /// What becomes of its work where nothing proves it, where that is not what the mission says.
+    pub proof: Option<model::ProofRule>,
     /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
     /// says.
     pub checks_may_write: Option<ThinVec<Box<str>>>,

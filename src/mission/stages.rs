@@ -109,6 +109,7 @@ fn stages<'a>(
             }
             .map(Span::get),
             barred: None,
+            before: stage.before,
         }))
     };
     let first = u32::try_from(first).expect("the loader limits the stages of a mission");

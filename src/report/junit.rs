@@ -107,6 +107,9 @@ fn test_case(run: &RunDocument<'_>, task: &TaskRow<'_>) -> TestCase {
     if let Some(flag) = task.quality_flag {
         property("qualityFlag", flag.as_str());
     }
+    if let Some(proof) = &task.proof {
+        property("before", &proof.words);
+    }
     if let Some(points) = task.points {
         property("score", &points.to_string());
     }

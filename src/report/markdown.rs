@@ -113,6 +113,12 @@ fn head(run: &RunDocument<'_>) -> String {
     append_line!(text, "- tasks: {}", counts.words());
     append_line!(text, "- accepted below the bar: {}", counts.below_bar());
     append_line!(text, "- unreviewed: {}", counts.unreviewed);
+    if counts.unproven > 0 {
+        append_line!(text, "- proved by nothing: {}", counts.unproven);
+    }
+    if counts.baseline_unknown > 0 {
+        append_line!(text, "- baseline unknown: {}", counts.baseline_unknown);
+    }
     let accepted = Accepted::of(run.tasks);
     let words = accepted.counts.words();
     if !words.is_empty() {

@@ -83,6 +83,9 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
         (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
         (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
         (Status::Done, _) if task.attempt.has(Mark::Faulted) && state.options.strict => Rank::Indeterminate,
+        (Status::Done, _) if task.attempt.has(Mark::BaselineUnknown) && state.options.strict => {
+            Rank::Indeterminate
+        }
         (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,
         (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
         (Status::Done, _) => Rank::Done,
@@ -118,9 +121,11 @@ pub(super) fn reason(row: &TaskRow<'_>) -> String {
     };
     match row.rank {
         Rank::Failed | Rank::Cascaded => row.failure.as_ref().map(FailureRow::words).unwrap_or_default(),
-        Rank::Indeterminate if row.quality_flag == Some(QualityFlag::Unreviewed) => {
-            "unreviewed (--strict)".to_owned()
-        }
+        Rank::Indeterminate if row.quality_flag == Some(QualityFlag::Unreviewed) => match row.shows_nothing {
+            Some(why) => format!("{why} (--strict)"),
+            None => "unreviewed (--strict)".to_owned(),
+        },
+        Rank::Indeterminate if row.is_of_unknown_baseline => "baseline unknown (--strict)".to_owned(),
         Rank::Indeterminate if row.is_faulted => {
             let mut faults = row.scrutiny().filter(|report| report.verdict == Verdict::Fault);
             let fault = faults.next().map(stage_words).unwrap_or_default();
@@ -132,7 +137,10 @@ pub(super) fn reason(row: &TaskRow<'_>) -> String {
         Rank::BelowBar => {
             let flag = row.quality_flag.map_or("below the bar", QualityFlag::as_str);
             let score = score().unwrap_or_else(|| "score unknown".to_owned());
-            format!("accepted all the same: {flag}, {score}")
+            match row.shows_nothing {
+                Some(why) => format!("accepted all the same: {flag}, {why}"),
+                None => format!("accepted all the same: {flag}, {score}"),
+            }
         }
         Rank::Waiting => waiting().unwrap_or_default(),
         Rank::Open => match row.blocked_by.as_slice() {
@@ -149,7 +157,7 @@ pub(super) fn reason(row: &TaskRow<'_>) -> String {
             "superseded by '{}'",
             sanitize(row.superseded_by.unwrap_or_default())
         ),
-        Rank::Unreviewed => "nobody judged it".to_owned(),
+        Rank::Unreviewed => row.shows_nothing.unwrap_or("nobody judged it").to_owned(),
         Rank::Reworked | Rank::Done => score().unwrap_or_default(),
     }
 }

@@ -126,6 +126,22 @@ fn tallies(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
         let role = run.tasks.lacks_reviews().then_some(Role::Warn);
         page.line(role, &format!("unreviewed: {}", counts.unreviewed));
     }
+    if counts.unproven > 0 {
+        let text = format!("proved by nothing: {}", counts.unproven);
+        page.line(Some(Role::Warn), &text);
+        named(page, run, &run.tasks.unproven());
+    }
+    if counts.baseline_unknown > 0 {
+        let off = if run.tasks.has_baselines_off() {
+            " (baselines off)"
+        } else {
+            ""
+        };
+        page.line(
+            Some(Role::Warn),
+            &format!("baseline unknown: {}{off}", counts.baseline_unknown),
+        );
+    }
     if !unjudged.is_empty() {
         let text = format!("without a trustworthy verdict: {}", unjudged.len());
         page.line(Some(Role::Warn), &text);

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
+use crate::domain::{BeforeWork, Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
 
 use super::evidence::Preview;
 use super::fence::{Excerpt, fence, fence_excerpt};
@@ -91,6 +91,8 @@ pub struct CheckReport {
     pub name: String,
     /// Whether it passed.
     pub passed: bool,
+    /// What it said before the work, where that is known.
+    pub before: Option<BeforeWork>,
     /// What it printed.
     pub output: String,
 }
@@ -382,10 +384,24 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         text.push_str("# Checks that were run on the work\n\n");
         for check in work.checks {
             let verdict = if check.passed { "passed" } else { "FAILED" };
-            append_line!(text, "- {}: {verdict}", check.name);
+            let before = match check.before {
+                Some(BeforeWork::Red) => " (failed before the work)",
+                Some(BeforeWork::Green) => " (passed before the work, too)",
+                Some(BeforeWork::Unknown) | None => "",
+            };
+            append_line!(text, "- {}: {verdict}{before}", check.name);
             if !check.output.trim().is_empty() {
                 text.push_str(&fence("output of this check", &check.output, MAX_CHECK_OUTPUT));
             }
+        }
+        if work
+            .checks
+            .iter()
+            .all(|check| check.before == Some(BeforeWork::Green))
+        {
+            text.push_str(
+                "None of them shows that the work was done: look first whether it was done at all.\n",
+            );
         }
         text.push('\n');
     }

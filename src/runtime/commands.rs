@@ -96,12 +96,10 @@ impl Executor {
     ) -> Result<(), RunError> {
         let (sender, is_check) = (self.sender.clone(), matches!(job, Job::Check(_) | Job::Finish(_)));
         let script = command
-            .argv
-            .iter()
-            .skip_while(|word| *word != "-c")
-            .nth(1)
-            .cloned();
-        let script = script.filter(|_| is_check).unwrap_or_default();
+            .script()
+            .filter(|_| is_check)
+            .unwrap_or_default()
+            .to_owned();
         let request = request(self.sender.clone(), Owner::Task(turn.task), command, move |end| {
             if let (How::Exited(127), Some(program)) = (end.how(), missing_program(&script)) {
                 // No word about the work: whoever can install it need not have that done again.
@@ -200,6 +198,7 @@ impl Executor {
         match job {
             Job::Scan { .. } => self.scan_files(state, turn, job),
             Job::Artifacts(dependency) => self.scan_artifacts(state, turn, dependency),
+            Job::Baseline => self.take_baseline(state, turn),
             Job::Finish(command) => return self.run_finish(state, turn, command),
             Job::Check(check) => return self.run_check(state, turn, check),
             Job::Grade(round) => return self.grade(state, turn, round),
@@ -271,9 +270,9 @@ impl Executor {
     fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
         let plan = state.plan.clone();
         let commands = self.task_commands(&plan, turn.task, turn.attempt);
-        match finish_gate::job(&commands, turn, command) {
+        match finish_gate::job(&commands, command, &SpoolName::Finish(turn, command)) {
             Some(job) => self.start_for(commands, job, turn, Job::Finish(command), move |end| {
-                finish_gate::finished(&plan, turn, command, end)
+                JobEnd::Checked(finish_gate::finished(&plan, turn.task, command, end))
             }),
             None => Ok(()),
         }

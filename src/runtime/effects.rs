@@ -30,6 +30,7 @@ use crate::test_clock::scaled;
 use super::adopt::{Adopted, Left};
 use super::agent_backends::{AgentBackends, AgentsWithoutTools};
 use super::agent_messages::Progress;
+use super::baseline::SeenOn;
 use super::confinement::Confiner;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
@@ -106,6 +107,8 @@ pub(super) struct Executor {
     pub(super) confiner: Confiner,
     /// The folders of isolated tasks, and what was accepted of their work.
     pub(super) worktrees: Worktrees,
+    /// What checks say on commits that nobody has worked on.
+    pub(super) seen_on: Arc<std::sync::Mutex<SeenOn>>,
     /// What parts of judging at work are held against.
     pub(super) guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
@@ -156,6 +159,7 @@ impl Executor {
             protection: Arc::new(Protection::none()),
             confiner: Confiner::default(),
             worktrees: Worktrees::at_rest(&folder),
+            seen_on: Arc::default(),
             guards: HashMap::new(),
             judgings: 0,
             begun: Begun::default(),

@@ -15,6 +15,7 @@
 //! | `agent_messages` | what an agent says while it works: files in the folder of its turn (17) |
 //! | `ask` | asking agents: what is written, started or called; their reply stored and read |
 //! | `audit` | audits: accepted work is looked at again (6) |
+//! | `baseline` | what the checks of a task say before its work is looked at (24) |
 //! | `calibration_runner` | reviewers that are asked outside of any run, to be held against people (`quorum calibrate`) |
 //! | `calls` | calls: reviewers of either kind, and workers behind an HTTP endpoint |
 //! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
@@ -75,6 +76,7 @@ mod agent_backends;
 mod agent_messages;
 mod ask;
 mod audit;
+mod baseline;
 mod calibration_runner;
 mod calls;
 mod clock;

@@ -13,9 +13,10 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
+use crate::judging::baseline::{CheckPlace, items};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
-use crate::mission::{Origin, Plan};
+use crate::mission::{Origin, Plan, TaskPlan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{Excerpt, collect_quotes};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
@@ -170,7 +171,7 @@ impl Material {
         secrets.redact_in(&mut output.tail);
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
-        let checks = check_reports(task_state, secrets);
+        let checks = check_reports(plan.task(task), task_state, secrets);
         let course = match judged {
             [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
@@ -253,15 +254,24 @@ impl Material {
 }
 
 /// What checks said of the work, without secrets.
-fn check_reports(task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
-    let judging = task_state.judging().into_iter();
-    let results = judging.flat_map(|judging| judging.checks.iter().flatten());
-    let report = |(n, result): (u32, &CheckResult)| CheckReport {
-        name: format!("check {n}"),
-        passed: result.passed,
-        output: secrets.redact(&result.message),
+fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
+    let items = items(plan);
+    let before = |at: u32| {
+        let item = items.iter().find(|item| item.place == CheckPlace::Check(at))?;
+        Some(task_state.seen_before(item)?.before)
     };
-    (1..).zip(results).map(report).collect()
+    let judging = task_state.judging().into_iter();
+    let results = judging.flat_map(|judging| (0..).zip(&judging.checks));
+    let report = |(at, result): (u32, &Option<CheckResult>)| {
+        let result = result.as_ref()?;
+        Some(CheckReport {
+            name: format!("check {}", at + 1),
+            passed: result.passed,
+            before: before(at),
+            output: secrets.redact(&result.message),
+        })
+    };
+    results.filter_map(report).collect()
 }
 
 /// Whether an agent wrote what a task is about.

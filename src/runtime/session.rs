@@ -27,6 +27,7 @@ use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
 use super::agent_backends::AgentBackends;
+use super::baseline::SeenOn;
 use super::clock::Clock;
 use super::control::{Answer, Asked, ControlRequest, ControlSocket};
 use super::effects::{Executor, Message};
@@ -139,6 +140,7 @@ impl Session {
         let worktrees = Worktrees::of(&setup.folder, &setup.state);
         let mut executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
         executor.worktrees = worktrees;
+        executor.seen_on = std::sync::Mutex::new(SeenOn::of(&setup.state)).into();
         executor.confiner.refused = setup.refused;
         Self {
             state: setup.state,

@@ -215,6 +215,7 @@ fn check_words(check: &Check) -> String {
             paths,
             min_bytes,
             contains,
+            ..
         } => {
             let least =
                 min_bytes.map_or_else(String::new, |bytes| format!(", each of {bytes} bytes or more"));

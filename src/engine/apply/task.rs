@@ -1,15 +1,15 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AgentId, AttemptKind, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
-    Reopened, Streak, TaskState,
+    APPROVED, ApprovalDecision, Attempt, Baseline, BelowBar, Course, End, Feedback, Hold, HumanDecision,
+    Lifecycle, Reopened, Streak, TaskState,
 };
 use crate::mission::SubTask;
 
@@ -172,6 +172,9 @@ impl TaskState {
             return;
         };
         match waiting.reason {
+            WaitingReason::Approval if waiting.cause == Some(Cause::Vacuous) => {
+                self.consent.begins_green = true;
+            }
             WaitingReason::Approval => self.consent.agreed.push(waiting.gate),
             WaitingReason::SideEffects => self.consent.allowed_again = true,
             _ => {}
@@ -215,6 +218,10 @@ impl TaskState {
             self.course.edge.take_if(|_| self.reopened.is_none());
         }
         self.keep_asks(|_| false);
+        // What was called off is looked at when the task begins after all.
+        if self.baseline == Baseline::Open {
+            self.baseline = Baseline::NotTaken;
+        }
         // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
         if to != Status::Pending || self.is_queued() {
             self.deferral = None;

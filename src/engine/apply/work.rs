@@ -10,8 +10,8 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
 use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
 use crate::engine::state::{
-    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
-    SeatState, Streak, TaskState,
+    Ask, Baseline, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs,
+    SaidVerdict, Seat, SeatState, Streak, TaskState,
 };
 use crate::engine::work::retry::Tries;
 use crate::judging::parser::Unparsed;
@@ -120,6 +120,14 @@ impl TaskState {
                 self.remedies.get_or_insert_default().scanning.push(*dependency);
             }
             WorkEvent::Requested(Job::Approver { approver, .. }) => self.ask_approver(*approver),
+            WorkEvent::Requested(Job::Baseline) => self.baseline = Baseline::Open,
+            WorkEvent::Ended {
+                end: JobEnd::Baseline { on, checks },
+                ..
+            } => {
+                let (on, checks) = (on.clone(), checks.as_slice().into());
+                self.baseline = Baseline::Taken { on, checks };
+            }
             WorkEvent::Ended {
                 job: Job::Artifacts(dependency),
                 ..
@@ -391,6 +399,7 @@ impl Judging {
                 stage: report.stage,
                 verdict: report.verdict,
                 mark: report.mark,
+                by_somebody: report.judge.is_some() || report.by.is_some(),
             });
         }
         if (report.stage, report.verdict) == (Stage::Judge, Verdict::Pass) {
@@ -466,7 +475,7 @@ impl Judging {
                 merge.peers.insert((peer, check), None);
             }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
-            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Approver { .. } => {}
+            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => {}
         }
     }
 

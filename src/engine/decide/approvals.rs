@@ -16,7 +16,7 @@ use super::admission::Work;
 use super::conclude;
 use super::holds::{self, Word};
 use super::transaction::Transaction;
-use super::{admission, budget, request, routes, side_effects, turns};
+use super::{admission, baseline, budget, request, routes, side_effects};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
@@ -107,7 +107,9 @@ fn next_asked(approval: &ApprovalPlan, from: u32) -> Option<u32> {
 /// The approval that a task waits for, if it is one of these.
 fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPlan> {
     let mut approvals = plan.approvals.iter().map(AsRef::as_ref);
-    approvals.find(|approval| waiting.reason == WaitingReason::Approval && approval.gate == waiting.gate)
+    // What is asked about a check is asked of a person.
+    let is_one = waiting.reason == WaitingReason::Approval && waiting.cause.is_none();
+    approvals.find(|approval| is_one && approval.gate == waiting.gate)
 }
 
 /// A draft of the task, if it waits for this approval.
@@ -241,10 +243,7 @@ fn start(draft: &mut Transaction<'_>) {
     if draft.task_plan().route.is_some() {
         return routes::begin(draft);
     }
-    draft.enter(Status::Assigned);
-    if !draft.state.gets_prompt(draft.id) && !draft.state.must_note(draft.id) {
-        turns::start_turn(draft, None);
-    }
+    baseline::begin(draft);
 }
 
 /// How long the approval that the task was asked about last may take.

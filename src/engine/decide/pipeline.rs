@@ -22,7 +22,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
 use super::transaction::Transaction;
-use super::{approvals, conclude, deferral, merge, request, routes};
+use super::{approvals, baseline, conclude, deferral, merge, request, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
@@ -179,7 +179,12 @@ pub(super) fn accept(draft: &mut Transaction<'_>) {
         return scan(draft, AfterScan::Accept);
     }
     // Of work that is being merged that was said when its merge began.
-    let unreviewed = !merge::has_begun(draft) && draft.view().is_unreviewed(None);
+    let is_first = !merge::has_begun(draft);
+    let proof = stages::weigh_proof(draft.view()).filter(|_| is_first);
+    proof
+        .into_iter()
+        .for_each(|report| conclude::record(draft, *report));
+    let unreviewed = is_first && draft.view().is_unreviewed(None);
     conclude::accept(draft, Edge::Pass, unreviewed.then_some(Mark::Unreviewed));
 }
 
@@ -306,7 +311,9 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
         Job::Check(_) => CHECKS,
         Job::Grade(_) => VERIFICATION,
         Job::Stage(key, _) => key,
-        Job::Artifacts(_) | Job::Approver { .. } | Job::Merge(_) | Job::PeerCheck(..) => return,
+        Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } | Job::Merge(_) | Job::PeerCheck(..) => {
+            return;
+        }
     };
     let nobody = Actor::default();
     let stage = match job {
@@ -332,7 +339,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
                 nobody,
             );
         }
-        JobEnd::Approver(_) | JobEnd::Merged(_) => {}
+        JobEnd::Approver(_) | JobEnd::Baseline { .. } | JobEnd::Merged(_) => {}
     }
 }
 
@@ -504,6 +511,9 @@ const REPEATS: [u32; 2] = [1, 3];
 pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
     if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.work.work {
         return approvals::voided(state, voided, (number, approver), now);
+    }
+    if let TaskWork::Job(.., Job::Baseline) = voided.work.work {
+        return baseline::voided(state, voided);
     }
     let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;

@@ -12,7 +12,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::admission::{Admission, Work};
 use super::transaction::Transaction;
-use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes, turns};
+use super::{admission, approvals, audit, baseline, budget, dependencies, ending, gates, holds, routes};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -99,14 +99,21 @@ fn start_tasks(state: &State) -> Vec<Event> {
             }
             CallAdmission::Wait => break,
         }
+        // What this decision has begun is not seen yet where it is told who works near it.
+        if !events.is_empty() && state.must_look_before(id) {
+            break;
+        }
         let mut draft = Transaction::new(state, id);
-        draft.enter(Status::Assigned);
         if is_node {
+            draft.enter(Status::Assigned);
             routes::begin(&mut draft);
-        } else if !state.gets_prompt(id) && !state.must_note(id) {
-            turns::start_turn(&mut draft, None);
+        } else {
+            baseline::begin(&mut draft);
         }
         events.extend(draft.into_events());
+        if state.must_look_before(id) {
+            break;
+        }
         admission.take(id);
         // The next one needs the room that this one leaves.
         if !state.plan.rules.budget.is_none() {

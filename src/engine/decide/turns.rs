@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::payload::{Exit, Usage};
-use crate::engine::state::{RunPhase, State};
+use crate::engine::state::{Baseline, RunPhase, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{Again, FailedTry, Retry};
@@ -22,7 +22,11 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     let Prompt { turn, digest, cues } = prompt;
     // A halted run starts no task, but what has started may finish its attempts.
     // And none begins while it is not known whether what was accepted stands.
-    let is_held = state.must_note(turn.task) || state.phase != RunPhase::Running || state.is_held();
+    let is_held = state.must_note(turn.task)
+        || state.phase != RunPhase::Running
+        || state.is_held()
+        || state.task(turn.task).baseline == Baseline::Open
+        || state.baseline_is_near(turn.task);
     if !state.waits_for_turn(turn) || is_held {
         return Vec::new();
     }

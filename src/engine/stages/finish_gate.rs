@@ -8,6 +8,7 @@ use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::job::Job;
 use crate::engine::payload::CheckResult;
 use crate::engine::state::Known;
+use crate::judging::baseline::{CheckPlace, items};
 use crate::mission::{FinishGate, Requirement};
 
 use super::view::{Next, Request, View};
@@ -49,7 +50,15 @@ struct Missing {
 fn missing(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Missing {
     let mut missing = Missing::default();
     let ended = gate.commands.iter().zip(results);
-    for (command, result) in ended.filter(|(_, result)| !result.passed) {
+    let is_left_out = |at: u32| {
+        let all = items(view.work());
+        let item = all.iter().find(|item| item.place == CheckPlace::Finish(at));
+        item.is_some_and(|item| view.state.is_left_out(view.id, item))
+    };
+    let failed = (0..)
+        .zip(ended)
+        .filter(|(at, (_, result))| !result.passed && !is_left_out(*at));
+    for (_, (command, result)) in failed {
         let (list, what) = match &command.shows {
             Requirement::Compilation => (&mut missing.compilation, "it does not compile".to_owned()),
             Requirement::Test(test) => (&mut missing.others, format!("the test {test} is not green")),

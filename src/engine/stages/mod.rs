@@ -15,6 +15,7 @@
 //! | `panel` | what the seats of a panel say together (7, 9) |
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
 //! | `prior` | why a judge is asked once more, points of an earlier review (4) |
+//! | `proof` | what stands for work of which every check passes; no stage, but weighed where it is accepted (24) |
 //! | `red_team` | an agent that attacks the work (6.8) |
 //! | `step` | what the further stages have in common (6.7 to 6.9, 15) |
 //! | `verification` | the task's criteria: who grades, what grades lead to (6.6, 10) |
@@ -29,6 +30,7 @@ mod own;
 mod panel;
 mod preflight;
 mod prior;
+mod proof;
 mod red_team;
 mod step;
 mod verification;
@@ -45,6 +47,7 @@ pub use preflight::asks_what_it_said;
 pub(super) use preflight::lacks_files;
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
+pub(super) use proof::{weigh as weigh_proof, will_be_judged};
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.

@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{FileFact, StageReport};
-use crate::engine::state::{Judging, State, TaskState};
+use crate::engine::state::{Judging, SaidVerdict, State, TaskState};
 use crate::mission::{Judge, Plan, TaskPlan};
 
 /// A task that is judged, as it is.
@@ -144,6 +144,20 @@ impl<'a> View<'a> {
             Some(None) | None => self.work().judge().is_some() && counts(Stage::Judge) && !has_passed(),
         };
         is_unjudged || verdicts.iter().any(|said| said.mark == Some(Mark::Unreviewed))
+    }
+
+    /// Whether somebody with an opinion has let the work pass, by the verdicts of this judging, or a person has accepted it.
+    pub fn is_judged(self) -> bool {
+        let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
+        let is_graded = || self.work().verification().is_some_and(|by| by.rubric.is_some());
+        let counts = |said: &SaidVerdict| match said.stage {
+            Stage::Judge => !matches!(said.mark, Some(Mark::Unreviewed | Mark::Unverified)),
+            Stage::Verification => said.by_somebody || is_graded(),
+            Stage::Stages => said.by_somebody,
+            _ => false,
+        };
+        let has_passed = |said: &SaidVerdict| said.verdict == Verdict::Pass && counts(said);
+        self.task.attempt.accepted.is_some() || verdicts.iter().any(has_passed)
     }
 
     /// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its

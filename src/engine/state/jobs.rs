@@ -3,7 +3,7 @@
 use crate::domain::Purpose;
 use crate::engine::job::Job;
 
-use super::task::{Judging, TaskState};
+use super::task::{Baseline, Judging, TaskState};
 
 impl Judging {
     /// Work for the judging of an attempt that has not come back.
@@ -49,6 +49,7 @@ impl TaskState {
         });
         let dependencies = self.remedies.iter().flat_map(|remedies| &remedies.scanning);
         let artifacts = dependencies.map(|dependency| Job::Artifacts(*dependency));
-        judging.chain(approver).chain(artifacts)
+        let baseline = (self.baseline == Baseline::Open).then_some(Job::Baseline);
+        judging.chain(approver).chain(artifacts).chain(baseline)
     }
 }

@@ -9,9 +9,12 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
 use crate::engine::mark::Mark;
-use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
+use crate::engine::payload::{
+    CheckResult, Deferral, DeferralReason, FileFact, FileRef, SeenBefore, StageReport, Way,
+};
 use crate::engine::remedies::DependencyRecovery;
 use crate::engine::work::retry::Tries;
+use crate::judging::baseline::{CheckPlace, Item};
 use crate::mission::SubTask;
 
 use super::attempt::{Attempt, Course};
@@ -30,6 +33,8 @@ pub struct TaskState {
     pub work: OpenWork,
     /// What the last finished turn said.
     pub output: OutputRefs,
+    /// What its checks said before the work.
+    pub baseline: Baseline,
     /// What was found so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
     /// What was asked of persons, and what they let the agent do.
@@ -46,6 +51,22 @@ pub struct TaskState {
     pub reopened: Option<Box<Reopened>>,
     /// The moment that it waits for, without a slot.
     pub deferral: Option<Box<Deferral>>,
+}
+
+/// What the checks of a task said before the work on it began. It is looked at once a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Baseline {
+    /// Nobody has looked.
+    #[default]
+    NotTaken,
+    /// Somebody looks.
+    Open,
+    /// What was seen.
+    Taken {
+        /// Of a worktree: the commit that it began with.
+        on: Option<Box<str>>,
+        checks: Box<[SeenBefore]>,
+    },
 }
 
 /// The status of a task with its data: what holds in one status only is not there in another. Transitions lead from one to
@@ -114,6 +135,8 @@ pub struct Consent {
     pub acted: bool,
     /// Whether a person let the agent act again; good for one turn.
     pub allowed_again: bool,
+    /// Whether a person let the work begin although a check that was to be red was green.
+    pub begins_green: bool,
 }
 
 /// Accepted work is done once more, in one attempt beside all limits, because it did not stand; or a verification judges
@@ -260,6 +283,8 @@ pub struct SaidVerdict {
     pub verdict: Verdict,
     /// What it leaves to be known about the work beside that.
     pub mark: Option<Mark>,
+    /// Whether an agent or a person gave it.
+    pub by_somebody: bool,
 }
 /// A stage that is asked and is no panel: the verification, or a further stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -401,6 +426,7 @@ impl TaskState {
         match &self.lifecycle {
             Lifecycle::Pending { phase } => *phase,
             Lifecycle::InProgress | Lifecycle::AwaitingApproval { .. } if asks => Some(Phase::Clarification),
+            Lifecycle::Assigned if self.baseline == Baseline::Open => Some(Phase::Baseline),
             Lifecycle::InProgress => Some(self.attempt.kind.phase()),
             Lifecycle::Review(_) => Some(Phase::Review),
             _ => None,
@@ -492,8 +518,10 @@ impl TaskState {
     /// Whether the runtime looks at something of its work now. Whoever is asked is a call, and one that has no room is held:
     /// nobody looks then.
     pub(crate) fn is_looked_at(&self) -> bool {
-        self.judging()
-            .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
+        self.baseline == Baseline::Open
+            || self
+                .judging()
+                .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
@@ -510,6 +538,28 @@ impl TaskState {
             .as_deref()
             .map_or(0, |remedies| remedies.scanning.len());
         u32::try_from(self.asks_out().count() + scans).unwrap_or(u32::MAX)
+    }
+
+    /// What is on record of what a check of it said before the work.
+    pub(crate) fn seen_before(&self, item: &Item) -> Option<&SeenBefore> {
+        match &self.baseline {
+            Baseline::Taken { checks, .. } => checks.iter().find(|seen| seen.key == item.key),
+            Baseline::NotTaken | Baseline::Open => None,
+        }
+    }
+
+    /// Whether a check of work that comes through its stages passes now: the last one says of the others that they do.
+    pub(crate) fn passes(&self, place: CheckPlace) -> bool {
+        let judging = self.judging();
+        let finish = judging.map_or(&[][..], |judging| &judging.finish);
+        match place {
+            // The worker was told often enough, and the work goes on without.
+            CheckPlace::Finish(at) => {
+                let result = finish.get(at as usize).and_then(Option::as_ref);
+                result.is_none_or(|result| result.passed)
+            }
+            CheckPlace::Check(_) | CheckPlace::Criterion(_) | CheckPlace::Stage(_) => true,
+        }
     }
 
     /// Whether it needed more than one attempt.

@@ -104,6 +104,12 @@ pub fn names_the_output(criteria: &[String]) -> bool {
     !named(criteria, |clause| clause.subject.is_empty()).is_empty()
 }
 
+/// Whether a criterion is about files and commands, so that it can be told without any work.
+pub fn is_about_the_world(criterion: &str) -> bool {
+    let clauses = read(criterion).unwrap_or_default();
+    !clauses.is_empty() && clauses.iter().all(|clause| !clause.subject.is_empty())
+}
+
 fn named(criteria: &[String], wanted: impl Fn(&Clause<'_>) -> bool) -> Vec<String> {
     let mut named: Vec<String> = Vec::new();
     for clause in criteria.iter().filter_map(|criterion| read(criterion)).flatten() {

@@ -17,6 +17,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let workspace = mission.workspace();
     let mut effective = settings.effective();
     effective.evaluate &= !options.no_eval;
+    effective.baseline = mission.baseline.unwrap_or(effective.baseline);
+    effective.proof = mission.proof.unwrap_or(effective.proof);
     let told = options.eval_threshold.or(settings.eval_threshold);
     effective.eval_threshold = told.unwrap_or_else(Bar::default_bar);
     Rules {

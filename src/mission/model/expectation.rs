@@ -11,7 +11,7 @@ use crate::mission::scalar::{
 };
 use crate::mission::shape::{Shape, Table};
 
-use super::words::{Consensus, Independence, PanelMode};
+use super::words::{Before, Consensus, Independence, PanelMode};
 
 /// A deterministic expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -26,6 +26,8 @@ pub enum Check {
         timeout: Millis,
         /// Where, relative to the workspace.
         cwd: Option<String>,
+        /// What it is to say before the work.
+        before: Option<Before>,
     },
     /// Files that must exist.
     FileExists {
@@ -35,6 +37,8 @@ pub enum Check {
         min_bytes: Option<u64>,
         /// A text that each must contain.
         contains: Option<String>,
+        /// What it is to say before the work.
+        before: Option<Before>,
     },
     /// A number that a command prints.
     Metric {
@@ -46,7 +50,37 @@ pub enum Check {
         max: Option<Decimal>,
         /// How long it may take.
         timeout: Millis,
+        /// What it is to say before the work.
+        before: Option<Before>,
     },
+}
+
+impl Check {
+    /// What it is, for people.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Command { kind, command, .. } => {
+                let kind = match kind {
+                    CommandCheck::Test => "test",
+                    CommandCheck::Script => "script",
+                };
+                format!("{kind}: {command}")
+            }
+            Self::FileExists { paths, .. } => format!("file_exists: {}", paths.join(", ")),
+            Self::Metric { name, command, .. } => format!("metric {name}: {command}"),
+        }
+    }
+
+    /// What it is to say before the work, where the file tells.
+    #[must_use]
+    pub fn before(&self) -> Option<Before> {
+        match self {
+            Self::Command { before, .. } | Self::FileExists { before, .. } | Self::Metric { before, .. } => {
+                *before
+            }
+        }
+    }
 }
 
 /// Which of the two words a command check was declared with.
@@ -161,6 +195,8 @@ keys! {
         "timeout" timeout: Millis, or("10m");
         /// Where the command runs, relative to the workspace.
         "cwd" cwd: Option<String> as InnerPath;
+        #[doc = says!(before)]
+        "before" before: Option<Before>;
     }
 }
 
@@ -175,6 +211,8 @@ keys! {
         "minBytes" min_bytes: Option<u64>;
         /// A text that each file must contain.
         "contains" contains: Option<String> as Filled;
+        #[doc = says!(before)]
+        "before" before: Option<Before>;
     }
 }
 
@@ -193,6 +231,8 @@ keys! {
         "min" min: Option<Decimal>;
         /// The number that the command prints must not be above this.
         "max" max: Option<Decimal>;
+        #[doc = says!(before)]
+        "before" before: Option<Before>;
     }
 }
 
@@ -273,6 +313,7 @@ impl CommandExpectation {
             command: self.command,
             timeout: self.timeout,
             cwd: self.cwd,
+            before: self.before,
         }
     }
 }
@@ -283,6 +324,7 @@ impl FileExpectation {
             paths: self.paths,
             min_bytes: self.min_bytes,
             contains: self.contains,
+            before: self.before,
         }
     }
 }
@@ -295,6 +337,7 @@ impl MetricExpectation {
             min: self.min,
             max: self.max,
             timeout: self.timeout,
+            before: self.before,
         }
     }
 }

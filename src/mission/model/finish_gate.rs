@@ -7,6 +7,8 @@ use crate::mission::keys::{Value, keys};
 use crate::mission::scalar::Filled;
 use crate::mission::shape::Shape;
 
+use super::words::Before;
+
 keys! {
     /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
     #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -17,7 +19,9 @@ keys! {
         /// The command that runs one of them; `{test}` stands for its name.
         "testCommand" test_command: Option<String> as Filled;
         /// Tests that failed before and must pass now: a list, or a file beside the mission with a JSON list or one a line.
-        "failToPass" fail_to_pass: Option<FailToPass>;
+        "failToPass" fail_to_pass: Option<TestList>;
+        /// Tests that passed before and must pass now: written like failToPass. One that failed before is left out.
+        "passToPass" pass_to_pass: Option<TestList>;
         /// Whether a file must have changed: one of targetFiles or file_exists, else any of the workspace.
         "requireFileChanges" require_file_changes: bool, or("false");
         /// Whether it must compile.
@@ -26,6 +30,8 @@ keys! {
         "compileCommand" compile_command: Option<String> as Filled = "npx tsc --noEmit";
         /// Further commands that must exit 0; all of them run as checks do.
         "commands" commands: Box<[Box<str>]> as Filled;
+        /// What the required tests and further commands are to be before the work begins, as in expectations.
+        "before" before: Option<Before>;
         /// How often the agent is told what is missing [=].
         "maxAttempts" max_attempts: Option<u32> = "2";
         /// How often it is told that its work does not compile [=].
@@ -33,10 +39,10 @@ keys! {
     }
 }
 
-/// Tests that failed before the work and must pass after it.
+/// Tests that are named one by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum FailToPass {
+pub enum TestList {
     /// These.
     Tests(Vec<Box<str>>),
     /// Those that a file names, beside the mission: a JSON list, or one a line.
@@ -44,15 +50,36 @@ pub enum FailToPass {
 }
 
 impl FinishGate {
+    /// Whether any test is required.
+    #[must_use]
+    pub fn has_tests(&self) -> bool {
+        let lists = [&self.fail_to_pass, &self.pass_to_pass];
+        !self.required_tests.is_empty() || lists.into_iter().any(Option::is_some)
+    }
+
+    /// The files that name tests, beside the mission.
+    pub fn test_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let lists = [
+            ("failToPass", &self.fail_to_pass),
+            ("passToPass", &self.pass_to_pass),
+        ];
+        lists.into_iter().filter_map(|(key, list)| match list {
+            Some(TestList::File(file)) => Some((key, &**file)),
+            _ => None,
+        })
+    }
+
     /// Whether nothing is required: then there is no gate.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let no_tests = self.required_tests.is_empty() && self.fail_to_pass.is_none();
-        no_tests && !self.require_file_changes && !self.require_compilation && self.commands.is_empty()
+        !self.has_tests()
+            && !self.require_file_changes
+            && !self.require_compilation
+            && self.commands.is_empty()
     }
 }
 
-impl Value for FailToPass {
+impl Value for TestList {
     const SHAPE: Shape = Shape::Either(&[
         Shape::NonEmptyList(&Shape::one::<Filled>()),
         Shape::one::<Filled>(),

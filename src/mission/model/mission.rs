@@ -28,7 +28,7 @@ use super::stages::{RedTeam, Stage, Vision};
 use super::task::Task;
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
-    OnExhausted, PanelMode, RemedyOrder, SCRATCH, Sandbox, Stakes,
+    OnExhausted, PanelMode, ProofRule, RemedyOrder, SCRATCH, Sandbox, Stakes,
 };
 use super::worktree::Worktree;
 
@@ -81,6 +81,10 @@ keys! {
         "stakes" stakes: Option<Stakes> = "medium";
         #[doc = says!(on_exhausted)]
         "onExhausted" on_exhausted: Option<OnExhausted>;
+        #[doc = says!(baseline)]
+        "baseline" baseline: Option<bool>, or("true");
+        #[doc = says!(proof)]
+        "proof" proof: Option<ProofRule>, or("warn");
     } and {
         /// Presets of the files beneath it.
         pub(crate) presets: Named<Preset>;
@@ -179,6 +183,10 @@ keys! {
         "onDependencyFailed" on_dependency_failed: Option<RemedyOrder> = "[resolve, skip]";
         #[doc = says!(protect)]
         "protect" protect: Box<[Box<str>]> as InnerGlob;
+        #[doc = says!(baseline)]
+        "baseline" baseline: Option<bool> = "true";
+        #[doc = says!(proof)]
+        "proof" proof: Option<ProofRule> = "warn";
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<Box<[Box<str>]>> as InnerGlob = CHECKS_MAY_WRITE;
         #[doc = says!(scratch)]

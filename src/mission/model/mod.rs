@@ -38,6 +38,8 @@ macro_rules! says {
         "How much agents may decide alone: under locked and supervised, findings of medium severity block too, and a person \
          agrees to a plan of two tasks or more before its work begins [=]."
     };
+    (baseline) => { "Whether what checks say before the work is looked at, so that one that was green all along proves nothing [=]." };
+    (before) => { "What it is to be before the work begins; where one that is to be red is green, a person decides." };
     (blocks_tasks) => { "Titles of the tasks that wait for it." };
     (budget) => { "What a run may use in all; then it ends with exit 7 and can be resumed." };
     (channels) => { "Where notifications go, by name." };
@@ -66,6 +68,7 @@ macro_rules! says {
     (panel) => {
         "Whether all seats are asked at once, or a third only while it could change the verdict [=]."
     };
+    (proof) => { "What becomes of work whose checks were all green before it began, and that nobody judges [=]." };
     (protect) => {
         "Paths or globs of files that agents must not change; a folder means everything in it."
     };
@@ -109,7 +112,7 @@ pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use command_line::CommandLine;
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
-pub use finish_gate::{FailToPass, FinishGate};
+pub use finish_gate::{FinishGate, TestList};
 pub use middleware::{
     AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
     CoordinationMiddleware,
@@ -124,7 +127,7 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
-    PanelMode, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
+    Autonomy, Before, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
+    PanelMode, ProofRule, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
 pub use worktree::{MergeInto, Worktree, is_branch_name};

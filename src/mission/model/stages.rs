@@ -10,7 +10,7 @@ use crate::mission::keys::{Keys, Value, keys, single, words};
 use crate::mission::scalar::{AgentName, Fault, Filled, Form, Fraction, InnerFile, Name, Scalar, Span};
 use crate::mission::shape::Shape;
 
-use super::words::Stakes;
+use super::words::{Before, Stakes};
 
 keys! {
     /// A further stage of judging: an agent or a command, never both.
@@ -27,6 +27,8 @@ keys! {
         "command" command: Option<Box<str>> as Filled;
         /// How long it may take [=].
         "timeout" timeout: Option<Span> = "10m";
+        /// For a command: what it is to be before the work begins, as in expectations.
+        "before" before: Option<Before>;
     }
 }
 

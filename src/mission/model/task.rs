@@ -17,8 +17,8 @@ use super::middleware::AgentChain;
 use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
-    Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, RemedyOrder, Review,
-    SCRATCH, Sandbox, Stakes, TaskType,
+    Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, ProofRule, RemedyOrder,
+    Review, SCRATCH, Sandbox, Stakes, TaskType,
 };
 
 keys! {
@@ -52,6 +52,10 @@ keys! {
         "targetFiles" target_files: ThinVec<Box<str>> as TargetFile;
         #[doc = says!(protect)]
         "protect" protect: ThinVec<Box<str>> as InnerGlob;
+        #[doc = says!(baseline)]
+        "baseline" baseline: Option<bool>, or("true");
+        #[doc = says!(proof)]
+        "proof" proof: Option<ProofRule>, or("warn");
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<ThinVec<Box<str>>> as InnerGlob, or(CHECKS_MAY_WRITE);
         #[doc = says!(scratch)]

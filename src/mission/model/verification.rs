@@ -7,6 +7,7 @@ use crate::mission::scalar::{AgentName, Fraction, RubricName};
 use crate::mission::shape::Shape;
 
 use super::rubric::OnRefer;
+use super::words::Before;
 
 keys! {
     /// How the criteria of a task are graded (semantics, section 10).
@@ -22,6 +23,8 @@ keys! {
         "minConfidence" min_confidence: Option<Fraction> = "0.7";
         /// What happens to referred work: a person decides (human), it goes back (rework), or it is accepted as unverified (pass) [=].
         "onRefer" on_refer: OnRefer, or("human");
+        /// For facts: what they are to be before the work begins, as in expectations.
+        "before" before: Option<Before>;
     }
 }
 

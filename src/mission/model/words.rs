@@ -203,6 +203,33 @@ words! {
 }
 
 words! {
+    /// What a check is to say before the work begins (semantics, section 24).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Before: "what a check can be before the work" {
+        /// It fails: the work is to make it pass.
+        Red = "red",
+        /// It passes: it guards what is there.
+        Green = "green",
+        /// Either.
+        Any = "any",
+    }
+}
+
+words! {
+    /// What becomes of work that its checks, green all along, do not show (semantics, section 24).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProofRule: "a rule for work that nothing proves" {
+        /// It is accepted as unreviewed.
+        #[default]
+        Warn = "warn",
+        /// It is accepted as unverified.
+        Required = "required",
+    }
+}
+
+words! {
     /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
     pub enum Autonomy: "a level of autonomy" {

@@ -161,6 +161,14 @@ impl Checker<'_, '_> {
                 }
                 (None, Some(_)) => {}
             }
+            if stage.agent.is_some() && stage.before.is_some() {
+                self.problems.refuse(
+                    Code::KeyDoesNotApply,
+                    at("before"),
+                    format!("`before` is for a command, and the stage {name} has an agent"),
+                    "remove `before`",
+                );
+            }
         }
     }
 

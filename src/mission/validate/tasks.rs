@@ -63,6 +63,7 @@ impl Checker<'_, '_> {
         if let Some(name) = self.task.decomposer.as_deref().and_then(Decomposer::agent) {
             self.decomposer(name);
         }
+        self.before_of_a_judge();
         if !self.task.expectations.is_empty() {
             self.expectations();
         }
@@ -128,11 +129,11 @@ impl Checker<'_, '_> {
             self.problems
                 .refuse(code, path, message.to_owned(), help.to_owned());
         };
-        let has_tests = !gate.required_tests.is_empty() || gate.fail_to_pass.is_some();
-        let tests = if gate.required_tests.is_empty() {
-            "failToPass"
-        } else {
-            "requiredTests"
+        let has_tests = gate.has_tests();
+        let tests = match (gate.required_tests.is_empty(), &gate.fail_to_pass) {
+            (false, _) => "requiredTests",
+            (true, Some(_)) => "failToPass",
+            (true, None) => "passToPass",
         };
         match gate.test_command.as_deref() {
             None if has_tests => wrong(
@@ -161,6 +162,27 @@ impl Checker<'_, '_> {
                 Code::KeyDoesNotApply,
                 "`compileCommand` is never run: compilation is not required",
                 "add `requireCompilation: true`",
+            );
+        }
+        if gate.before.is_some() && !has_tests && gate.commands.is_empty() && !gate.require_compilation {
+            wrong(
+                "before",
+                Code::KeyDoesNotApply,
+                "`before` says what tests and commands are to be, and there is none",
+                "add `requiredTests` or `commands`, or remove it",
+            );
+        }
+    }
+
+    /// Only facts can be looked at before the work: a judge has nothing to grade.
+    fn before_of_a_judge(&mut self) {
+        let verification = self.task.verification.as_deref();
+        if verification.is_some_and(|by| by.before.is_some() && by.grader != Grader::Heuristic) {
+            self.problems.refuse(
+                Code::KeyDoesNotApply,
+                self.path("verification").key("before"),
+                "`before` says what facts are to be before the work, and a judge grades here",
+                "add `grader: heuristic`, or remove it",
             );
         }
     }

@@ -49,6 +49,12 @@ pub struct Counts {
     regressed: u32,
     /// Findings of the tasks, by severity.
     findings: SeverityCounts,
+    /// Done ones whose checks were green all along, with nothing else to stand for them; left out where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::report) unproven: u32,
+    /// Done ones that only checks stand for of which nobody knows what they said before; left out where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::report) baseline_unknown: u32,
     /// Failed ones that a fixup made up for; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     superseded: u32,
@@ -87,6 +93,8 @@ impl Counts {
             skipped: skipped(state),
             regressed: regressed(state),
             findings: view.severities(state),
+            unproven: counts.unproven,
+            baseline_unknown: counts.baseline_unknown,
             superseded: counts.superseded,
             not_selected: not_selected(state),
             is_interrupted: state.phase == RunPhase::Finished,

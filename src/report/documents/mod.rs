@@ -13,6 +13,7 @@
 //! | `inbox` | `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of |
 //! | `metrics` | `quorum.metrics/v1`: how tasks, agents and the mission did (14) |
 //! | `plan` | `quorum.plan/v1`: a mission as it would run |
+//! | `proof` | what the checks of a task said before its work, and what that shows (24) |
 //! | `replay` | `quorum.replay/v1`: judgements derived again, held against what the journal says |
 //! | `review` | `quorum.review/v1`: what a review of work came to that no run did |
 //! | `reviews` | `reviews` of a task: what each reviewer said, a person and a grader among them |
@@ -33,6 +34,7 @@ mod gates;
 mod inbox;
 pub mod metrics;
 pub mod plan;
+mod proof;
 pub mod replay;
 mod review;
 pub(super) mod reviews;

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::counts::Counts;
 use super::fields;
 use super::gates::GateRow;
+use super::proof::flag_cause;
 use super::task::TaskRow;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
-use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
+use crate::domain::{Cause, Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
 use crate::mission::BarrierKind;
 use crate::mission::model::{FinalChecks, Review};
@@ -293,6 +294,20 @@ impl<'a> Tasks<'a> {
         let ids = self.state.plan.task_ids();
         ids.filter(|id| rank(self.state, self.view, *id) == wanted)
             .collect()
+    }
+
+    /// Accepted work whose checks were green all along, and that nothing else stands for, in file order.
+    pub fn unproven(self) -> Vec<TaskId> {
+        let done = self.state.plan.task_ids();
+        let is_vacuous = |id: &TaskId| flag_cause(self.state, *id) == Some(Cause::Vacuous);
+        done.filter(is_vacuous).collect()
+    }
+
+    /// Whether what checks say before the work is not looked at by the mission's own word.
+    pub fn has_baselines_off(self) -> bool {
+        let plan = &self.state.plan;
+        let is_off = |id| plan.task(id).baseline.unwrap_or(plan.rules.settings.baseline);
+        plan.selected_ids().any(|id| !is_off(id))
     }
 
     /// Whether work that nobody judged was to be judged: `review: none` is a decision and no warning.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::diff::{self, DiffRow};
+use super::proof::{ProofRow, flag_cause, shows_nothing};
 use super::reviews::ReviewRow;
 use super::run::Usage;
 use super::waits::Wait;
@@ -39,7 +40,7 @@ pub(in crate::report) struct TaskRow<'a> {
     pub agent: &'a str,
     /// `pending`, `assigned`, `in_progress`, `review`, `awaiting_approval`, `done`, `failed`, `notTaken` or `removed`.
     pub status: &'static str,
-    /// What goes on within `in_progress` and `review`.
+    /// What goes on within `assigned`, `in_progress` and `review`.
     #[serialize_always]
     pub phase: Option<Phase>,
     /// The stage behind the verification that looks at it now.
@@ -50,6 +51,10 @@ pub(in crate::report) struct TaskRow<'a> {
     /// How a done task was accepted.
     #[serialize_always]
     pub quality_flag: Option<QualityFlag>,
+    /// Why it is flagged so, where no check shows that the work was done.
+    flag_cause: Option<Cause>,
+    /// What its checks said before the work; left out as long as that is not known.
+    pub proof: Option<ProofRow>,
     /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
@@ -114,6 +119,12 @@ pub(in crate::report) struct TaskRow<'a> {
     pub edges: Option<EdgesRow<'a>>,
     /// For a task that is not taken: the verification whose verdict left it out.
     left_out_by: Option<LeftOutRow<'a>>,
+    /// Why its checks show nothing of its accepted work, where nothing else stands for it.
+    #[serde(skip)]
+    pub shows_nothing: Option<&'static str>,
+    /// Whether nobody knows what its checks said before the work, and nothing else stands for it.
+    #[serde(skip)]
+    pub is_of_unknown_baseline: bool,
     /// Whether a stage that could not say anything is all that makes its verdict untrustworthy.
     #[serde(skip)]
     pub is_faulted: bool,
@@ -213,6 +224,8 @@ impl<'a> TaskRow<'a> {
             phase: task.phase(),
             stage: at_work(state, id),
             quality_flag: task.flag(),
+            flag_cause: flag_cause(state, id),
+            proof: ProofRow::of(state, id),
             points: task.attempt.points,
             score: task.attempt.points,
             bar,
@@ -247,6 +260,8 @@ impl<'a> TaskRow<'a> {
                     task: state.plan.title(by),
                     edge: edge.as_str(),
                 }),
+            shows_nothing: shows_nothing(state, id),
+            is_of_unknown_baseline: task.attempt.has(Mark::BaselineUnknown),
             is_faulted: task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate),
             rejections: seen.rejections(),
         }

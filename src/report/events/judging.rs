@@ -2,8 +2,11 @@
 
 use super::payload::{Payload, facts, file, payload, scores};
 use crate::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
+use serde_json::json;
+
 use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
+use crate::judging::baseline::items;
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::documents::reviews::share;
@@ -44,6 +47,7 @@ impl EventExpander {
                 payload!(self.task(task); "stageRepeated": again)
             }
             Job::Artifacts(dependency) => self.failed_dependency(task, dependency),
+            Job::Baseline => self.task(task),
             Job::Finish(command) => self.finish_command(task, command),
             Job::Check(check) => self.check(task, check),
             Job::Grade(round) => payload!(self.task(task); round),
@@ -67,6 +71,19 @@ impl EventExpander {
                 payload!(self.job_details(task, job); "files": facts(files))
             }
             (_, JobEnd::Seen { files, hollow }) => payload!(self.task(task); "files": facts(files), hollow),
+            (_, JobEnd::Baseline { checks, .. }) => {
+                let items = items(self.plan.task(task));
+                let told = checks.iter().map(|seen| {
+                    let item = items.iter().find(|item| item.key == seen.key);
+                    json!({
+                        "label": item.map(|item| &item.label),
+                        "before": seen.before,
+                        "reason": Some(&seen.reason).filter(|reason| !reason.is_empty()),
+                        "durationMs": seen.duration,
+                    })
+                });
+                payload!(self.task(task); "checks": told.collect::<Vec<_>>())
+            }
             (_, JobEnd::Checked(result)) => payload!(self.job_details(task, job);
                 "passed": result.passed,
                 "message": result.message,

@@ -5,7 +5,7 @@ use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
     WorkEvent,
 };
-use crate::report::documents::show::check_words;
+use crate::mission::model::Check;
 use crate::report::style::Role;
 use crate::report::text::seconds;
 
@@ -145,7 +145,7 @@ fn usage_words(usage: &Usage) -> String {
 
 fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Line {
     let check = state.plan.task(task).checks().get(check as usize);
-    let what = check.map(check_words).unwrap_or_default();
+    let what = check.map(Check::label).unwrap_or_default();
     let verdict = if result.passed { "passed" } else { "failed" };
     let detail = format!("{verdict} in {}  {what}", seconds(result.duration));
     dim(Verb::Check, title(state, task), detail)

@@ -123,6 +123,33 @@ impl Worktrees {
         Ok(tip)
     }
 
+    /// The commit that the work of a task begins with, and the tree of all that lies in its folder then. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn start_of(&self, plan: &Plan, task: TaskId) -> Result<(String, String), WorkError> {
+        let base = self.reference(&base_ref(task))?;
+        let base = base.ok_or_else(|| refused("it is not known what it began with"))?;
+        if plan.rules.worktrees.setup.is_none() {
+            return Ok((base.clone(), base));
+        }
+        // What prepares a folder may leave files there that are to stay.
+        run(self.within(task)?.args(["add", "-A"]))?;
+        let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        Ok((base, tree))
+    }
+
+    /// Puts the folder of a task back to a tree of its own; what git ignores stays, and is nobody's work. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git, or of the system.
+    pub fn put_back(&self, task: TaskId, tree: &str) -> Result<(), WorkError> {
+        let folder = self.folder(task);
+        self.check_out(&folder, tree)?;
+        self.clean(&folder)?;
+        self.is_ready(&task.0.to_string())
+    }
+
     /// Removes what git does not follow in a folder, but for what it ignores, which was built there.
     pub(super) fn clean(&self, folder: &Path) -> Result<(), WorkError> {
         run(self.at(folder)?.args(["clean", "-q", "-f", "-f", "-d"])).map(drop)

@@ -49,6 +49,9 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
     names(&mut text, "must produce", &files);
     let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
     names(&mut text, "checks", &checks);
+    if let Some(proof) = &task.proof {
+        append_line!(text, "proof: {}", proof.words);
+    }
     isolated(&mut text, task);
     if let Some(criteria) = document.criteria.filter(|_| full) {
         append_line!(text, "criteria: {}", sanitize(criteria));
@@ -161,7 +164,11 @@ fn short_lines(text: &mut String, full: &FullAttempt<'_>) {
 fn check_lines<'c>(text: &mut String, checks: impl Iterator<Item = &'c CheckRow<'c>>) {
     for check in checks {
         let verdict = if check.passed { "passed" } else { "failed" };
-        append_line!(text, "  check {}: {verdict}", sanitize(&check.check));
+        let before = check
+            .before
+            .map(|before| format!(" ({} before the work)", before.as_str()));
+        let before = before.unwrap_or_default();
+        append_line!(text, "  check {}: {verdict}{before}", sanitize(&check.check));
         if !check.passed {
             block(text, "    ", check.message, PREVIEW_LINES);
         }

@@ -14,9 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Answer, Cause, FailureClass, Finding, Points, Stage, Verdict};
+use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, Verdict};
 use crate::engine::{State, ToolLedgerRef};
-use crate::mission::model::{Check, CommandCheck};
+use crate::judging::baseline::CheckPlace;
+use crate::mission::model::{Before, Check};
 use crate::store::{AskFile, SpoolName};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
@@ -162,6 +163,14 @@ struct CheckRow<'a> {
     message: &'a str,
     /// How long it took, in milliseconds.
     duration_ms: u64,
+    /// What the mission says that it is to be before the work: `red`, `green` or `any`.
+    declared: Option<&'static str>,
+    /// What it was before the work.
+    before: Option<BeforeWork>,
+    /// Why it was red, or is unknown.
+    before_reason: Option<&'a str>,
+    /// What makes it a proof that the work was done: `baseline`.
+    proven_by: Option<&'static str>,
     /// What it printed.
     output: Option<FileView>,
 }
@@ -296,7 +305,7 @@ impl<'a> TaskDocument<'a> {
             task,
             description: plan.description.as_deref(),
             target_files: &plan.target_files,
-            checks: plan.checks().iter().map(check_words).collect(),
+            checks: plan.checks().iter().map(Check::label).collect(),
             criteria: plan.panel().and_then(|panel| panel.criteria.as_deref()),
             unconfined: state.unconfined.as_deref(),
             warnings: &view.warnings,
@@ -320,14 +329,24 @@ fn attempt_row<'a>(
     let seen = &view.task(history.task).attempts;
     let seen = seen.iter().find(|seen| seen.number == attempt.number);
     let declared = state.plan.task(history.task).checks();
-    let check = |(n, result): &'a (u32, crate::engine::CheckResult)| CheckRow {
-        check: declared
-            .get(*n as usize)
-            .map_or_else(|| format!("check {n}"), check_words),
-        passed: result.passed,
-        message: &result.message,
-        duration_ms: result.duration.0,
-        output: files(&SpoolName::Check(history.task, attempt.number, *n)),
+    let items = state.counting_items(history.task);
+    let check = |(n, result): &'a (u32, crate::engine::CheckResult)| {
+        let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
+        let before = item.map(|item| state.before(history.task, item));
+        let is_proof = before.is_some_and(|before| before.result == BeforeWork::Red && !before.never_ran);
+        CheckRow {
+            check: declared
+                .get(*n as usize)
+                .map_or_else(|| format!("check {n}"), Check::label),
+            passed: result.passed,
+            message: &result.message,
+            duration_ms: result.duration.0,
+            declared: item.and_then(|item| item.declared).map(Before::as_str),
+            before: before.map(|before| before.result),
+            before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
+            proven_by: (is_proof && result.passed).then_some("baseline"),
+            output: files(&SpoolName::Check(history.task, attempt.number, *n)),
+        }
     };
     let calls = attempt.calls.iter();
     let rows = calls.map(|call| call_row(state, history, call, files));
@@ -481,20 +500,5 @@ fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
             row.reasoning = Some(why);
         }
         _ => row.state = "replied",
-    }
-}
-
-/// A declared check in a few words.
-pub(in crate::report) fn check_words(check: &Check) -> String {
-    match check {
-        Check::Command { kind, command, .. } => {
-            let kind = match kind {
-                CommandCheck::Test => "test",
-                CommandCheck::Script => "script",
-            };
-            format!("{kind}: {command}")
-        }
-        Check::FileExists { paths, .. } => format!("file_exists: {}", paths.join(", ")),
-        Check::Metric { name, command, .. } => format!("metric {name}: {command}"),
     }
 }

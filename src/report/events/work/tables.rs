@@ -66,6 +66,7 @@ impl EventExpander {
         let (kind, purpose) = match job {
             Job::Scan { .. } => ("scan", "files"),
             Job::Artifacts(_) => ("scan", "artifacts"),
+            Job::Baseline => ("command", "baseline"),
             Job::Finish(_) => ("command", "finish"),
             Job::Check(check) => (self.kind_of_check(task, check), "check"),
             Job::Grade(_) => ("scan", "grade"),
@@ -77,7 +78,7 @@ impl EventExpander {
             Job::Approver { .. } => ("command", "approver"),
         };
         let (stage, round) = match job {
-            Job::Scan { .. } | Job::Artifacts(_) | Job::Approver { .. } => (None, None),
+            Job::Scan { .. } | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => (None, None),
             Job::Finish(_) => (Some(Stage::Finish), None),
             Job::Check(_) => (Some(Stage::Checks), None),
             Job::Merge(number) => (Some(Stage::Merge), Some(number)),

@@ -1,0 +1,106 @@
+//! What the state knows of what checks said before the work of their task began (semantics, section 24). When that is looked at,
+//! and what follows from it, is in `decide::baseline`.
+
+use crate::domain::{BeforeWork, TaskId};
+use crate::judging::baseline::{Item, Weighed, is_wanted, items};
+use crate::mission::ListOf;
+use crate::mission::model::Isolation;
+
+use super::payload::SeenBefore;
+use super::state::{Baseline, State, TaskState};
+
+/// What a check said before the work, where that is known, and why it said so.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    pub result: BeforeWork,
+    /// In words; empty for what was green.
+    pub reason: &'a str,
+    /// Whether it failed only because its program or its folder was not there.
+    pub never_ran: bool,
+}
+
+impl<'a> Before<'a> {
+    fn unknown(reason: &'a str) -> Self {
+        Self {
+            result: BeforeWork::Unknown,
+            reason,
+            never_ran: false,
+        }
+    }
+}
+
+impl State {
+    /// Whether it is to be looked at what the checks of a task say, before its first turn.
+    pub(crate) fn must_look_before(&self, id: TaskId) -> bool {
+        let task = self.task(id);
+        let has_begun = task.attempt.number > 1 || task.attempt.turn > 0;
+        // Whoever mends a task begins with what that began with.
+        task.baseline == Baseline::NotTaken
+            && !has_begun
+            && self.plan.mended_by(id).is_none()
+            && is_wanted(&self.plan, id)
+    }
+
+    /// What is on record of what the checks of a task said before the work; nothing where nobody has looked.
+    pub(crate) fn seen_before(&self, id: TaskId) -> &[SeenBefore] {
+        match &self.task(self.plan.mended_by(id).unwrap_or(id)).baseline {
+            Baseline::Taken { checks, .. } => checks,
+            Baseline::NotTaken | Baseline::Open => &[],
+        }
+    }
+
+    /// What a check of a task said before the work.
+    pub(crate) fn before(&self, id: TaskId, item: &Item) -> Before<'_> {
+        let mut seen = self.seen_before(id).iter();
+        match seen.find(|seen| seen.key == item.key) {
+            Some(seen) => Before {
+                result: seen.before,
+                reason: &seen.reason,
+                never_ran: seen.never_ran,
+            },
+            None if !is_wanted(&self.plan, id) => Before::unknown("baselines are off"),
+            None => Before::unknown("nobody looked before the work began"),
+        }
+    }
+
+    /// The checks of a task that count. A test that was to pass before and after, and failed before, is left out.
+    pub(crate) fn counting_items(&self, id: TaskId) -> Vec<Item> {
+        let mut all = items(self.plan.task(id));
+        all.retain(|item| !self.is_left_out(id, item));
+        all
+    }
+
+    /// Whether a test of `passToPass` failed before the work: what was broken is not held against it.
+    pub(crate) fn is_left_out(&self, id: TaskId, item: &Item) -> bool {
+        item.list == Some(ListOf::PassToPass) && self.before(id, item).result == BeforeWork::Red
+    }
+
+    /// What a check of accepted work has come to.
+    pub(crate) fn weighed(&self, id: TaskId, task: &TaskState, item: &Item) -> Weighed {
+        let before = self.before(id, item);
+        Weighed {
+            before: before.result,
+            never_ran: before.never_ran,
+            passes: task.passes(item.place),
+            is_declared_guard: item.is_declared_guard() || task.consent.begins_green && item.is_to_be_red(),
+        }
+    }
+
+    /// Whether another turn is at work where a task works.
+    pub(crate) fn turn_is_near(&self, id: TaskId) -> bool {
+        self.near(id).any(|other| self.task(other).work.turn.is_some())
+    }
+
+    /// Whether it is being looked at what the checks of another task say, where this one works: no turn begins there.
+    pub(crate) fn baseline_is_near(&self, id: TaskId) -> bool {
+        self.near(id)
+            .any(|other| self.task(other).baseline == Baseline::Open)
+    }
+
+    /// Other tasks with a slot that work in the folder of this one, in one above or below it.
+    pub(crate) fn near(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
+        let is_shared = self.plan.task(id).isolation == Isolation::Shared;
+        let all = self.in_workspace.iter().copied().filter(move |_| is_shared);
+        all.filter(move |other| *other != id && self.plan.share_folder(id, *other))
+    }
+}

@@ -1,0 +1,119 @@
+//! What stands for work of which every check passes: checks that failed before it began, somebody's judgement, or neither
+//! (semantics, section 24). Not a stage: it is weighed where the work is accepted.
+
+use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::engine::mark::Mark;
+use crate::engine::payload::StageReport;
+use crate::judging::baseline::{Item, Standing, Weighed, standing};
+use crate::mission::model::{Before, ProofRule, TaskType};
+use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
+
+use super::view::View;
+
+/// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
+pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
+    let (state, work) = (view.state, view.work());
+    let items = state.counting_items(view.id);
+    let weighed: Vec<Weighed> = items
+        .iter()
+        .map(|item| state.weighed(view.id, view.task, item))
+        .collect();
+    let is_refactoring = work.kind == TaskType::Refactor && work.is_of_mission();
+    let without_judges = standing(&weighed, false, is_refactoring);
+    let standing = standing(&weighed, view.is_judged(), is_refactoring);
+    let mut report = view.report(StageKey::Of(Stage::Checks), Verdict::Pass, None);
+    report.findings = surprises(view, &items);
+    let names = || {
+        let names: Vec<String> = items.iter().map(|item| format!("`{}`", item.label)).collect();
+        names.join(", ")
+    };
+    let mut say = |severity, text: String| report.findings.push(Finding::new(severity, text));
+    match standing {
+        Standing::Unchecked | Standing::Proven => {}
+        Standing::Judged if without_judges == Standing::Vacuous => say(
+            Severity::Info,
+            format!(
+                "vacuous: no check shows that the work was done, only its judges: {}",
+                names()
+            ),
+        ),
+        Standing::Judged => {}
+        Standing::Guards => {
+            report.mark = Some(Mark::OnlyGuards);
+            say(
+                Severity::Info,
+                "only guards: nothing shows that the work was done".to_owned(),
+            );
+        }
+        Standing::Unknown => report.mark = Some(Mark::BaselineUnknown),
+        Standing::Vacuous => {
+            let is_required = work.proof.unwrap_or(view.plan().rules.settings.proof) == ProofRule::Required;
+            report.mark = Some(if is_required {
+                Mark::Unproven
+            } else {
+                Mark::Vacuous
+            });
+            report.cause = Some(Cause::Vacuous);
+            say(
+                Severity::Medium,
+                format!(
+                    "proved by nothing: green before the work began, and green now: {}; add a check that fails before the \
+                     work, write `before: green` where it only guards, or let somebody judge",
+                    names()
+                ),
+            );
+        }
+    }
+    let is_silent = report.findings.is_empty() && report.mark.is_none();
+    (!is_silent).then_some(report)
+}
+
+/// What the mission expected of its checks, and was not so.
+fn surprises(view: View<'_>, counting: &[Item]) -> Vec<Finding> {
+    let before = |item: &Item| view.state.before(view.id, item).result;
+    let of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
+    let some_failed = counting
+        .iter()
+        .filter(of_list)
+        .any(|item| before(item) == BeforeWork::Red);
+    let told = counting.iter().filter_map(|item| {
+        let text = match (item.declared, before(item)) {
+            (Some(Before::Green), BeforeWork::Red) => {
+                "was red already, and the mission wants it green before the work"
+            }
+            (None, BeforeWork::Green) if some_failed && of_list(&item) => {
+                "of `failToPass` was green before the work: it only guards"
+            }
+            _ => return None,
+        };
+        Some(Finding::new(Severity::Medium, format!("`{}` {text}", item.label)))
+    });
+    let all = crate::judging::baseline::items(view.work());
+    let left_out = all.iter().filter(|item| view.state.is_left_out(view.id, item));
+    let left_out = left_out.map(|item| {
+        let text = format!(
+            "`{}` of `passToPass` was red before the work, and is left out",
+            item.label
+        );
+        Finding::new(Severity::Info, text)
+    });
+    told.chain(left_out).collect()
+}
+
+/// Whether somebody with an opinion is to look at the work of a task.
+pub fn will_be_judged(plan: &Plan, id: TaskId) -> bool {
+    let work = plan.task(id);
+    let is_graded = || {
+        work.verification()
+            .is_some_and(|by| by.rubric.is_some() && by.grader.is_some())
+    };
+    let is_scored = || match plan.judge(id) {
+        Some(Judge::Panel(_) | Judge::Evaluation(Some(_))) => true,
+        Some(Judge::Evaluation(None) | Judge::Nobody) | None => false,
+    };
+    let has_stage = || {
+        let mut stages = work.pipeline.iter();
+        stages.any(|stage| matches!(stage, StagePlan::Own(own) if matches!(own.by, StageJudge::Agent { .. })))
+    };
+    plan.rules.settings.evaluate && (is_scored() || is_graded() || has_stage())
+}

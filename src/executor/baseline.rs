@@ -1,0 +1,249 @@
+//! What the checks of a task say before the work: how each is run, and what its end says then (semantics, section 24).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agents::command::{check_argv, missing_program};
+use crate::domain::{BeforeWork, Digest, Millis, Points, StageKey, TurnId};
+use crate::engine::{CheckResult, JobEnd, SeenBefore};
+use crate::judging::baseline::{CheckPlace, Item, items};
+use crate::mission::Plan;
+use crate::mission::model::Check;
+use crate::store::SpoolName;
+
+use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, How};
+use super::probes::Grading;
+use super::runner::{Commands, Owner};
+use super::task_command::TaskCommands;
+use super::{check, finish_gate};
+
+/// The longest reason that is kept, in characters.
+const LONGEST_REASON: usize = 500;
+
+/// The look at the checks of a task before its first turn.
+pub struct BaselineLook {
+    pub commands: TaskCommands,
+    /// The turn that comes behind it.
+    pub turn: TurnId,
+    /// What is known of the same checks on the same files.
+    pub known: BTreeMap<Digest, SeenBefore>,
+}
+
+impl BaselineLook {
+    /// Looks: each distinct command runs once, expectations beside each other, others one after the other. One result for each
+    /// distinct check, in the order of the task.
+    pub async fn look(self, runner: &Commands) -> Vec<SeenBefore> {
+        let mut all: Vec<Item> = Vec::new();
+        for item in items(self.commands.plan.task(self.commands.task)) {
+            if all.iter().all(|known| known.key != item.key) {
+                all.push(item);
+            }
+        }
+        let mut seen = self.known.clone();
+        let open: Vec<(u32, &Item)> = (0..)
+            .zip(&all)
+            .filter(|(_, item)| !seen.contains_key(&item.key))
+            .collect();
+        let is_check = |(_, item): &&(u32, &Item)| matches!(item.place, CheckPlace::Check(_));
+        let beside: Vec<_> = open
+            .iter()
+            .filter(is_check)
+            .map(|(number, item)| self.start(runner, item, *number))
+            .collect();
+        for end in beside {
+            let said = end.await;
+            seen.insert(said.key, said);
+        }
+        let (mut criteria, mut others) = (Vec::new(), Vec::new());
+        for (number, item) in open {
+            match item.place {
+                CheckPlace::Check(_) => {}
+                CheckPlace::Criterion(at) => criteria.push((at, item)),
+                CheckPlace::Finish(_) | CheckPlace::Stage(_) => others.push((number, item)),
+            }
+        }
+        for (number, item) in others {
+            let said = self.start(runner, item, number).await;
+            seen.insert(said.key, said);
+        }
+        if !criteria.is_empty() {
+            let said = self.grade(runner, &criteria).await;
+            seen.extend(said.into_iter().map(|said| (said.key, said)));
+        }
+        all.iter().filter_map(|item| seen.remove(&item.key)).collect()
+    }
+
+    /// Starts one of them; what it says comes later.
+    fn start(&self, runner: &Commands, item: &Item, number: u32) -> impl Future<Output = SeenBefore> + use<> {
+        let (plan, turn, item) = (self.commands.plan.clone(), self.turn, item.clone());
+        let command = self.job(&item, number).map(|job| {
+            let script = job.script().unwrap_or_default().to_owned();
+            let missing = missing_folder(&job.cwd, job.within.as_deref());
+            match missing {
+                Some(folder) => Err(format!("there is no folder {folder}")),
+                None => Ok((script, runner.run(Owner::Task(turn.task), job))),
+            }
+        });
+        async move {
+            let (key, label) = (item.key, item.label.clone());
+            let said = match command {
+                Some(Err(why)) => Ok(never_ran(key, why)),
+                Some(Ok((script, end))) => {
+                    let end = end.await;
+                    tokio::task::spawn_blocking(move || said(&plan, turn, &item, &script, &end)).await
+                }
+                None => tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await,
+            };
+            said.unwrap_or_else(|why| unknown(key, format!("{label}: {why}")))
+        }
+    }
+
+    /// The command of one; `None` where files are looked at.
+    fn job(&self, item: &Item, number: u32) -> Option<CommandJob> {
+        let commands = &self.commands;
+        let output = SpoolName::Baseline(commands.task, number);
+        match item.place {
+            CheckPlace::Check(at) => check::job(commands, at, &output),
+            CheckPlace::Finish(at) => finish_gate::job(commands, at, &output),
+            CheckPlace::Criterion(_) => None,
+            CheckPlace::Stage(key) => self.stage(key, &output),
+        }
+    }
+
+    /// The command of a stage, without the review that it is given later.
+    fn stage(&self, key: StageKey, output: &SpoolName) -> Option<CommandJob> {
+        let task = self.commands.plan.task(self.commands.task);
+        let (own, command) = (task.own_stage(key)?, task.step_command(key)?);
+        let told = vec![
+            ("QUORUM_PURPOSE".to_owned(), "baseline".to_owned()),
+            ("QUORUM_STAGE".to_owned(), own.name.to_string()),
+        ];
+        let timeout = own.timeout.unwrap_or(COMMAND_TIMEOUT);
+        Some(
+            self.commands
+                .plain(&key.to_string(), check_argv(command), told, output, timeout),
+        )
+    }
+
+    /// What facts say of criteria.
+    async fn grade(&self, runner: &Commands, criteria: &[(u32, &Item)]) -> Vec<SeenBefore> {
+        let grading = Grading {
+            commands: self.commands.clone(),
+            round: 0,
+            judged: Vec::new(),
+        };
+        let mut ends = Vec::new();
+        let owner = Owner::Task(self.commands.task);
+        let started: Vec<_> = grading
+            .jobs()
+            .into_iter()
+            .map(|job| runner.run(owner, job))
+            .collect();
+        for end in started {
+            ends.push(end.await);
+        }
+        let graded = tokio::task::spawn_blocking(move || grading.graded(&ends)).await;
+        let grades = match graded {
+            Ok(JobEnd::Graded(grades)) => grades,
+            Ok(_) => Err("nothing was graded".to_owned()),
+            Err(why) => Err(why.to_string()),
+        };
+        let said = criteria.iter().map(|(at, item)| match &grades {
+            Err(why) => unknown(item.key, why.clone()),
+            Ok(grades) => match grades.get(*at as usize) {
+                Some(grade) if grade.points == Some(Points::FULL) => seen(item.key, BeforeWork::Green, ""),
+                Some(grade) if grade.points.is_some() => seen(item.key, BeforeWork::Red, &grade.evidence),
+                Some(grade) => unknown(item.key, grade.evidence.clone()),
+                None => unknown(item.key, "it was not graded"),
+            },
+        });
+        said.collect()
+    }
+}
+
+fn seen(key: Digest, before: BeforeWork, reason: &str) -> SeenBefore {
+    SeenBefore {
+        key,
+        before,
+        reason: reason.chars().take(LONGEST_REASON).collect(),
+        never_ran: false,
+        duration: Millis::default(),
+    }
+}
+
+fn unknown(key: Digest, why: impl AsRef<str>) -> SeenBefore {
+    seen(key, BeforeWork::Unknown, why.as_ref())
+}
+
+fn never_ran(key: Digest, why: impl AsRef<str>) -> SeenBefore {
+    SeenBefore {
+        never_ran: true,
+        ..seen(key, BeforeWork::Red, why.as_ref())
+    }
+}
+
+/// The folder in which a command is to work, as the file says it, where it is not there.
+fn missing_folder(cwd: &Path, within: Option<&Path>) -> Option<String> {
+    let inner = within.and_then(|within| cwd.strip_prefix(within).ok())?;
+    (!cwd.is_dir()).then(|| inner.display().to_string())
+}
+
+/// What the end of a command says. Blocks.
+fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &CommandEnd) -> SeenBefore {
+    let (result, is_stage) = match item.place {
+        CheckPlace::Finish(at) => (finish_gate::finished(plan, turn.task, at, end), false),
+        CheckPlace::Check(at) => (check::result(plan, turn.task, at, end), false),
+        CheckPlace::Criterion(_) | CheckPlace::Stage(_) => (exit(end), true),
+    };
+    let of_time = SeenBefore {
+        duration: end.outcome().duration,
+        ..seen(item.key, BeforeWork::Green, "")
+    };
+    let because = |before, reason: &str| SeenBefore {
+        before,
+        reason: seen(item.key, before, reason).reason,
+        ..of_time.clone()
+    };
+    match (end.how(), end.lost()) {
+        (How::NotStarted(why), _) => because(BeforeWork::Unknown, &format!("it could not be started: {why}")),
+        (How::TimedOut, _) => because(BeforeWork::Unknown, "its time ran out"),
+        (_, Some(lost)) => because(BeforeWork::Unknown, &format!("its output is lost: {lost}")),
+        (How::Exited(127), None) if missing_program(script).is_some() => {
+            let program = missing_program(script).unwrap_or_default();
+            never_ran(item.key, format!("`{program}` was not found on PATH"))
+        }
+        _ if result.passed => of_time,
+        _ if is_stage => because(
+            BeforeWork::Unknown,
+            "it failed, and it reads what there is only behind the work",
+        ),
+        _ => because(BeforeWork::Red, &result.message),
+    }
+}
+
+fn exit(end: &CommandEnd) -> CheckResult {
+    let outcome = end.outcome();
+    CheckResult {
+        passed: outcome.code == Some(0) && !outcome.timed_out,
+        message: String::new(),
+        duration: outcome.duration,
+    }
+}
+
+/// What a check says that looks at files. Blocks.
+fn files(plan: &Arc<Plan>, turn: TurnId, item: &Item) -> SeenBefore {
+    let CheckPlace::Check(at) = item.place else {
+        return unknown(item.key, "it cannot be looked at");
+    };
+    match check::declared(plan, turn.task, at) {
+        Some(Check::FileExists { .. }) => {
+            let result = check::files(plan, turn.task, at, &plan.workspace_of(turn.task));
+            match result.passed {
+                true => seen(item.key, BeforeWork::Green, ""),
+                false => seen(item.key, BeforeWork::Red, &result.message),
+            }
+        }
+        _ => unknown(item.key, "the mission has no such check any more"),
+    }
+}

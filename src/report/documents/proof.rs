@@ -1,0 +1,80 @@
+//! What the checks of a task said before its work, and what that shows (semantics, section 24).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::domain::{BeforeWork, Cause, TaskId};
+use crate::engine::{Mark, State};
+use crate::judging::baseline::is_wanted;
+
+/// How many checks of a task said what before its work.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::report) struct ProofRow {
+    /// They failed.
+    red: usize,
+    /// They passed.
+    green: usize,
+    /// That could not be told.
+    unknown: usize,
+    /// How many are proven by tests that the work brought.
+    proven_by_new_tests: usize,
+    /// What that shows, in words.
+    #[serde(skip)]
+    pub words: String,
+}
+
+impl ProofRow {
+    /// `None` where nothing is known yet, and where there is no check.
+    pub fn of(state: &State, id: TaskId) -> Option<Self> {
+        let items = state.counting_items(id);
+        let is_off = !is_wanted(&state.plan, id);
+        let is_known = !state.seen_before(id).is_empty() || is_off || state.task(id).attempt.turn > 0;
+        if items.is_empty() || !is_known {
+            return None;
+        }
+        let count = |result| {
+            let said = items.iter().map(|item| state.before(id, item).result);
+            said.filter(|before| *before == result).count()
+        };
+        let all = [BeforeWork::Red, BeforeWork::Green, BeforeWork::Unknown];
+        let [red, green, unknown] = all.map(count);
+        let total = items.len();
+        let before = match (red, unknown) {
+            _ if is_off => "baselines off".to_owned(),
+            (0, _) if unknown == total => "baseline unknown".to_owned(),
+            (_, 0) => format!("{red} of {total} checks were red before"),
+            _ => format!("{red} of {total} checks were red before, {unknown} unknown"),
+        };
+        let words = match shows_nothing(state, id) {
+            Some(why) => format!("{before}; {why}"),
+            None => before,
+        };
+        Some(Self {
+            red,
+            green,
+            unknown,
+            proven_by_new_tests: 0,
+            words,
+        })
+    }
+}
+
+/// Why nothing but its checks stands for accepted work, and these show nothing.
+pub(in crate::report) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
+    let attempt = &state.task(id).attempt;
+    if attempt.has(Mark::Vacuous) || attempt.has(Mark::Unproven) {
+        Some("proved by nothing: its checks were green before the work began")
+    } else if attempt.has(Mark::OnlyGuards) {
+        Some("only guards: nothing shows that the work was done")
+    } else {
+        None
+    }
+}
+
+/// Why the flag of accepted work is what it is, where that is no verdict's cause.
+pub(super) fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
+    let task = state.task(id);
+    let is_vacuous = task.attempt.has(Mark::Vacuous) || task.attempt.has(Mark::Unproven);
+    task.flag().filter(|_| is_vacuous).map(|_| Cause::Vacuous)
+}
