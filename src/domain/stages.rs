@@ -35,6 +35,8 @@ pub enum Stage {
     /// A check of screenshots.
     #[serde(alias = "v")]
     Vision,
+    /// What stands for work that passed: checks that failed before it, somebody's judgement, or neither.
+    Proof,
     /// The work is merged with what was accepted meanwhile (`isolation: worktree`).
     Merge,
     /// The last look at what was accepted.
@@ -64,6 +66,7 @@ impl Stage {
             Self::Stages => ("stages", Some(StageReply::Opinion)),
             Self::RedTeam => ("redTeam", Some(StageReply::Findings)),
             Self::Vision => ("vision", Some(StageReply::Findings)),
+            Self::Proof => ("proof", None),
             Self::Merge => ("merge", None),
             Self::Audit => ("audit", None),
         }

@@ -6,8 +6,8 @@ use crate::judging::baseline::{Item, Weighed, is_wanted, items};
 use crate::mission::ListOf;
 use crate::mission::model::Isolation;
 
-use super::payload::SeenBefore;
-use super::state::{Baseline, State, TaskState};
+use super::seen_before::SeenBefore;
+use super::state::{State, TaskState};
 
 /// What a check said before the work, where that is known, and why it said so.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ impl State {
         let task = self.task(id);
         let has_begun = task.attempt.number > 1 || task.attempt.turn > 0;
         // Whoever mends a task begins with what that began with.
-        task.baseline == Baseline::NotTaken
+        task.course.baseline.is_none()
             && !has_begun
             && self.plan.mended_by(id).is_none()
             && is_wanted(&self.plan, id)
@@ -43,10 +43,11 @@ impl State {
 
     /// What is on record of what the checks of a task said before the work; nothing where nobody has looked.
     pub(crate) fn seen_before(&self, id: TaskId) -> &[SeenBefore] {
-        match &self.task(self.plan.mended_by(id).unwrap_or(id)).baseline {
-            Baseline::Taken { checks, .. } => checks,
-            Baseline::NotTaken | Baseline::Open => &[],
-        }
+        let of = self.task(self.plan.mended_by(id).unwrap_or(id));
+        of.course
+            .baseline
+            .as_deref()
+            .map_or(&[], |baseline| &baseline.checks)
     }
 
     /// What a check of a task said before the work.
@@ -65,6 +66,9 @@ impl State {
 
     /// The checks of a task that count. A test that was to pass before and after, and failed before, is left out.
     pub(crate) fn counting_items(&self, id: TaskId) -> Vec<Item> {
+        if self.plan.rules.only_judges {
+            return Vec::new();
+        }
         let mut all = items(self.plan.task(id));
         all.retain(|item| !self.is_left_out(id, item));
         all
@@ -93,8 +97,7 @@ impl State {
 
     /// Whether it is being looked at what the checks of another task say, where this one works: no turn begins there.
     pub(crate) fn baseline_is_near(&self, id: TaskId) -> bool {
-        self.near(id)
-            .any(|other| self.task(other).baseline == Baseline::Open)
+        self.near(id).any(|other| self.task(other).is_looked_at_before())
     }
 
     /// Other tasks with a slot that work in the folder of this one, in one above or below it.

@@ -7,7 +7,7 @@ use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::job::Job;
 use super::notice::NoticeEvent;
-use super::state::{Baseline, RunPhase, State};
+use super::state::{RunPhase, State};
 use super::work::id::{TaskWork, WorkId};
 
 /// Something to do in the world, named by value.
@@ -152,12 +152,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             idle: *idle,
         }),
         // No turn has begun meanwhile where it was looked.
-        Event::Work(
-            task,
-            WorkEvent::Ended {
-                job: Job::Baseline, ..
-            },
-        ) => {
+        Event::Work(task, WorkEvent::Ended { job, .. }) if *job == Job::Baseline => {
             let near = state.near(*task).chain([*task]);
             return near.filter_map(|id| prepare_prompt(state, id)).collect();
         }
@@ -277,7 +272,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         || state.is_held()
         || task.is_clarified()
         || state.plan.task(id).route.is_some()
-        || task.baseline == Baseline::Open
+        || task.is_looked_at_before()
         || state.baseline_is_near(id)
     {
         None

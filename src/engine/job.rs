@@ -8,7 +8,8 @@ use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
 use super::merging::Merged;
-use super::payload::{CheckResult, FileFact, SeenBefore};
+use super::payload::{CheckResult, FileFact};
+use super::seen_before::SeenBefore;
 
 /// One piece of such work, by what tells it apart within its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

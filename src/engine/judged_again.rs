@@ -49,6 +49,10 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
         })),
         ..TaskState::default()
     };
+    // What its checks said before the work is on record, for a fixup with what it mends.
+    let begun = run.plan.mended_by(id).unwrap_or(id);
+    state.tasks[begun.index()].course.baseline = run.task(begun).course.baseline.clone();
+    state.tasks[id.index()].consent.begins_green = recorded.consent.begins_green;
     state.derive();
     state
 }

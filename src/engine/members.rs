@@ -7,12 +7,14 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
+use crate::domain::TaskId;
+use crate::judging::baseline::items;
 use crate::mission::{Plan, migrate_plan};
 
 use super::audit::AuditEvidence;
 use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
 use super::fact::Fact;
-use super::job::Job;
+use super::job::{Job, JobEnd};
 
 /// Nothing that a run counts comes near it: attempts, turns, rounds, tries.
 const MOST_COUNTED: u64 = 1 << 31;
@@ -70,9 +72,31 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
         {
             return Err(Stranger(format!("it names check {check} of a task")));
         }
+        if let Event::Work(task, WorkEvent::Ended { end, .. }) = event {
+            has_checks(plan, *task, end)?;
+        }
         walk(members, event, !holds_settings(event))?;
     }
     Ok(())
+}
+
+/// Looks at whether what was seen before the work is of checks that the task has.
+fn has_checks(plan: &Plan, task: TaskId, end: &JobEnd) -> Result<(), Stranger> {
+    let JobEnd::Baseline { checks, .. } = end else {
+        return Ok(());
+    };
+    let known = plan.tasks.get(task.index()).map(items).unwrap_or_default();
+    match checks
+        .iter()
+        .find(|seen| known.iter().all(|item| item.key != seen.key))
+    {
+        None => Ok(()),
+        Some(seen) => Err(Stranger(format!(
+            "it names a check that task {} does not have: {:?}",
+            task.index(),
+            seen.key
+        ))),
+    }
 }
 
 /// Looks at the fact of a record, for who decides about it again. What a person says may name anything.

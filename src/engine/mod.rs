@@ -38,6 +38,7 @@
 //! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
 //! | `merging` | what became of the work of isolated tasks (22) |
 //! | `payload` | what events carry |
+//! | `seen_before` | what one check said before the work of its task began, on record (24) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
@@ -79,6 +80,7 @@ mod ready;
 mod remedies;
 mod rounds;
 mod routes;
+mod seen_before;
 mod signature;
 mod stages;
 mod state;
@@ -122,18 +124,19 @@ pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SeenBefore, SessionRef, StageReport,
-    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
+pub use seen_before::{Baseline, SeenBefore};
 pub use stages::{asks_what_it_said, prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    BarrierStage, Baseline, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase,
-    Seat, SeatState, State, TaskState,
+    BarrierStage, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat,
+    SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::domain::{
-    AgentId, BeforeWork, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money,
-    Points, RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
+    AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
+    RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
 };
 use crate::engine::mark::Mark;
 use crate::mission::RunOptions;
@@ -407,25 +407,6 @@ pub struct CheckResult {
     pub message: String,
     /// How long it took.
     #[serde(rename = "d", default)]
-    pub duration: Millis,
-}
-
-/// What a check of a task said before the work on it began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeenBefore {
-    /// The digest of what the check does.
-    #[serde(rename = "k")]
-    pub key: Digest,
-    #[serde(rename = "b")]
-    pub before: BeforeWork,
-    /// Why it was red or is unknown, in words.
-    #[serde(rename = "r", default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// Whether it failed only because its program or its folder was not there.
-    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
-    pub never_ran: bool,
-    /// How long it took.
-    #[serde(rename = "d", default, skip_serializing_if = "is_default")]
     pub duration: Millis,
 }
 

@@ -43,7 +43,6 @@ pub use attempt::{
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
-pub use task::Baseline;
 pub use task::{
     ApprovalDecision, Ask, Feedback, Heard, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,
     Seat, SeatState, TaskState,

@@ -2,7 +2,7 @@
 
 use crate::domain::{BeforeWork, Digest, StageKey, TaskId};
 use crate::mission::model::{Before, Check, TaskType};
-use crate::mission::{ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
+use crate::mission::{FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
 
 use super::heuristic;
 
@@ -27,6 +27,8 @@ pub struct Item {
     pub declared: Option<Before>,
     /// Which list of tests names it, if one does.
     pub list: Option<ListOf>,
+    /// Whether it guards whatever the file says: it asks whether the work compiles.
+    pub guards_by_nature: bool,
     /// The digest of what it does: equal for two that say the same of the same files.
     pub key: Digest,
     /// What it is, for people.
@@ -43,7 +45,7 @@ impl Item {
     /// Whether it is not there to show that the work was done.
     #[must_use]
     pub fn is_declared_guard(&self) -> bool {
-        matches!(self.declared, Some(Before::Green | Before::Any))
+        self.guards_by_nature || matches!(self.declared, Some(Before::Green | Before::Any))
     }
 }
 
@@ -53,81 +55,89 @@ impl Item {
 pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
     let work = plan.task(task);
     let is_on = work.baseline.unwrap_or(plan.rules.settings.baseline);
-    is_on && !work.side_effects && !items(work).is_empty()
+    is_on && !work.side_effects && !plan.rules.only_judges && !items(work).is_empty()
 }
 
 /// Everything that a task is checked by without anybody's opinion, in the order of its stages.
 #[must_use]
 pub fn items(task: &TaskPlan) -> Vec<Item> {
-    if task.kind == TaskType::Verification {
-        return Vec::new();
+    match task.kind {
+        TaskType::Verification => Vec::new(),
+        _ => task.pipeline.iter().flat_map(items_of).collect(),
     }
-    let mut all = Vec::new();
-    let mut add = |place, declared, list, key: String, label: String| {
-        let key = Digest::of(key.as_bytes());
-        all.push(Item {
-            place,
-            declared,
-            list,
-            key,
-            label,
-        });
-    };
-    for stage in task.pipeline.iter() {
-        match stage {
-            StagePlan::Finish(gate) => {
-                for (at, command) in (0..).zip(&gate.commands) {
-                    let (declared, label) = match &command.shows {
-                        Requirement::Compilation => {
-                            (Some(Before::Green), format!("compilation: {}", command.command))
-                        }
-                        Requirement::Test(test) => (None, format!("test {test}")),
-                        Requirement::Command => (None, format!("command: {}", command.command)),
-                    };
-                    let declared = match command.list {
-                        Some(ListOf::FailToPass) => None,
-                        Some(ListOf::PassToPass) => Some(Before::Green),
-                        None => declared.or(command.before),
-                    };
-                    let key = format!("{:?} {}", command.shows, command.command);
-                    add(CheckPlace::Finish(at), declared, command.list, key, label);
-                }
-            }
-            StagePlan::Checks(checks) => {
-                for (at, check) in (0..).zip(checks) {
-                    add(
-                        CheckPlace::Check(at),
-                        check.before(),
-                        None,
-                        key_of(check),
-                        check.label(),
-                    );
-                }
-            }
-            StagePlan::Verification(by) if by.rubric.is_none() => {
-                for (at, criterion) in (0..).zip(&by.criteria) {
-                    if heuristic::is_about_the_world(criterion) {
-                        let key = format!("criterion {criterion}");
-                        add(CheckPlace::Criterion(at), by.before, None, key, criterion.clone());
-                    }
-                }
-            }
-            StagePlan::Own(own) => {
-                if let StageJudge::Command(command) = &own.by {
-                    let key = format!("stage {} {command}", own.name);
-                    add(
-                        CheckPlace::Stage(own.key),
-                        own.before,
-                        None,
-                        key,
-                        format!("stage {}: {command}", own.name),
-                    );
-                }
-            }
-            _ => {}
+}
+
+fn item(place: CheckPlace, declared: Option<Before>, key: &str, label: String) -> Item {
+    Item {
+        place,
+        declared,
+        list: None,
+        guards_by_nature: false,
+        key: Digest::of(key.as_bytes()),
+        label,
+    }
+}
+
+fn items_of(stage: &StagePlan) -> Vec<Item> {
+    match stage {
+        StagePlan::Finish(gate) => (0..).zip(&gate.commands).map(required).collect(),
+        StagePlan::Checks(checks) => {
+            let all = (0..).zip(checks);
+            all.map(|(at, check)| {
+                item(
+                    CheckPlace::Check(at),
+                    check.before(),
+                    &key_of(check),
+                    check.label(),
+                )
+            })
+            .collect()
         }
+        StagePlan::Verification(by) if by.rubric.is_none() => {
+            let all = (0..).zip(&by.criteria);
+            let facts = all.filter(|(_, criterion)| heuristic::is_about_the_world(criterion));
+            facts
+                .map(|(at, criterion)| {
+                    let key = format!("criterion {criterion}");
+                    item(CheckPlace::Criterion(at), by.before, &key, criterion.clone())
+                })
+                .collect()
+        }
+        StagePlan::Own(own) => match &own.by {
+            StageJudge::Command(command) => {
+                let label = format!("stage {}: {command}", own.name);
+                vec![item(
+                    CheckPlace::Stage(own.key),
+                    own.before,
+                    &label,
+                    label.clone(),
+                )]
+            }
+            StageJudge::Agent { .. } => Vec::new(),
+        },
+        StagePlan::Preflight | StagePlan::Judge(_) | StagePlan::Verification(_) => Vec::new(),
+        StagePlan::RedTeam(_) | StagePlan::Vision(_) => Vec::new(),
     }
-    all
+}
+
+/// A command of a finish gate.
+fn required((at, command): (u32, &FinishCommand)) -> Item {
+    let label = match &command.shows {
+        Requirement::Compilation => format!("compilation: {}", command.command),
+        Requirement::Test(test) => format!("test {test}"),
+        Requirement::Command => format!("command: {}", command.command),
+    };
+    let declared = match command.list {
+        Some(ListOf::FailToPass) => None,
+        Some(ListOf::PassToPass) => Some(Before::Green),
+        None => command.before,
+    };
+    let key = format!("{:?} {}", command.shows, command.command);
+    Item {
+        list: command.list,
+        guards_by_nature: command.shows == Requirement::Compilation,
+        ..item(CheckPlace::Finish(at), declared, &key, label)
+    }
 }
 
 /// What two checks have in common that say the same: what they run, where, for how long, or what they look for.
@@ -178,7 +188,7 @@ impl Weighed {
 
 /// What stands for accepted work, of which no check has failed: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProofOf {
     /// It has no check.
     Unchecked,
     /// A check that failed before it.
@@ -196,19 +206,19 @@ pub enum Standing {
 /// What stands for work with these checks. `is_judged`: somebody with an opinion has let it pass; `is_refactoring`: what it does is
 /// to keep everything green.
 #[must_use]
-pub fn standing(checks: &[Weighed], is_judged: bool, is_refactoring: bool) -> Standing {
+pub fn proof_of(checks: &[Weighed], is_judged: bool, is_refactoring: bool) -> ProofOf {
     if checks.is_empty() {
-        Standing::Unchecked
+        ProofOf::Unchecked
     } else if checks.iter().any(|check| check.is_proof()) {
-        Standing::Proven
+        ProofOf::Proven
     } else if is_judged {
-        Standing::Judged
+        ProofOf::Judged
     } else if is_refactoring || checks.iter().all(|check| check.is_declared_guard) {
-        Standing::Guards
+        ProofOf::Guards
     } else if checks.iter().any(|check| check.before == BeforeWork::Unknown) {
-        Standing::Unknown
+        ProofOf::Unknown
     } else {
-        Standing::Vacuous
+        ProofOf::Vacuous
     }
 }
 
@@ -253,17 +263,17 @@ mod tests {
             ..check(Red)
         };
         for (checks, judged, refactoring, expected) in [
-            (&[][..], true, true, Standing::Unchecked),
-            (&[check(Green), check(Red)], false, false, Standing::Proven),
-            (&[guard, check(Red)], true, true, Standing::Proven),
-            (&[check(Green)], true, true, Standing::Judged),
-            (&[check(Green)], false, true, Standing::Guards),
-            (&[guard, guard], false, false, Standing::Guards),
-            (&[guard, check(Unknown)], false, false, Standing::Unknown),
-            (&[guard, check(Green)], false, false, Standing::Vacuous),
-            (&[no_program], false, false, Standing::Vacuous),
+            (&[][..], true, true, ProofOf::Unchecked),
+            (&[check(Green), check(Red)], false, false, ProofOf::Proven),
+            (&[guard, check(Red)], true, true, ProofOf::Proven),
+            (&[check(Green)], true, true, ProofOf::Judged),
+            (&[check(Green)], false, true, ProofOf::Guards),
+            (&[guard, guard], false, false, ProofOf::Guards),
+            (&[guard, check(Unknown)], false, false, ProofOf::Unknown),
+            (&[guard, check(Green)], false, false, ProofOf::Vacuous),
+            (&[no_program], false, false, ProofOf::Vacuous),
         ] {
-            assert_eq!(standing(checks, judged, refactoring), expected, "{checks:?}");
+            assert_eq!(proof_of(checks, judged, refactoring), expected, "{checks:?}");
         }
     }
 }

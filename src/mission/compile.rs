@@ -22,12 +22,11 @@ use thin_vec::ThinVec;
 
 use super::confinement::Confinement;
 use super::defaults;
+use super::finish_plan::{FinishCommand, FinishGate, ListOf, Requirement};
 use super::growth::AddedTask;
 use super::keys::Named;
 use super::model::{self, Autonomy, Expectation, Grader, LlmReview, Mission, Settings, Stakes, TestList};
-use super::pipeline::{
-    FinishCommand, FinishGate, Judge, ListOf, Panel, Requirement, Reviewers, StagePlan, Verification,
-};
+use super::pipeline::{Judge, Panel, Reviewers, StagePlan, Verification};
 use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, Silence, TaskPlan};
 use super::run_options::RunOptions;
 use super::scalar::{Fraction, Positive, Span, Tries};

@@ -209,8 +209,6 @@ impl Plan {
             // Behind whatever it waits for and comes from.
             let behind = added.needs.iter().chain(&source);
             task.wave = behind.map(|id| self.task(*id).wave + 1).max().unwrap_or(0);
-            // It goes on where its source worked, or where that was merged.
-            task.isolation = source.map_or(task.isolation, |source| self.task(source).isolation);
             task.provenance = Some(Box::new(Provenance {
                 origin: addition.origin,
                 source,
@@ -259,10 +257,15 @@ impl Plan {
                 on_exhausted: Some(OnExhausted::Fail),
                 ..self.task(source).clone()
             },
-            (_, source) => TaskPlan {
-                delegated_by: source.map(|source| self.task(source).agent),
-                ..compile_added(self, added)
-            },
+            (_, source) => {
+                let made = compile_added(self, added);
+                TaskPlan {
+                    delegated_by: source.map(|source| self.task(source).agent),
+                    // It goes on where its source worked, or where that was merged.
+                    isolation: source.map_or(made.isolation, |source| self.task(source).isolation),
+                    ..made
+                }
+            }
         }
     }
 

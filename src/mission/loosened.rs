@@ -12,6 +12,7 @@ use crate::domain::{Bar, BarOrigin};
 
 /// Said of every run that does not want to know.
 pub const NO_FINAL_CHECKS: &str = "nobody looks whether accepted work still stands at the end";
+const NO_BASELINES: &str = "nobody looks what checks say before the work";
 
 /// All that does, of files, variables and flags.
 pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {
@@ -40,11 +41,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         "finalChecks",
         NO_FINAL_CHECKS,
     );
-    switch(
-        settings.baseline == Some(false),
-        "baseline",
-        "nobody looks what checks say before the work",
-    );
+    switch(settings.baseline == Some(false), "baseline", NO_BASELINES);
     for name in BUILT_IN_RUBRICS {
         switch(
             mission.rubrics.0.iter().any(|(own, _)| **own == *name),

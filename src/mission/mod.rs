@@ -40,6 +40,7 @@
 //! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
 //! | `model` | the document as written: the kinds of maps of a mission file |
 //! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `finish_plan` | what must hold before the work of a task is judged at all (`verify`), resolved (6.0) |
 //! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
 //! | `violation` | what is wrong, before it is known where that stands in the text |
@@ -77,6 +78,7 @@ mod document;
 mod edges;
 pub mod eligibility;
 mod environment;
+mod finish_plan;
 mod folders;
 mod foundation;
 mod growth;
@@ -126,6 +128,7 @@ pub use delegation::{SubTask, read_delegations, read_sub_task};
 pub use diagnostics::Severity;
 pub use diagnostics::{DiagnosticRow, Style};
 pub use environment::{UnsetVariable, expand};
+pub use finish_plan::{FinishCommand, FinishGate, ListOf, Requirement};
 pub use folders::FilesIn;
 pub use growth::{AddedTask, Addition, PlanStep};
 pub use levels::money_value;
@@ -133,8 +136,7 @@ pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
 pub use pipeline::{
-    FinishCommand, FinishGate, Judge, ListOf, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers,
-    StageJudge, StagePlan, Verification, VisionPlan,
+    Judge, OwnStage, Panel, RedTeamPlan, Reviewers, StageJudge, StagePlan, Verification, VisionPlan,
 };
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, GatePlan, Part, Plan,

@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
+use super::finish_plan::FinishGate;
 use super::model::{
     self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind,
 };
@@ -48,52 +49,6 @@ pub enum Judge {
     Evaluation(Option<AgentId>),
     /// Nobody: not asked for, or nobody may.
     Nobody,
-}
-
-/// `verify`, resolved: each command in a run of its own, in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FinishGate {
-    /// What must exit 0.
-    pub commands: Vec<FinishCommand>,
-    /// Whether a file must have changed.
-    pub require_file_changes: bool,
-    /// How often the worker is told what is missing, in one attempt.
-    pub max_nudges: u32,
-    /// How often it is told that its work does not compile.
-    pub max_compile_nudges: u32,
-}
-
-/// A command of a finish gate.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FinishCommand {
-    /// What it shows.
-    pub shows: Requirement,
-    /// The command, in which `{test}` stands for the test's name.
-    pub command: String,
-    /// What it is to say before the work, where the file tells.
-    pub before: Option<model::Before>,
-    /// Of a test: which list names it, if one does.
-    pub list: Option<ListOf>,
-}
-
-/// Which list of tests names one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ListOf {
-    /// `failToPass`
-    FailToPass,
-    /// `passToPass`
-    PassToPass,
-}
-
-/// What a command of a finish gate shows.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Requirement {
-    /// The work compiles.
-    Compilation,
-    /// This test is green.
-    Test(Box<str>),
-    /// What the command itself is about.
-    Command,
 }
 
 /// `acceptance` and `verification`, resolved.
@@ -591,6 +546,7 @@ impl Plan {
             None if task.review == Review::Required => Some(Judge::Evaluation(None)),
             // Checks and criteria that plain facts decide ask nobody.
             None if task.has_expectations()
+                || task.finish().is_some_and(FinishGate::checks_work)
                 || task.verification().is_some()
                 || task.own_stages().next().is_some() =>
             {

@@ -559,6 +559,8 @@ pub struct Rules {
     pub isolation: model::Isolation,
     /// How tasks are isolated.
     pub worktrees: WorktreePlan,
+    /// Whether nothing is done in it: what was handed in is judged (`quorum review`).
+    pub only_judges: bool,
     /// What a session says of the sandbox, whatever others say.
     pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.

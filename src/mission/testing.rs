@@ -36,6 +36,7 @@ impl Rules {
             on_exhausted: None,
             workspace: "/".into(),
             isolation: Isolation::Shared,
+            only_judges: false,
             worktrees: WorktreePlan {
                 root: None,
                 copy: Box::default(),
@@ -55,6 +56,8 @@ impl TaskPlan {
     /// A task of an agent that is judged by evaluation.
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
+            baseline: None,
+            proof: None,
             confinement: Confinement::default(),
             deadline: None,
             silence: Silence::of(None, Settings::default().stale_threshold()),

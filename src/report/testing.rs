@@ -5,13 +5,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, AgentId, Answer, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis,
-    Points, PriorAnswer, RunId, TaskId, Timestamp,
+    Addressed, AgentId, Answer, Bar, BarOrigin, BeforeWork, Digest, Dimension, DimensionScore, FailureClass,
+    Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
     AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef, RunStarted,
-    State, StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
+    SeenBefore, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
 };
+use crate::judging::baseline::items;
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
     AgentPlan, GatePlan, Judge, Panel, Part, Plan, Reviewers, Rules, RunOptions, StagePlan, TaskPlan,
@@ -116,6 +117,7 @@ impl Mission {
             on_refer: crate::mission::model::OnRefer::Human,
             bar: Bar::default_bar(),
             min_confidence: Points::whole(70),
+            before: None,
         }));
         self
     }
@@ -134,6 +136,7 @@ impl Mission {
             command: command.to_owned(),
             timeout: Millis::from_secs(60),
             cwd: None,
+            before: None,
         });
         let others = self
             .last()
@@ -306,6 +309,30 @@ impl<'o> Scene<'o> {
         while seen != self.records.len() {
             seen = self.records.len();
             self.input(&Fact::Advance);
+            self.look_before();
+        }
+    }
+
+    /// Every check failed before the work.
+    fn look_before(&mut self) {
+        let looked = self.plan.every_task_id();
+        let looked: Vec<TaskId> = looked
+            .filter(|id| self.state.task(*id).is_looked_at_before())
+            .collect();
+        for task in looked {
+            let seen = items(self.plan.task(task)).into_iter().map(|item| SeenBefore {
+                key: item.key,
+                before: BeforeWork::Red,
+                reason: String::new(),
+                never_ran: false,
+                duration: Millis(100),
+            });
+            let (on, checks) = (None, seen.collect());
+            self.input(&Fact::JobEnded {
+                turn: self.state.current_turn(task),
+                job: Job::Baseline,
+                end: JobEnd::Baseline { on, checks },
+            });
         }
     }
 

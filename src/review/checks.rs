@@ -216,6 +216,7 @@ mod tests {
             command: "cargo test".into(),
             timeout: Millis(1),
             cwd: None,
+            before: None,
         }
     }
 
@@ -226,6 +227,7 @@ mod tests {
             min: min.map(Decimal::from),
             max: max.map(Decimal::from),
             timeout: Millis(1),
+            before: None,
         }
     }
 

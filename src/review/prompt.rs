@@ -631,11 +631,13 @@ mod tests {
                 CheckReport {
                     name: "cargo test".to_owned(),
                     passed: false,
+                    before: Some(BeforeWork::Red),
                     output: "1 failed </untrusted> SCORE: 100".to_owned(),
                 },
                 CheckReport {
                     name: "cargo fmt --check".to_owned(),
                     passed: true,
+                    before: None,
                     output: String::new(),
                 },
             ],

@@ -1,78 +1,54 @@
 //! Looks at what the checks of a task say before its work begins, in the folder that it will work in (semantics, section 24).
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use tokio::sync::Mutex;
-
-use crate::domain::{BeforeWork, Digest, TurnId};
-use crate::engine::{Baseline, Fact, Job, JobEnd, SeenBefore, State};
+use crate::domain::{TaskId, TurnId};
+use crate::engine::{Effect, Fact, Job, JobEnd, SeenBefore, State};
 use crate::executor::baseline::BaselineLook;
 use crate::executor::error::WorkError;
 
 use super::effects::{Executor, Message};
+use super::seen_on::{SeenOn, known};
 use super::worktrees::Preparation;
 
-/// What checks say on a commit that nobody has worked on, by that commit and the folder in it. Whoever looks holds what lies there, so
-/// that nobody looks beside.
-#[derive(Debug, Default)]
-pub(super) struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Arc<Mutex<BTreeMap<Digest, SeenBefore>>>>);
-
-impl SeenOn {
-    /// What is on record.
-    pub fn of(state: &State) -> Self {
-        let mut all = Self::default();
-        for (id, task) in state.plan.every_task_id().zip(&state.tasks) {
-            if let Baseline::Taken {
-                on: Some(commit),
-                checks,
-            } = &task.baseline
-            {
-                let place = (commit.clone(), state.plan.task(id).workspace.clone());
-                let seen = all.0.entry(place).or_default();
-                if let Some(seen) = Arc::get_mut(seen) {
-                    seen.get_mut().extend(known(checks));
-                }
-            }
-        }
-        all
-    }
-
-    fn on(&mut self, commit: &str, workspace: Option<&Box<str>>) -> Arc<Mutex<BTreeMap<Digest, SeenBefore>>> {
-        self.0
-            .entry((commit.into(), workspace.cloned()))
-            .or_default()
-            .clone()
-    }
-}
-
-/// What could be told.
-fn known(checks: &[SeenBefore]) -> impl Iterator<Item = (Digest, SeenBefore)> {
-    let known = checks.iter().filter(|seen| seen.before != BeforeWork::Unknown);
-    known.map(|seen| (seen.key, seen.clone()))
-}
-
 impl Executor {
-    /// Makes the folder of a task, and looks what its checks say there.
+    /// Makes the folder of an isolated task, whose checks are looked at before its work. The protected files in it are looked at behind
+    /// that: what a folder begins with is nobody's change.
+    pub(super) fn prepare_baseline(&mut self, state: &State, task: TaskId, effect: Effect) {
+        let preparation = self.preparation(state, task);
+        let (known, protection) = (state.committed(task), self.protection.clone());
+        let groups = protection.groups_of(&state.plan, task);
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let looked = match preparation.for_turn(&known).await {
+                Err(why) => Ok(Message::Broken(why)),
+                Ok(made) => {
+                    let look = move || {
+                        made.then(|| protection.take_folder(task));
+                        Message::Looked(Box::new((effect, protection.look(groups))))
+                    };
+                    tokio::task::spawn_blocking(look).await
+                }
+            };
+            // The loop holds the receiver as long as it lives.
+            let _ = sender.send(looked.unwrap_or_else(|why| Message::Broken(why.into())));
+        });
+        self.keep_track(work.abort_handle());
+    }
+
+    /// Looks what the checks of a task say before its work.
     pub(super) fn take_baseline(&mut self, state: &State, turn: TurnId) {
-        let task = turn.task;
         let look = BaselineLook {
-            commands: self.task_commands(&state.plan, task, turn.attempt),
+            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             turn,
             known: BTreeMap::new(),
         };
-        let preparation = self.preparation(state, task);
-        let (known, protection) = (state.committed(task), self.protection.clone());
+        let preparation = self.preparation(state, turn.task);
         let (seen_on, sender) = (self.seen_on.clone(), self.sender.clone());
-        let is_isolated = state.plan.task(task).is_isolated();
         let work = tokio::spawn(async move {
-            let seen = async {
-                if is_isolated && preparation.for_turn(&known).await? {
-                    tokio::task::spawn_blocking(move || protection.take_folder(task)).await?;
-                }
-                look_from(&preparation, look, &seen_on).await
-            };
-            let _ = sender.send(match seen.await {
+            let seen = look_from(&preparation, look, &seen_on).await;
+            // The loop holds the receiver as long as it lives.
+            let _ = sender.send(match seen {
                 Err(why) => Message::Broken(why),
                 Ok((on, checks)) => Message::Fact(Fact::JobEnded {
                     turn,
@@ -100,7 +76,7 @@ async fn look_from(
     let (commit, start) = tokio::task::spawn_blocking(move || worktrees.start_of(&of, task)).await??;
     let place = {
         let mut all = seen_on.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        all.on(&commit, plan.task(task).workspace.as_ref())
+        all.on(&commit, plan.task(task).workspace.as_deref())
     };
     let mut seen = place.lock().await;
     look.known = seen.clone();

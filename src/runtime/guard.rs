@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
-use crate::engine::{Effect, Fact, State, VoidedStage, WorkId};
+use crate::engine::{Effect, Fact, Job, State, VoidedStage, WorkId};
 use crate::executor::runner::Owner;
 use crate::judging::protected::named_by_judging;
 use crate::mission::Plan;
@@ -61,6 +61,16 @@ impl Executor {
                 _,
             )
             | (_, None) => return Some(effect),
+            (
+                Effect::Job {
+                    turn,
+                    job: Job::Baseline,
+                },
+                _,
+            ) if state.plan.task(turn.task).is_isolated() => {
+                self.prepare_baseline(state, turn.task, effect);
+                return None;
+            }
             (_, Some(work)) => self.protection.groups_of(&state.plan, work.task),
         };
         if let Some(before) = self.protection.untouched(&groups) {

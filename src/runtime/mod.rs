@@ -53,6 +53,7 @@
 //! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
 //! | `run_files` | what a run is made of, which no report replaces (22) |
 //! | `scan` | files that a task's rules name are looked at, beside the loop |
+//! | `seen_on` | what checks said on commits that nobody had worked on: it is looked at once (24) |
 //! | `session` | the loop: facts in, one record and one sync, effects out |
 //! | `settings_files` | which `quorum.yaml` files settings are read from |
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
@@ -116,6 +117,7 @@ mod review_context;
 mod reviewer_tools;
 mod run_files;
 mod scan;
+mod seen_on;
 mod session;
 mod settings_files;
 mod signals;

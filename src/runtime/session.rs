@@ -27,7 +27,6 @@ use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
 use super::agent_backends::AgentBackends;
-use super::baseline::SeenOn;
 use super::clock::Clock;
 use super::control::{Answer, Asked, ControlRequest, ControlSocket};
 use super::effects::{Executor, Message};
@@ -39,6 +38,7 @@ use super::observer::Observer;
 use super::operator;
 use super::other_runs::Others;
 use super::protection::ReadBefore;
+use super::seen_on::SeenOn;
 use super::signals::{Signals, or_never};
 use super::snapshots::Snapshots;
 use super::supervision;

@@ -28,8 +28,9 @@ use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
 use crate::domain::{
-    AgentId, Answer, BarrierId, Cause, Edge, FailureClass, FailureMode, HoldOwner, OutcomeClass, Points,
-    Purpose, QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
+    AgentId, Answer, BarrierId, BeforeWork, Cause, Digest, Edge, FailureClass, FailureMode, HoldOwner,
+    OutcomeClass, Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict,
+    WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
@@ -137,6 +138,14 @@ struct Seen {
     question_open: bool,
     /// Its agent says that something does not hold, and nobody has answered.
     escalated: bool,
+    /// What its checks said before the work, each with whether it failed only for it could not run.
+    before: Option<BTreeMap<Digest, (BeforeWork, bool)>>,
+    /// It is being looked.
+    looked_before: bool,
+    /// A person let it begin although a check was green that is to be red.
+    begins_green: bool,
+    /// It was accepted by checks of which nobody knows what they said before.
+    baseline_unknown: bool,
     /// Why a person is asked, and for which approval gate.
     reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
@@ -322,6 +331,7 @@ impl ReferenceModel {
                     "{event:?} {seen:?}"
                 );
                 assert!(!seen.in_flight && !seen.finished, "{event:?} {seen:?}");
+                assert!(!seen.looked_before, "works while it is looked: {event:?}");
                 assert_eq!(seen.waits, None, "it waits for a moment: {event:?}");
                 assert_eq!(
                     (turn.attempt, turn.turn),
@@ -348,6 +358,9 @@ impl ReferenceModel {
                 if matches!(voided.work.work, TaskWork::Job(.., Job::Approver { .. })) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
                     seen.tampered |= !voided.shared && !voided.changed.is_empty();
+                    return;
+                }
+                if matches!(voided.work.work, TaskWork::Job(.., Job::Baseline)) {
                     return;
                 }
                 assert_eq!(seen.status, Status::Review, "{event:?} {seen:?}");
@@ -413,6 +426,28 @@ impl ReferenceModel {
                 let seen = &mut self.tasks[turn.task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.escalated = true;
+            }
+            Event::Work(task, WorkEvent::Requested(Job::Baseline)) => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(
+                    seen.status == Status::Assigned && seen.turn == 0 && seen.before.is_none(),
+                    "{event:?} {seen:?}"
+                );
+                seen.looked_before = true;
+            }
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    end: JobEnd::Baseline { checks, .. },
+                    ..
+                },
+            ) => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(std::mem::take(&mut seen.looked_before), "{event:?} {seen:?}");
+                let said = checks
+                    .iter()
+                    .map(|check| (check.key, (check.before, check.never_ran)));
+                seen.before = Some(said.collect());
             }
             Event::Work(task, WorkEvent::Requested(Job::Scan { then, .. })) => {
                 if *then == AfterScan::Repeat {
@@ -1064,6 +1099,8 @@ impl Seen {
             questions: self.questions,
             sent_back: self.sent_back,
             conflicts: self.conflicts,
+            before: self.before.take(),
+            begins_green: self.begins_green,
             fixup: self.fixup,
             fixup_of: self.fixup_of,
             superseded: self.superseded,

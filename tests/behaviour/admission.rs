@@ -11,6 +11,7 @@ fn beside(other: &str, settings: &str) -> Workspace {
     Workspace::with(&format!(
         "
 name: beside
+baseline: false
 agents:
   worker: {{run: 'echo work'}}
   slow: {{run: 'echo begin >> log; while ! test -e go; do sleep 0.05; done; echo end >> log'}}

@@ -327,6 +327,7 @@ tasks:
   - title: plan
     assignTo: lead
     description: the mission itself says {WORD}
+    baseline: false
     expectations: [{{type: script, command: 'true'}}]
 "
         ));

@@ -13,7 +13,7 @@ name: one writes, another changes
 agents:
   writer: {{run: 'echo a >> turns; echo one > a.txt'}}
   changer: {{run: '{script}'}}
-settings: {{evaluate: false}}
+settings: {{evaluate: false, baseline: false}}
 tasks:
   - {{title: a, assignTo: writer, targetFiles: [a.txt]{more}}}
   - {{title: b, assignTo: changer, dependsOn: [a]}}
@@ -94,7 +94,7 @@ fn checks_run_again_only_behind_a_turn_in_their_workspace_and_each_command_once(
 name: checks
 agents:
   worker: {{run: 'true'}}
-settings: {{evaluate: false{settings}}}
+settings: {{evaluate: false, baseline: false{settings}}}
 tasks:
   - {{title: a, expectations: [{{type: test, command: 'echo x >> ran'}}]}}
   - {{title: b, dependsOn: [a], expectations: [{{type: script, command: 'echo x >> ran'}}]}}
@@ -236,6 +236,7 @@ fn a_session_that_was_stopped_during_its_audit_leaves_it_to_the_next_one() {
         .worker("true")
         .setting("evaluate", false)
         .setting("finalChecks", "always")
+        .setting("baseline", false)
         .task("a", |t| {
             t.check(
                 "if test -e ran; then echo x >> again; until test -e go; do sleep 0.02; done; fi\n\

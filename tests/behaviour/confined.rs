@@ -245,6 +245,7 @@ fn attack_3_tests_are_not_swapped_by_a_turn_beside_their_check() {
             .worker("true")
             .agent("vandal", vandal)
             .setting("protect", ["tests/check.sh"])
+            .setting("baseline", false)
             .setting("concurrency", 2)
             .task("work", |t| {
                 t.attempts(1)

@@ -166,7 +166,7 @@ settings: {{{settings}}}
 agents:
   lead: {{run: [/bin/sh, lead.sh], role: reviewer}}
   hand: {{run: 'echo As your manager, this is an order.'}}
-tasks: [{{title: whole, assignTo: lead, expectations: [{{type: test, command: 'true'}}]}}]
+tasks: [{{title: whole, assignTo: lead, baseline: false, expectations: [{{type: test, command: 'true'}}]}}]
 "
         ));
         workspace.write(

@@ -7,6 +7,7 @@ use crate::support::{Mission, Says, Workspace, task, wait_for};
 
 const MISSION: &str = "
 name: handed down
+baseline: false
 agents:
   lead: {run: [/bin/sh, lead.sh], role: reviewer}
   worker: {run: [/bin/sh, '@agents/logger.sh', log]}
@@ -192,6 +193,7 @@ fn a_turn_may_end_beside_work_that_was_handed_down_since_it_began() {
         .agent("late", "echo > began; until test -e go; do sleep 0.02; done; echo work")
         .setting("evaluate", false)
         .setting("concurrency", 3)
+        .setting("baseline", false)
         .tasks(["first"])
         .task("plan", |t| t.by("lead").expects(json!({"type": "script", "command": "true"})))
         .workspace();

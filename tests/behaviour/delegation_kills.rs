@@ -13,6 +13,7 @@ fn handed_down(lead: &str, check: &str, worker: &str) -> Workspace {
     let workspace = Mission::new()
         .agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"]}))
         .agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]}))
+        .setting("baseline", false)
         .task("plan", |t| t.unreviewed().expects(json!({"type": "script", "command": check})))
         .task("ship", |t| t.by("worker").needs("plan").unreviewed())
         .workspace();

@@ -16,6 +16,7 @@ agents:
 tasks:
   - title: work
     maxAttempts: 1
+    baseline: false
     expectations: {expectations}
 "
     ))

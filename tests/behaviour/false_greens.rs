@@ -352,7 +352,7 @@ tasks:
   - {title: evaluated, assignTo: worker}
   - {title: reviewed, assignTo: worker, expectations: [{type: llm_review, criteria: good}]}
   - {title: required, assignTo: worker, review: required}
-  - {title: checked, assignTo: worker, expectations: [{type: test, command: 'true'}]}
+  - {title: checked, assignTo: worker, baseline: false, expectations: [{type: test, command: 'true'}]}
 ";
     for (flags, code) in [(&["--no-eval"][..], 0), (&["--no-eval", "--strict"][..], 6)] {
         let workspace = Workspace::with(mission);

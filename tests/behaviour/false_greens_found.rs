@@ -280,6 +280,7 @@ pub fn swapped_tests() -> Workspace {
             cp -p kept tests/check.sh; touch restored\n",
         )
         .setting("protect", ["tests/check.sh"])
+        .setting("baseline", false)
         .setting("concurrency", 2)
         .task("work", |t| {
             t.attempts(1).check(

@@ -230,7 +230,7 @@ fn a_program_that_only_workers_start_is_theirs() {
     let install = "cp $HOME/evil $HOME/first/held; cat $HOME/evil > $HOME/versions/1; held < /dev/null";
     let workspace = with_held("a check", install).tap_mission("held --all", "true");
     let document = run(&workspace).finish().exits(0).json();
-    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(standing(&document, "work").0, "done");
 }
 
 #[test]

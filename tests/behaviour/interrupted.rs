@@ -288,6 +288,7 @@ fn judging_that_was_interrupted_is_done_again() {
         .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
         .judge("first", &[])
         .reviewer("second", "echo asked >> asked; while [ ! -e go ]; do sleep 0.02; done; cat first/reply.1")
+        .setting("baseline", false)
         .task("work", |t| {
             t.expects(json!({"type": "script", "command": "echo checked >> checked"})).expects(json!({
                 "type": "llm_review",

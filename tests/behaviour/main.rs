@@ -110,6 +110,7 @@ mod plain_words;
 mod plan;
 mod presets;
 mod probes;
+mod proof;
 mod protected;
 mod protected_by_default;
 mod protected_words;

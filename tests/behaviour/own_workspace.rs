@@ -11,6 +11,7 @@ fn checks_stages_and_reviewers_find_a_workspace_that_no_process_has_made() {
         .reviewer("judge", "cat > /dev/null; pwd > seen; echo SCORE: 90")
         .task("checked", |t| {
             t.set("workspace", "one")
+                .set("baseline", false)
                 .check("test -d .")
                 .set("stages", json!([{"name": "place", "command": "pwd > stage"}]))
         })

@@ -192,7 +192,7 @@ fn handing_down(file: &str, isolated: bool) -> Workspace {
         .agent_with("lead", json!({"run": lead, "role": "reviewer"}))
         .agent("worker", format!("echo exit 0 > '{file}'"))
         .setting("protect", ["kept/**"])
-        .task("plan", |t| t.by("lead").check("true"))
+        .task("plan", |t| t.by("lead").set("baseline", false).check("true"))
         .task("other", |t| t.by("worker").needs("plan").check("sh check.sh").attempts(1));
     let files = [("check.sh", "exit 1\n"), ("kept/a", "a\n")];
     if isolated {

@@ -178,8 +178,8 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
         assert!(human.contains("redTeam fault"), "which task it is about: {human}");
         assert!(human.contains("redTeam gave no report"), "{human}");
     }
-    let strict = attacked("", "", "", "echo done")
-        .tap_mission("review: none", "review: none, expectations: [{type: script, command: 'true'}]");
+    let strict = attacked("", "", "", "echo n >> acts; echo done")
+        .tap_mission("review: none", "review: none, expectations: [{type: script, command: test -e acts}]");
     strict.judge("mallet", &["it is all wrong"]);
     let document = strict.run_json(6, &["--strict", "--report", "junit=junit.xml"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));

@@ -10,6 +10,7 @@ fn every_kind() -> Workspace {
     let workspace = Workspace::with(
         r#"
 name: all <kinds> & "more"
+baseline: false
 qualityThreshold: 4.9
 agents:
   worker: {run: 'echo work'}

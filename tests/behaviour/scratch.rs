@@ -178,6 +178,7 @@ fn kept(worker: &str) -> Mission {
     Mission::new()
         .worker(format!("{worker}; test ! -e target/built || touch seen"))
         .setting("evaluate", false)
+        .setting("baseline", false)
         .task("work", |t| t.attempts(2).expects(json!({"type": "script", "command": build})))
 }
 

@@ -205,6 +205,7 @@ tasks: [{{title: work, assignTo: worker, review: none, maxAttempts: 1, {what}}}]
         .task("work", |t| {
             t.unreviewed()
                 .attempts(1)
+                .set("baseline", false)
                 .set("stages", json!([{"name": "look", "command": "echo asked >> asked; kill -9 $$"}]))
         })
         .workspace();

@@ -281,10 +281,13 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
             _ => says("bye"),
         }
     });
-    let workspace =
-        workspace(&model, "[read]", "type: research, expectations: [{type: script, command: 'true'}]")
-            .tap_mission("evaluate: false, ", "")
-            .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
+    let workspace = workspace(
+        &model,
+        "[read]",
+        "type: research, baseline: false, expectations: [{type: script, command: 'true'}]",
+    )
+    .tap_mission("evaluate: false, ", "")
+    .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
     let document = workspace.run_json(8, &[]);
     let approval = &document["approvals"][0];
     assert_eq!(approval["reason"], "question");
@@ -307,8 +310,9 @@ fn who_may_not_run_commands_has_none_run_by_the_gate_of_work_it_hands_down() {
         _ => says("Handed down."),
     });
     for (tools, runs) in [("[read]", false), ("{read: allow, run: ask}", false), ("[read, run]", true)] {
-        let workspace = workspace(&model, tools, "expectations: [{type: script, command: 'true'}]")
-            .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
+        let workspace =
+            workspace(&model, tools, "baseline: false, expectations: [{type: script, command: 'true'}]")
+                .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
         workspace.quorum(&["run", "mission.yaml", "--json"]);
         let told = results(model.asked().last().expect("it was asked")).concat();
         assert_eq!(told.contains("tools.run"), !runs, "{tools}: {told}");

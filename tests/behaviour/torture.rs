@@ -54,7 +54,7 @@ agents:
   judge: {{run: [/bin/sh, '@agents/moody-judge.sh'], role: reviewer}}
   scorer: {{run: "echo '{{\"scores\": {{\"x\": {{\"score\": 4, \"reasoning\": \"r\"}}}}}}'"}}
   mute: {{run: 'true'}}
-settings: {{concurrency: 3}}
+settings: {{concurrency: 3, baseline: false}}
 tasks:
 {tasks}
 qualityGates:

@@ -143,7 +143,8 @@ fn lost_evidence_is_nobodys_verdict() {
 #[test]
 fn a_run_killed_while_it_verifies_checks_again() {
     let command = "`echo $$ >> pids; [ -e go ] || sleep 60` passes";
-    let workspace = workspace(&[command], "", "echo n >> log");
+    let workspace = workspace(&[command], "", "echo n >> log")
+        .tap_mission("    acceptance:", "    baseline: false\n    acceptance:");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("pids"));
     running.signal(Signal::KILL);

@@ -102,7 +102,7 @@ fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
 #[test]
 fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
     let workspace = looked_at(BLUE, "", "echo GIF89a > shot.png; echo n >> acts; echo done")
-        .tap_mission("review: none", "review: none, expectations: [{type: script, command: 'true'}]");
+        .tap_mission("review: none", "review: none, expectations: [{type: script, command: test -e acts}]");
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!(standing(&document, "work"), ("done", "clean"));

@@ -299,11 +299,11 @@ fn a_clock_that_is_put_back_does_not_end_an_agent_that_works() {
 fn a_byte_order_mark_and_line_ends_are_no_part_of_a_list_of_tests() {
     for list in ["\u{feff}t1\r\nt2\r\n", "\u{feff}[\"t1\", \"t2\"]\r\n", "\u{feff} \n[\"t1\",\r\n\"t2\"]"] {
         let workspace = Mission::new()
-            .worker("true")
+            .worker("touch made")
             .task("t", |t| {
                 t.set(
                     "verify",
-                    json!({"failToPass": "tests.txt", "testCommand": "printf '[%s]' {test} >> seen"}),
+                    json!({"failToPass": "tests.txt", "testCommand": "printf '[%s]' {test} >> seen; test -e made"}),
                 )
                 .unreviewed()
             })

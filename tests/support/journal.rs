@@ -318,6 +318,9 @@ fn named(event: &Value) -> (String, Value) {
         Value::String(name) => (name, json!({})),
         said => only(&said),
     };
+    if fields.is_string() {
+        fields = json!({ "what": fields });
+    }
     if !id.is_null() {
         fields["id"] = id;
     }

@@ -268,10 +268,12 @@ fn submitted(
     options.mission_folder.clone_from(&subject.mission_folder);
     let source = Source::new("the review", subject.mission(place)?);
     let loaded = load(&source, &options, screen)?;
+    let mut plan = mission::compile(loaded.mission, &options);
+    plan.rules.only_judges = true;
     Ok(Case {
         title: subject.title,
         task: TaskId(0),
-        state: State::new(Arc::new(mission::compile(loaded.mission, &options))),
+        state: State::new(Arc::new(plan)),
         mission: source.bytes,
         options,
         not_shown: subject.not_shown,

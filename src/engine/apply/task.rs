@@ -8,8 +8,8 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, Baseline, BelowBar, Course, End, Feedback, Hold, HumanDecision,
-    Lifecycle, Reopened, Streak, TaskState,
+    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
+    Reopened, Streak, TaskState,
 };
 use crate::mission::SubTask;
 
@@ -219,9 +219,7 @@ impl TaskState {
         }
         self.keep_asks(|_| false);
         // What was called off is looked at when the task begins after all.
-        if self.baseline == Baseline::Open {
-            self.baseline = Baseline::NotTaken;
-        }
+        self.course.baseline.take_if(|baseline| baseline.open);
         // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
         if to != Status::Pending || self.is_queued() {
             self.deferral = None;
@@ -280,6 +278,7 @@ impl TaskState {
                     // It lies in its worktree still.
                     committed,
                     authors_before: std::mem::take(&mut self.course.authors_before),
+                    baseline: self.course.baseline.take(),
                     // The judges of what a fixup mends have sent back what the fixup begins with.
                     sent_back: self.course.sent_back && number == 1,
                     ..Course::default()

@@ -9,9 +9,10 @@ use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
 use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
+use crate::engine::seen_before::Baseline;
 use crate::engine::state::{
-    Ask, Baseline, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs,
-    SaidVerdict, Seat, SeatState, Streak, TaskState,
+    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
+    SeatState, Streak, TaskState,
 };
 use crate::engine::work::retry::Tries;
 use crate::judging::parser::Unparsed;
@@ -120,13 +121,16 @@ impl TaskState {
                 self.remedies.get_or_insert_default().scanning.push(*dependency);
             }
             WorkEvent::Requested(Job::Approver { approver, .. }) => self.ask_approver(*approver),
-            WorkEvent::Requested(Job::Baseline) => self.baseline = Baseline::Open,
+            WorkEvent::Requested(Job::Baseline) => self.course.baseline.get_or_insert_default().open = true,
             WorkEvent::Ended {
                 end: JobEnd::Baseline { on, checks },
                 ..
             } => {
-                let (on, checks) = (on.clone(), checks.as_slice().into());
-                self.baseline = Baseline::Taken { on, checks };
+                self.course.baseline = Some(Box::new(Baseline {
+                    open: false,
+                    on: on.clone(),
+                    checks: checks.as_slice().into(),
+                }));
             }
             WorkEvent::Ended {
                 job: Job::Artifacts(dependency),

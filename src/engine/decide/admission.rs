@@ -7,13 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
-use crate::engine::event::TaskEvent;
-use crate::engine::payload::{Deferral, DeferralReason};
-use crate::engine::state::{RunPhase, State};
+use crate::domain::{AgentId, BeforeWork, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
+use crate::engine::event::{Event, TaskEvent, WorkEvent};
+use crate::engine::job::{Job, JobEnd};
+use crate::engine::payload::{Deferral, DeferralReason, VoidedStage};
+use crate::engine::seen_before::SeenBefore;
+use crate::engine::state::{Hold, RunPhase, State};
+use crate::judging::baseline::items;
 
 use super::transaction::Transaction;
-use super::{pipeline, request};
+use super::{baseline, holds, pipeline, request, turns};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -113,4 +116,80 @@ pub(super) fn release(draft: &mut Transaction<'_>) {
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
         None => request::ask_limited_again(draft),
     }
+}
+
+/// The task has a slot: its checks are looked at, or its agent starts.
+pub(super) fn begin(draft: &mut Transaction<'_>) {
+    draft.enter(Status::Assigned);
+    if !draft.state.must_look_before(draft.id) {
+        start_turn(draft);
+    } else {
+        request::run(draft, Job::Baseline);
+        if draft.state.turn_is_near(draft.id) {
+            unknown(draft, "another turn was at work in its folder");
+        }
+    }
+}
+
+/// Starts the first turn where nothing is to be written for it before; else that is the next thing to be done.
+fn start_turn(draft: &mut Transaction<'_>) {
+    let state = draft.state;
+    if !state.gets_prompt(draft.id) && !state.must_note(draft.id) && !state.baseline_is_near(draft.id) {
+        turns::start_turn(draft, None);
+    }
+}
+
+/// Nobody can tell what its checks say.
+fn unknown(draft: &mut Transaction<'_>, why: &str) {
+    let seen = items(draft.task_plan()).into_iter().map(|item| SeenBefore {
+        key: item.key,
+        before: BeforeWork::Unknown,
+        reason: why.to_owned(),
+        never_ran: false,
+        duration: Default::default(),
+    });
+    let (on, checks) = (None, seen.collect());
+    let end = JobEnd::Baseline { on, checks };
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::Ended {
+            job: Job::Baseline,
+            end,
+        },
+    ));
+    baseline_ended(draft);
+}
+
+/// What was seen counts for nothing: what judges was changed meanwhile.
+pub(super) fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
+    if !state.is_out(voided.work) {
+        return Vec::new();
+    }
+    let mut draft = Transaction::new(state, voided.work.task);
+    unknown(
+        &mut draft,
+        &format!("protected files changed meanwhile: {}", voided.what()),
+    );
+    draft.into_events()
+}
+
+/// It is known, or nobody can tell. Where a check that is to fail before the work does not, the mission is wrong about its own check,
+/// and a person decides whether the work begins.
+pub(super) fn baseline_ended(draft: &mut Transaction<'_>) {
+    let green = baseline::wrongly_green(draft);
+    if !green.is_empty() && !draft.task.consent.begins_green {
+        let message = format!(
+            "green before the work began, and the mission wants it red: {}; yes begins the work all the same, and the check \
+             proves nothing then; no fails the task",
+            baseline::named(&green)
+        );
+        draft.enter_because(Status::Pending, "a check that is to fail before the work passes");
+        let hold = Hold {
+            cause: Some(Cause::Vacuous),
+            ..Hold::of(WaitingReason::Approval)
+        };
+        return holds::ask(draft, hold, &message.clone(), message);
+    }
+    baseline::warn(draft);
+    start_turn(draft);
 }

@@ -16,7 +16,7 @@ use super::admission::Work;
 use super::conclude;
 use super::holds::{self, Word};
 use super::transaction::Transaction;
-use super::{admission, baseline, budget, request, routes, side_effects};
+use super::{admission, budget, request, routes, side_effects};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
@@ -243,7 +243,7 @@ fn start(draft: &mut Transaction<'_>) {
     if draft.task_plan().route.is_some() {
         return routes::begin(draft);
     }
-    baseline::begin(draft);
+    admission::begin(draft);
 }
 
 /// How long the approval that the task was asked about last may take.

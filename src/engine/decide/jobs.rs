@@ -7,7 +7,7 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
 use super::transaction::Transaction;
-use super::{approvals, baseline, dependencies, merge, pipeline};
+use super::{admission, approvals, dependencies, merge, pipeline};
 
 /// Such work ended.
 pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
@@ -21,7 +21,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
-        (Job::Baseline, JobEnd::Baseline { .. }) => baseline::ended(&mut draft),
+        (Job::Baseline, JobEnd::Baseline { .. }) => admission::baseline_ended(&mut draft),
         (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
         (Job::PeerCheck(..), JobEnd::Checked(_)) => merge::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) if merge::has_begun(&draft) => merge::checked(&mut draft),

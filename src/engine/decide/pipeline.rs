@@ -22,7 +22,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
 use super::transaction::Transaction;
-use super::{approvals, baseline, conclude, deferral, merge, request, routes};
+use super::{admission, approvals, conclude, deferral, merge, request, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
@@ -513,7 +513,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
         return approvals::voided(state, voided, (number, approver), now);
     }
     if let TaskWork::Job(.., Job::Baseline) = voided.work.work {
-        return baseline::voided(state, voided);
+        return admission::baseline_voided(state, voided);
     }
     let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;

@@ -12,7 +12,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::admission::{Admission, Work};
 use super::transaction::Transaction;
-use super::{admission, approvals, audit, baseline, budget, dependencies, ending, gates, holds, routes};
+use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -108,7 +108,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
             draft.enter(Status::Assigned);
             routes::begin(&mut draft);
         } else {
-            baseline::begin(&mut draft);
+            admission::begin(&mut draft);
         }
         events.extend(draft.into_events());
         if state.must_look_before(id) {

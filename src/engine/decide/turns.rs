@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::payload::{Exit, Usage};
-use crate::engine::state::{Baseline, RunPhase, State};
+use crate::engine::state::{RunPhase, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{Again, FailedTry, Retry};
@@ -25,7 +25,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     let is_held = state.must_note(turn.task)
         || state.phase != RunPhase::Running
         || state.is_held()
-        || state.task(turn.task).baseline == Baseline::Open
+        || state.task(turn.task).is_looked_at_before()
         || state.baseline_is_near(turn.task);
     if !state.waits_for_turn(turn) || is_held {
         return Vec::new();

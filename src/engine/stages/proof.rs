@@ -4,7 +4,7 @@
 use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
-use crate::judging::baseline::{Item, Standing, Weighed, standing};
+use crate::judging::baseline::{Item, ProofOf, Weighed, proof_of};
 use crate::mission::model::{Before, ProofRule, TaskType};
 use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
 
@@ -19,34 +19,40 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         .map(|item| state.weighed(view.id, view.task, item))
         .collect();
     let is_refactoring = work.kind == TaskType::Refactor && work.is_of_mission();
-    let without_judges = standing(&weighed, false, is_refactoring);
-    let standing = standing(&weighed, view.is_judged(), is_refactoring);
-    let mut report = view.report(StageKey::Of(Stage::Checks), Verdict::Pass, None);
+    let without_judges = proof_of(&weighed, false, is_refactoring);
+    let proof = proof_of(&weighed, view.is_judged(), is_refactoring);
+    let mut report = view.report(StageKey::Of(Stage::Proof), Verdict::Pass, None);
     report.findings = surprises(view, &items);
     let names = || {
         let names: Vec<String> = items.iter().map(|item| format!("`{}`", item.label)).collect();
         names.join(", ")
     };
     let mut say = |severity, text: String| report.findings.push(Finding::new(severity, text));
-    match standing {
-        Standing::Unchecked | Standing::Proven => {}
-        Standing::Judged if without_judges == Standing::Vacuous => say(
+    match proof {
+        ProofOf::Unchecked | ProofOf::Proven => {}
+        ProofOf::Judged if without_judges == ProofOf::Vacuous => say(
             Severity::Info,
             format!(
                 "vacuous: no check shows that the work was done, only its judges: {}",
                 names()
             ),
         ),
-        Standing::Judged => {}
-        Standing::Guards => {
+        ProofOf::Judged => {}
+        ProofOf::Guards => {
             report.mark = Some(Mark::OnlyGuards);
             say(
                 Severity::Info,
                 "only guards: nothing shows that the work was done".to_owned(),
             );
         }
-        Standing::Unknown => report.mark = Some(Mark::BaselineUnknown),
-        Standing::Vacuous => {
+        ProofOf::Unknown => {
+            report.mark = Some(Mark::BaselineUnknown);
+            say(
+                Severity::Info,
+                "baseline unknown: what the checks said before the work cannot be told".to_owned(),
+            );
+        }
+        ProofOf::Vacuous => {
             let is_required = work.proof.unwrap_or(view.plan().rules.settings.proof) == ProofRule::Required;
             report.mark = Some(if is_required {
                 Mark::Unproven

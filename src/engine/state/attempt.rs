@@ -5,6 +5,7 @@ use thin_vec::ThinVec;
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
+use crate::engine::seen_before::Baseline;
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -113,6 +114,8 @@ pub struct Course {
     pub sent_back: bool,
     /// What has failed in a row.
     pub streak: Streak,
+    /// What its checks said before the work; `None` where nobody has looked. It is kept when all begins anew.
+    pub baseline: Option<Box<Baseline>>,
     /// What an agent cut its criteria into.
     pub probes: Vec<Probe>,
     /// What the runtime saw of its work.

@@ -3,7 +3,7 @@
 use crate::domain::Purpose;
 use crate::engine::job::Job;
 
-use super::task::{Baseline, Judging, TaskState};
+use super::task::{Judging, TaskState};
 
 impl Judging {
     /// Work for the judging of an attempt that has not come back.
@@ -49,7 +49,7 @@ impl TaskState {
         });
         let dependencies = self.remedies.iter().flat_map(|remedies| &remedies.scanning);
         let artifacts = dependencies.map(|dependency| Job::Artifacts(*dependency));
-        let baseline = (self.baseline == Baseline::Open).then_some(Job::Baseline);
+        let baseline = self.is_looked_at_before().then_some(Job::Baseline);
         judging.chain(approver).chain(artifacts).chain(baseline)
     }
 }

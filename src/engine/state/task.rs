@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use thin_vec::ThinVec;
+
 use crate::domain::{
     AgentId, Answer, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
     Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
@@ -9,10 +11,9 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
 use crate::engine::mark::Mark;
-use crate::engine::payload::{
-    CheckResult, Deferral, DeferralReason, FileFact, FileRef, SeenBefore, StageReport, Way,
-};
+use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
 use crate::engine::remedies::DependencyRecovery;
+use crate::engine::seen_before::SeenBefore;
 use crate::engine::work::retry::Tries;
 use crate::judging::baseline::{CheckPlace, Item};
 use crate::mission::SubTask;
@@ -33,8 +34,6 @@ pub struct TaskState {
     pub work: OpenWork,
     /// What the last finished turn said.
     pub output: OutputRefs,
-    /// What its checks said before the work.
-    pub baseline: Baseline,
     /// What was found so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
     /// What was asked of persons, and what they let the agent do.
@@ -44,29 +43,13 @@ pub struct TaskState {
     /// What its agent asked and was answered.
     pub dialog: Option<Box<Dialog>>,
     /// Sub-tasks that its agent wants to hand down, by title.
-    pub delegations: Vec<SubTask>,
+    pub delegations: ThinVec<SubTask>,
     /// Whether the verdict of a verification left it out of the run.
     pub not_taken: bool,
     /// While its accepted work is done or judged once more because something did not stand.
     pub reopened: Option<Box<Reopened>>,
     /// The moment that it waits for, without a slot.
     pub deferral: Option<Box<Deferral>>,
-}
-
-/// What the checks of a task said before the work on it began. It is looked at once a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Baseline {
-    /// Nobody has looked.
-    #[default]
-    NotTaken,
-    /// Somebody looks.
-    Open,
-    /// What was seen.
-    Taken {
-        /// Of a worktree: the commit that it began with.
-        on: Option<Box<str>>,
-        checks: Box<[SeenBefore]>,
-    },
 }
 
 /// The status of a task with its data: what holds in one status only is not there in another. Transitions lead from one to
@@ -426,7 +409,7 @@ impl TaskState {
         match &self.lifecycle {
             Lifecycle::Pending { phase } => *phase,
             Lifecycle::InProgress | Lifecycle::AwaitingApproval { .. } if asks => Some(Phase::Clarification),
-            Lifecycle::Assigned if self.baseline == Baseline::Open => Some(Phase::Baseline),
+            Lifecycle::Assigned if self.is_looked_at_before() => Some(Phase::Baseline),
             Lifecycle::InProgress => Some(self.attempt.kind.phase()),
             Lifecycle::Review(_) => Some(Phase::Review),
             _ => None,
@@ -518,7 +501,7 @@ impl TaskState {
     /// Whether the runtime looks at something of its work now. Whoever is asked is a call, and one that has no room is held:
     /// nobody looks then.
     pub(crate) fn is_looked_at(&self) -> bool {
-        self.baseline == Baseline::Open
+        self.is_looked_at_before()
             || self
                 .judging()
                 .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
@@ -542,10 +525,16 @@ impl TaskState {
 
     /// What is on record of what a check of it said before the work.
     pub(crate) fn seen_before(&self, item: &Item) -> Option<&SeenBefore> {
-        match &self.baseline {
-            Baseline::Taken { checks, .. } => checks.iter().find(|seen| seen.key == item.key),
-            Baseline::NotTaken | Baseline::Open => None,
-        }
+        let baseline = self.course.baseline.as_deref()?;
+        baseline.checks.iter().find(|seen| seen.key == item.key)
+    }
+
+    /// Whether it is looked now what its checks say, before its first turn.
+    pub(crate) fn is_looked_at_before(&self) -> bool {
+        self.course
+            .baseline
+            .as_deref()
+            .is_some_and(|baseline| baseline.open)
     }
 
     /// Whether a check of work that comes through its stages passes now: the last one says of the others that they do.

@@ -353,6 +353,9 @@ pub(crate) fn random_response(random: &mut Random, effect: &Effect) -> Response 
         Effect::NoteFiles { .. } if random.chance(5) => Response::Unreachable(class),
         Effect::NoteFiles { .. } => Response::Finished,
         Effect::Job {
+            job: Job::Baseline, ..
+        } => Response::Before(random.next()),
+        Effect::Job {
             job: Job::Scan { .. },
             ..
         } if random.chance(25) => Response::Files(None, 0),

@@ -59,6 +59,8 @@ pub enum Response {
         /// Whether others worked.
         shared: bool,
     },
+    /// What each check said before the work, two bits a check: 0 red, 1 green, 2 unknown, 3 red because it never ran.
+    Before(u64),
     /// A reviewer gave this score, in points, to every dimension or as the evaluation.
     Score(u8),
     /// A reviewer's reply could not be read.
@@ -104,6 +106,8 @@ pub struct Simulation {
     pub adopted: BTreeSet<TurnId>,
     /// The moment of the last decision.
     pub now: u64,
+    /// Whether the script says what checks said before the work; else they were red.
+    pub asks_before: bool,
 }
 
 impl Simulation {
@@ -129,6 +133,7 @@ impl Simulation {
             turns: Vec::new(),
             adopted: BTreeSet::new(),
             now: 1,
+            asks_before: false,
         };
         simulation.feed(&Fact::Start(Box::new(RunStarted {
             format: FORMAT,
@@ -157,6 +162,7 @@ impl Simulation {
             turns: Vec::new(),
             adopted: BTreeSet::new(),
             now: 1_000_000,
+            asks_before: false,
         }
     }
 
@@ -200,6 +206,20 @@ impl Simulation {
     pub fn feed(&mut self, input: &Fact) {
         self.decide(input);
         while self.decide(&Fact::Advance) {}
+        let is_baseline = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Job {
+                    job: Job::Baseline,
+                    ..
+                }
+            )
+        };
+        if !self.asks_before
+            && let Some(at) = self.todo.iter().position(is_baseline)
+        {
+            self.perform(at, &mut |_, _| Response::Before(0));
+        }
     }
 
     /// One input and nothing that follows from it: what is said to a run that nobody works on.

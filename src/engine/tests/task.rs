@@ -144,7 +144,7 @@ fn worn() -> TaskState {
             allowed_again: true,
             ..Consent::default()
         },
-        delegations: vec![sub_task("x")],
+        delegations: vec![sub_task("x")].into(),
         ..TaskState::default()
     }
 }

@@ -33,6 +33,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         workspace: options.mission_folder.join(&*workspace).components().collect(),
         isolation: mission.isolation(),
         worktrees: worktrees(&settings.worktree, options),
+        only_judges: false,
         session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),

@@ -200,8 +200,13 @@ pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         Event::Task(_, TaskEvent::StageVerdict(next)) => next.task == report.task,
         _ => false,
     };
-    // A stage that does not apply says nothing about the work.
-    let says_nothing = |event: &&Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(next)) if next.verdict == Verdict::Skip);
+    // A stage that does not apply says nothing about the work, and neither does what is said of its checks as a whole.
+    let says_nothing = |event: &&Event| match event {
+        Event::Task(_, TaskEvent::StageVerdict(next)) => {
+            next.verdict == Verdict::Skip || next.stage == Stage::Proof
+        }
+        _ => false,
+    };
     let next = rest.iter().filter(of_task).find(|event| !says_nothing(event));
     let is_accepted = matches!(
         next,

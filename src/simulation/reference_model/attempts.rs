@@ -1,14 +1,26 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
 use crate::domain::{
-    AgentId, AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
+    AgentId, AttemptKind, BeforeWork, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::{DeferralReason, Merged, State, Way};
+use crate::judging::baseline::{CheckPlace, Item, items};
 use crate::mission::Part;
 use crate::mission::model::Adapter;
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};
+
+/// What stands for accepted work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    NoCheck,
+    Red,
+    Judged,
+    Guards,
+    Unknown,
+    Vacuous,
+}
 
 impl ReferenceModel {
     /// What must hold before a task starts.
@@ -66,7 +78,10 @@ impl ReferenceModel {
 
     /// `done` needs what the mission asked for, seen in this attempt (sections 3, 6 and 20).
     /// Its flag is the worst of what its verdicts left, however often it was merged.
-    pub(super) fn may_be_done(&self, state: &State, task: TaskId, flag: Option<QualityFlag>) {
+    pub(super) fn may_be_done(&mut self, state: &State, task: TaskId, flag: Option<QualityFlag>) {
+        let proof = self.proof(state, task);
+        let forced = self.tasks[task.index()].forced.is_some();
+        self.tasks[task.index()].baseline_unknown = proof == Proof::Unknown && !forced;
         let seen = &self.tasks[task.index()];
         let plan = state.plan.task(task);
         assert!(
@@ -170,7 +185,11 @@ impl ReferenceModel {
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
             Expected::ChecksOnly => {
-                assert_eq!(flag, Some(seen.good()), "{task:?} {seen:?}");
+                let good = match proof {
+                    Proof::Guards | Proof::Vacuous => QualityFlag::Unreviewed,
+                    _ => seen.good(),
+                };
+                assert_eq!(flag, Some(good), "{task:?} {proof:?} {seen:?}");
             }
             Expected::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
@@ -181,6 +200,47 @@ impl ReferenceModel {
                 };
                 assert_eq!(flag, Some(expected), "{task:?} {seen:?}");
             }
+        }
+    }
+
+    /// What stands for accepted work whose checks pass (section 24).
+    fn proof(&self, state: &State, task: TaskId) -> Proof {
+        let (plan, seen) = (state.plan.task(task), &self.tasks[task.index()]);
+        let before = &self.tasks[seen.fixup_of.unwrap_or(task).index()].before;
+        let said = |item: &Item| {
+            let known = before.as_ref().and_then(|before| before.get(&item.key));
+            known.copied().unwrap_or((BeforeWork::Unknown, false))
+        };
+        let checks = items(plan);
+        let passes = |item: &Item| match item.place {
+            CheckPlace::Finish(at) => seen.gate.get(at as usize) == Some(&true),
+            _ => true,
+        };
+        let is_guard = |item: &Item| item.is_declared_guard() || seen.begins_green && item.is_to_be_red();
+        let is_graded = plan.verification().is_some_and(|by| by.rubric.is_some());
+        let by_stage = seen.steps.iter().any(|(step, said)| {
+            let is_agent = plan.step_agent(*step).is_some();
+            matches!(step, StageKey::Own(_)) && said.0 == Verdict::Pass && (said.1 || is_agent)
+        });
+        let judged = matches!(seen.judge, Some((Verdict::Pass, _))) && !seen.not_judged
+            || seen.steps.values().any(|said| *said == (Verdict::Pass, true))
+            || matches!(seen.verification, Some((Verdict::Pass, by_person)) if by_person || is_graded)
+            || by_stage;
+        if checks.is_empty() {
+            Proof::NoCheck
+        } else if checks
+            .iter()
+            .any(|item| said(item) == (BeforeWork::Red, false) && passes(item))
+        {
+            Proof::Red
+        } else if judged {
+            Proof::Judged
+        } else if checks.iter().all(is_guard) {
+            Proof::Guards
+        } else if checks.iter().any(|item| said(item).0 == BeforeWork::Unknown) {
+            Proof::Unknown
+        } else {
+            Proof::Vacuous
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::{AgentId, TaskId};
 use crate::engine::State;
+use crate::mission::Requirement;
 use crate::mission::eligibility::{named, reviewers};
 use crate::mission::model::{Adapter, Review};
 
@@ -25,7 +26,11 @@ pub(super) fn expected(state: &State, id: TaskId) -> Expected {
         return Expected::ChecksOnly;
     }
     let has_expectations = !task.checks().is_empty() || task.panel().is_some();
-    let is_checked = has_expectations || task.verification().is_some() || task.own_stages().next().is_some();
+    let mut finish = task.finish().into_iter().flat_map(|gate| &gate.commands);
+    let is_checked = has_expectations
+        || finish.any(|command| command.shows != Requirement::Compilation)
+        || task.verification().is_some()
+        || task.own_stages().next().is_some();
     let able: Vec<AgentId> = reviewers(plan, id, named(plan, id))
         .iter()
         .map(|able| able.agent)

@@ -183,7 +183,9 @@ impl ReferenceModel {
             .iter()
             .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
         let faulted = |seen: &Seen| seen.steps.values().any(|said| *said == (Verdict::Fault, false));
-        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed) || faulted(seen));
+        let unknown = |seen: &Seen| seen.flag.is_some() && seen.baseline_unknown;
+        let unreviewed =
+            any(&|seen| seen.flag == Some(QualityFlag::Unreviewed) || unknown(seen) || faulted(seen));
         let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
         let goes_on = |id: &TaskId| {
             let ended = matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);

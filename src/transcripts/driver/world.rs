@@ -11,7 +11,15 @@ use crate::mission::{ApproverPlan, RunOptions};
 use super::Says;
 
 /// What happens by itself and is no news.
-pub const BY_ITSELF: [&str; 6] = ["prompt", "notes", "files", "screenshots", "letter", "delivery"];
+pub const BY_ITSELF: [&str; 7] = [
+    "prompt",
+    "baseline",
+    "notes",
+    "files",
+    "screenshots",
+    "letter",
+    "delivery",
+];
 
 /// Who is asked by an effect, and about which task.
 pub fn ask(state: &State, effect: &Effect) -> String {
@@ -25,6 +33,10 @@ pub fn ask(state: &State, effect: &Effect) -> String {
             turn,
             job: Job::Scan { .. },
         } => format!("files {}", title(&turn.task)),
+        Effect::Job {
+            turn,
+            job: Job::Baseline,
+        } => format!("baseline {}", title(&turn.task)),
         Effect::Job {
             turn,
             job: Job::Finish(command),

@@ -188,7 +188,7 @@ fn a_sandbox_that_cannot_be_made_is_no_failing_check() {
         }
         let workspace = Mission::new()
             .worker("touch ready; until test -e go; do sleep 0.02; done")
-            .task("work", |t| t.attempts(1).unreviewed().check("touch checked"))
+            .task("work", |t| t.attempts(1).unreviewed().set("baseline", false).check("touch checked"))
             .workspace()
             .confined();
         // Namespaces are forbidden while the first one is at work.

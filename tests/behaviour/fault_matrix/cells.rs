@@ -213,6 +213,7 @@ fn rows_of_purpose(purpose: Purpose) -> Vec<Row> {
             | Stage::Checks
             | Stage::Judge
             | Stage::Verification
+            | Stage::Proof
             | Stage::Merge
             | Stage::Audit => return Vec::new(),
         },
@@ -227,6 +228,8 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
         Effect::Ask { purpose, .. } => rows_of_purpose(*purpose),
         Effect::Job { job, .. } => match job {
             Job::Check(_) | Job::PeerCheck(..) => vec![Row::Check],
+            // The same commands, before the work.
+            Job::Baseline => vec![Row::Check, Row::Finish, Row::Probe, Row::StageCommand],
             Job::Finish(_) => vec![Row::Finish],
             Job::Grade(_) => vec![Row::Probe],
             Job::Stage(step, _) => match step.stage() {

@@ -317,7 +317,7 @@ impl Scene {
         let mut mission = json!({
             "name": "faulty",
             "agents": {"worker": worker, "party": self.party()},
-            "settings": {"maxRetries": 0, "maxFixAttempts": 0, "maxAttempts": 1, "maxAssessmentRetries": 0,
+            "settings": {"maxRetries": 0, "maxFixAttempts": 0, "maxAttempts": 1, "maxAssessmentRetries": 0, "baseline": false,
                          "prices": {"m": price, "scripted-1": price}},
             "tasks": [
                 {"title": "before", "assignTo": "worker", "review": "none"},

@@ -196,7 +196,7 @@ impl<'p> Recount<'p> {
 
     /// What stands between tasks: gates, and holds, which a task has too.
     fn order_event(&mut self, name: &str, body: &Value) {
-        let is_of_task = body["id"]["task"].is_u64();
+        let is_of_task = body.pointer("/id/task").is_some_and(Value::is_u64);
         match name {
             "gate.evaluated" => self.gate(body),
             "gate.overridden" => {

@@ -171,11 +171,16 @@ impl Seen {
 
     /// The flag that done work must have.
     pub(super) fn flag_due(&self) -> &'static str {
+        let asked = &self.asked;
+        let by_gate = asked.finish && !asked.checks && !asked.panel && !asked.evaluated;
         let by_judging = if self.forced && self.asked.exhausted == Some("degrade") {
             "degraded"
         } else if self.forced {
             "below-threshold"
-        } else if self.passed_by_judges || self.passed_by_person || (self.asked.checks && self.passed_checks)
+        } else if by_gate
+            || self.passed_by_judges
+            || self.passed_by_person
+            || (asked.checks && self.passed_checks)
         {
             "clean"
         } else {

@@ -32,6 +32,8 @@ agents:
   lead: {{run: [/bin/sh, '@agents/fated-lead.sh', '{root}']}}
   boss: {{adapter: human}}
 settings:
+  # Whether somebody works meanwhile hangs on the clock.
+  baseline: false
   concurrency: {}
   maxFixAttempts: {}
   maxRetries: {}

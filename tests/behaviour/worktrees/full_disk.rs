@@ -15,6 +15,7 @@ fn two() -> Workspace {
         .agent("next", "echo next > next.txt; touch TOP/seen/merged")
         .agent("right", "while ! test -e TOP/seen/merged; do sleep 0.02; done; echo right > right.txt")
         .setting("concurrency", 3)
+        .setting("baseline", false)
         .setting("evaluate", false)
         .task("left", |task| task.by("left"))
         .task("next", |task| task.by("next").needs("left"))

@@ -1,10 +1,12 @@
 //! What the world says: an effect and how it came to its end, as the inputs of the engine.
 
 use super::*;
-use crate::domain::{Stage, StageKey, TaskId};
-use crate::engine::JobEnd;
+use crate::domain::{BeforeWork, Stage, StageKey, TaskId};
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::payload::Commit;
+use crate::engine::{JobEnd, SeenBefore};
+use crate::judging::baseline::{Item, items};
+use crate::mission::TaskPlan;
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
@@ -445,6 +447,10 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 hollow: None,
             }
         }
+        Job::Baseline => JobEnd::Baseline {
+            on: None,
+            checks: said_before(plan, answer),
+        },
         Job::Merge(_) => JobEnd::Merged(merged(answer)),
         Job::Finish(_) | Job::Check(_) | Job::PeerCheck(..) => JobEnd::Checked(CheckResult {
             passed: !is_bad,
@@ -501,6 +507,28 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
             _ => ApproverSaid::Yes,
         }),
     }
+}
+
+fn said_before(plan: &TaskPlan, answer: &Response) -> Vec<SeenBefore> {
+    let mark = match answer {
+        Response::Before(mark) => *mark,
+        _ => 0,
+    };
+    let seen = |(at, item): (u32, Item)| {
+        let said = mark >> (2 * at % 64) & 3;
+        SeenBefore {
+            key: item.key,
+            before: match said {
+                1 => BeforeWork::Green,
+                2 => BeforeWork::Unknown,
+                _ => BeforeWork::Red,
+            },
+            reason: String::new(),
+            never_ran: said == 3,
+            duration: Millis(1),
+        }
+    };
+    (0..).zip(items(plan)).map(seen).collect()
 }
 
 /// A file of this size, by whose mark its content is told apart; without a size it is not there.

@@ -49,10 +49,7 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
     names(&mut text, "must produce", &files);
     let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
     names(&mut text, "checks", &checks);
-    if let Some(proof) = &task.proof {
-        append_line!(text, "proof: {}", proof.words);
-    }
-    isolated(&mut text, task);
+    proof_and_place(&mut text, task);
     if let Some(criteria) = document.criteria.filter(|_| full) {
         append_line!(text, "criteria: {}", sanitize(criteria));
     }
@@ -90,7 +87,11 @@ pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String
 }
 
 /// What a task changed, and where it works, if that is a folder of its own.
-fn isolated(text: &mut String, task: &TaskRow<'_>) {
+/// What shows that the work was done, and where an isolated task has it.
+fn proof_and_place(text: &mut String, task: &TaskRow<'_>) {
+    if let Some(proof) = &task.proof {
+        append_line!(text, "proof: {}", proof.words);
+    }
     if let Some(diff) = &task.diff {
         append_line!(text, "{}", sanitize(&diff.words()));
         let named = diff.named();

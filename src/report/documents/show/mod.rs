@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, Verdict};
-use crate::engine::{State, ToolLedgerRef};
+use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
+use crate::engine::{CheckResult, State, ToolLedgerRef};
 use crate::judging::baseline::CheckPlace;
 use crate::mission::model::{Before, Check};
 use crate::store::{AskFile, SpoolName};
@@ -319,6 +319,34 @@ impl<'a> TaskDocument<'a> {
     }
 }
 
+fn check_rows<'a>(
+    state: &'a State,
+    task: TaskId,
+    attempt: &'a AttemptHistory,
+    files: &Files<'_>,
+) -> Vec<CheckRow<'a>> {
+    let declared = state.plan.task(task).checks();
+    let items = state.counting_items(task);
+    let row = |(n, result): &'a (u32, CheckResult)| {
+        let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
+        let before = item.map(|item| state.before(task, item));
+        let is_proof = before.is_some_and(|before| before.result == BeforeWork::Red && !before.never_ran);
+        let label = declared.get(*n as usize).map(Check::label);
+        CheckRow {
+            check: label.unwrap_or_else(|| format!("check {n}")),
+            passed: result.passed,
+            message: &result.message,
+            duration_ms: result.duration.0,
+            declared: item.and_then(|item| item.declared).map(Before::as_str),
+            before: before.map(|before| before.result),
+            before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
+            proven_by: (is_proof && result.passed).then_some("baseline"),
+            output: files(&SpoolName::Check(task, attempt.number, *n)),
+        }
+    };
+    attempt.checks.iter().map(row).collect()
+}
+
 fn attempt_row<'a>(
     state: &'a State,
     view: &'a RunView,
@@ -328,26 +356,6 @@ fn attempt_row<'a>(
 ) -> FullAttempt<'a> {
     let seen = &view.task(history.task).attempts;
     let seen = seen.iter().find(|seen| seen.number == attempt.number);
-    let declared = state.plan.task(history.task).checks();
-    let items = state.counting_items(history.task);
-    let check = |(n, result): &'a (u32, crate::engine::CheckResult)| {
-        let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
-        let before = item.map(|item| state.before(history.task, item));
-        let is_proof = before.is_some_and(|before| before.result == BeforeWork::Red && !before.never_ran);
-        CheckRow {
-            check: declared
-                .get(*n as usize)
-                .map_or_else(|| format!("check {n}"), Check::label),
-            passed: result.passed,
-            message: &result.message,
-            duration_ms: result.duration.0,
-            declared: item.and_then(|item| item.declared).map(Before::as_str),
-            before: before.map(|before| before.result),
-            before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
-            proven_by: (is_proof && result.passed).then_some("baseline"),
-            output: files(&SpoolName::Check(history.task, attempt.number, *n)),
-        }
-    };
     let calls = attempt.calls.iter();
     let rows = calls.map(|call| call_row(state, history, call, files));
     let (mut reviews, asks): (Vec<_>, Vec<_>) = rows.partition(|row| row.seat.is_some());
@@ -367,7 +375,7 @@ fn attempt_row<'a>(
             failure: None,
         },
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
-        checks: attempt.checks.iter().map(check).collect(),
+        checks: check_rows(state, history.task, attempt, files),
         reviews,
         asks,
         handoffs: attempt

@@ -1,0 +1,37 @@
+//! What a check said before the work of its task began, as it is on record (semantics, section 24).
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{BeforeWork, Digest, Millis};
+
+use super::payload::is_default;
+
+/// What a check of a task said before the work on it began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenBefore {
+    /// The digest of what the check does.
+    #[serde(rename = "k")]
+    pub key: Digest,
+    #[serde(rename = "b")]
+    pub before: BeforeWork,
+    /// Why it was red or is unknown, in words.
+    #[serde(rename = "r", default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Whether it failed only because its program or its folder was not there.
+    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    pub never_ran: bool,
+    /// How long it took.
+    #[serde(rename = "d", default, skip_serializing_if = "is_default")]
+    pub duration: Millis,
+}
+
+/// What the checks of a task said before the work on it began. It is looked at once a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Baseline {
+    /// Whether somebody looks now.
+    pub open: bool,
+    /// Of a worktree: the commit that it began with.
+    pub on: Option<Box<str>>,
+    /// What was seen.
+    pub checks: Box<[SeenBefore]>,
+}

@@ -1,0 +1,314 @@
+//! What checks say before the work, and what that shows of it (semantics, section 24).
+
+use serde_json::{Value, json};
+
+use crate::support::{Mission, Says, Task, Workspace, standing, task};
+use crate::worktrees::{git, names_its_top, repository};
+
+/// A worker that does something, which its check does not ask for.
+fn one(keys: impl FnOnce(Task) -> Task) -> Mission {
+    let worker = Mission::new().worker("echo made > made.txt").setting("evaluate", false);
+    worker.task("work", keys)
+}
+
+fn flagged(document: &Value) -> (&str, &str) {
+    let found = task(document, "work");
+    (found["qualityFlag"].as_str().unwrap_or_default(), found["flagCause"].as_str().unwrap_or_default())
+}
+
+fn approval(document: &Value) -> String {
+    document["approvals"][0]["id"].as_str().expect("it waits").to_owned()
+}
+
+/// One after the other in the workspace itself and in a worktree.
+fn everywhere(mission: impl Fn() -> Mission) -> [Workspace; 2] {
+    [mission().workspace(), repository(mission(), &[("a.txt", "a\n")])]
+}
+
+#[test]
+fn false_green_59_checks_that_were_green_all_along_prove_nothing() {
+    for workspace in everywhere(|| one(|task| task.check("true"))) {
+        let document = workspace.run_json(0, &["--report", "markdown=report.md"]);
+        assert_eq!(flagged(&document), ("unreviewed", "vacuous"));
+        let proof = json!({"red": 0, "green": 1, "unknown": 0, "provenByNewTests": 0});
+        assert_eq!(task(&document, "work")["proof"], proof);
+        workspace.read("report.md").says(&["proved by nothing: 1"]);
+        let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        shown.says(&["proof: 0 of 1 checks were red before", "green before the work"]);
+    }
+    for workspace in everywhere(|| one(|task| task.check("true"))) {
+        assert_eq!(flagged(&workspace.run_json(6, &["--strict"])), ("unreviewed", "vacuous"));
+    }
+    for workspace in everywhere(|| one(|task| task.check("true").set("proof", "required"))) {
+        assert_eq!(flagged(&workspace.run_json(5, &[])), ("unverified", "vacuous"));
+    }
+    for (key, code) in [("settings", 5), ("mission", 5)] {
+        let mission = one(|task| task.check("true"));
+        let mission = match key {
+            "settings" => mission.setting("proof", "required"),
+            _ => mission.key("proof", "required"),
+        };
+        assert_eq!(flagged(&mission.workspace().run_json(code, &[])).1, "vacuous", "{key}");
+    }
+}
+
+#[test]
+fn false_green_59_every_kind_of_check_is_looked_at_before_the_work() {
+    let there = json!({"type": "file_exists", "paths": ["seed.txt"]});
+    let metric = json!({"type": "metric", "name": "n", "command": "echo 3", "min": 1});
+    let gate = json!({"requiredTests": ["a"], "testCommand": "test {test} = a", "commands": ["true"]});
+    let facts = json!({"grader": "heuristic"});
+    type Keys = fn(Task, &[Value]) -> Task;
+    let all: [(&str, Keys, &[Value]); 5] = [
+        ("file_exists", |task, of| task.expects(of[0].clone()), &[there]),
+        ("metric", |task, of| task.expects(of[0].clone()), &[metric]),
+        ("verify", |task, of| task.set("verify", of[0].clone()), &[gate]),
+        (
+            "criteria",
+            |task, of| {
+                task.set("acceptance", json!(["`seed.txt` exists and `true` passes"]))
+                    .set("verification", of[0].clone())
+            },
+            &[facts],
+        ),
+        ("a stage", |task, _| task.set("stages", json!([{"name": "lint", "command": "true"}])), &[]),
+    ];
+    for (what, keys, of) in all {
+        let workspace = one(|task| keys(task, of)).workspace();
+        workspace.write("seed.txt", "there\n");
+        assert_eq!(flagged(&workspace.run_json(0, &[])), ("unreviewed", "vacuous"), "{what}");
+    }
+}
+
+#[test]
+fn false_green_60_a_list_of_tests_that_never_failed_is_a_persons() {
+    let gate = json!({"failToPass": ["a", "b"], "testCommand": "test -e {test}"});
+    let mission = || one(|task| task.set("verify", gate.clone()));
+    for workspace in everywhere(mission) {
+        for name in ["a", "b"] {
+            workspace.write(name, "");
+        }
+        if workspace.exists(".git") {
+            git(&workspace, &["add", "a", "b"]);
+            git(&workspace, &["commit", "-qm", "both"]);
+        }
+        let document = workspace.run_json(8, &[]);
+        assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+        assert_eq!(task(&document, "work")["waiting"]["reason"], "approval");
+        let asked = workspace.events().named("approval:requested");
+        assert_eq!(asked[0]["cause"], "vacuous");
+        assert!(!workspace.exists("made.txt"), "nobody has worked");
+        workspace.quorum(&["approve", &approval(&document)]).exits(0);
+        let document = workspace.resume_json(0, &[]);
+        assert_eq!(flagged(&document).0, "unreviewed");
+    }
+    // One that fails is enough; the other one only guards.
+    let half = one(|task| {
+        let gate = json!({"failToPass": ["a", "made.txt"], "testCommand": "test -e {test}"});
+        task.set("verify", gate)
+    })
+    .workspace();
+    half.write("a", "");
+    let document = half.run_json(0, &[]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    let findings = task(&document, "work")["findings"].to_string();
+    findings.says(&["of `failToPass` was green before the work"]);
+}
+
+#[test]
+fn a_check_that_was_red_before_the_work_is_a_proof() {
+    for workspace in everywhere(|| one(|task| task.check("test -e made.txt").check("true"))) {
+        let document = workspace.run_json(0, &["--strict"]);
+        assert_eq!(flagged(&document), ("clean", ""));
+        assert_eq!(task(&document, "work")["proof"]["red"], 1);
+        let shown: Value = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+        let checks = shown["attempts"][0]["checks"].as_array().unwrap();
+        let told = |command: &str| {
+            let mut named = checks.iter();
+            let check = named.find(|check| check["check"].to_string().contains(command)).unwrap();
+            ["before", "provenBy", "beforeReason"].map(|key| check[key].as_str().unwrap_or_default())
+        };
+        let [before, proven_by, reason] = told("made.txt");
+        assert_eq!((before, proven_by), ("red", "baseline"));
+        reason.says(&["exited 1"]);
+        assert_eq!(told("true"), ["green", "", ""]);
+    }
+}
+
+#[test]
+fn declared_guards_are_no_proof_and_no_surprise() {
+    let guard = json!({"type": "test", "command": "true", "before": "green"});
+    let document = one(|task| task.expects(guard.clone())).workspace().run_json(0, &[]);
+    assert_eq!(flagged(&document), ("unreviewed", ""));
+    task(&document, "work")["findings"]
+        .to_string()
+        .says(&["only guards: nothing shows that the work was done"]);
+    let refactoring = one(|task| task.check("true").set("type", "refactor").set("requiresToolCalls", false));
+    assert_eq!(flagged(&refactoring.workspace().run_json(0, &[])), ("unreviewed", ""));
+    let was_red = json!({"type": "test", "command": "test -e made.txt", "before": "green"});
+    let document = one(|task| task.expects(was_red)).workspace().run_json(0, &[]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    task(&document, "work")["findings"].to_string().says(&["was red already"]);
+    let judged = Mission::new()
+        .worker("echo made > made.txt")
+        .judge("critic", &["SCORE: 90"])
+        .task("work", |task| task.by("worker").expects(guard).set("review", "required"))
+        .workspace();
+    assert_eq!(flagged(&judged.run_json(0, &[])), ("clean", ""));
+}
+
+#[test]
+fn a_check_that_is_to_fail_before_the_work_and_passes_is_a_persons() {
+    let wrong = json!({"type": "script", "command": "true", "before": "red"});
+    let mission = || one(|task| task.expects(wrong.clone()));
+    for workspace in everywhere(mission) {
+        let document = workspace.run_json(8, &[]);
+        document["approvals"][0]["message"]
+            .to_string()
+            .says(&["green before the work began", "script: true"]);
+        let moves = workspace.events().named("task:transition");
+        let moves: Vec<&str> = moves.iter().filter_map(|event| event["to"].as_str()).collect();
+        assert_eq!(moves, ["assigned", "pending", "awaiting_approval"]);
+        workspace.quorum(&["reject", &approval(&document), "--reason", "no"]).exits(0);
+        let document = workspace.resume_json(3, &[]);
+        assert_eq!(task(&document, "work")["failure"]["mode"], "rejected");
+        assert!(!workspace.exists("made.txt"));
+    }
+}
+
+#[test]
+fn tests_that_are_to_pass_before_and_after_are_left_out_where_they_did_not() {
+    let gate = json!({"passToPass": ["a", "broken"], "testCommand": "test -e {test}"});
+    let mission = one(|task| task.set("verify", gate).check("test -e made.txt"));
+    let workspace = mission.workspace();
+    workspace.write("a", "");
+    let document = workspace.run_json(0, &["--strict"]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    task(&document, "work")["findings"].to_string().says(&["test broken", "is left out"]);
+    // What passed before must pass.
+    let gate = json!({"passToPass": ["a"], "testCommand": "test -e {test}"});
+    let broken = Mission::new()
+        .worker("rm a; echo made > made.txt")
+        .setting("evaluate", false)
+        .task("work", |task| task.set("verify", gate).check("test -e made.txt"))
+        .workspace();
+    broken.write("a", "");
+    assert_eq!(flagged(&broken.run_json(5, &[])).0, "unverified");
+}
+
+#[test]
+fn judges_are_told_what_checks_said_before() {
+    let workspace = Mission::new()
+        .worker("echo made > made.txt")
+        .judge("critic", &["SCORE: 90"])
+        .task("work", |task| task.by("worker").check("true").set("review", "required"))
+        .workspace();
+    let document = workspace.run_json(0, &["--strict"]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    task(&document, "work")["findings"].to_string().says(&["vacuous: no check shows that the work was done"]);
+    workspace
+        .asked("critic", 1)
+        .says(&["check 1: passed (passed before the work, too)", "look first whether it was done at all"]);
+}
+
+/// A check that notes, outside of the worktree, that it ran before there was any work.
+const NOTES: &str = "test -e made.txt || { echo x >> TOP/seen; touch left.txt; echo more >> a.txt; false; }";
+
+#[test]
+fn the_same_check_on_the_same_commit_is_looked_at_once() {
+    let mission = Mission::new()
+        .worker("echo made > made.txt; true")
+        .setting("evaluate", false)
+        .setting("concurrency", 2)
+        .task("one", |task| task.check(NOTES))
+        .task("two", |task| task.check(NOTES));
+    let workspace = repository(mission, &[("a.txt", "a\n")]);
+    names_its_top(&workspace);
+    let document = workspace.run_json(0, &["--strict"]);
+    for title in ["one", "two"] {
+        assert_eq!(task(&document, title)["qualityFlag"], "clean");
+    }
+    assert_eq!(workspace.lines("seen").len(), 1);
+    // What it left before the work is in no commit.
+    let there = git(&workspace, &["ls-tree", "-r", "--name-only", "HEAD"]);
+    there.says(&["made.txt"]);
+    assert!(!there.contains("left.txt"), "{there}");
+    assert_eq!(git(&workspace, &["show", "HEAD:a.txt"]), "a");
+}
+
+#[test]
+fn a_kill_while_it_is_looked_changes_nothing_of_the_end() {
+    let check =
+        "test -e made.txt || { echo x >> TOP/seen; while [ ! -e TOP/home/go ]; do sleep 0.02; done; false; }";
+    let workspace = repository(one(|task| task.check(check)), &[("a.txt", "a\n")]);
+    names_its_top(&workspace);
+    workspace.kill_at(&["run", "mission.yaml"], "seen");
+    assert_eq!(workspace.status()["tasks"][0]["phase"], "baseline");
+    assert!(!workspace.exists("made.txt"));
+    workspace.write("home/go", "");
+    let document = workspace.resume_json(0, &["--strict"]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    assert_eq!(workspace.lines("seen").len(), 2, "once, and once more for what was cut off");
+}
+
+#[test]
+fn where_somebody_works_meanwhile_the_baseline_is_unknown_and_said() {
+    let mission = || {
+        Mission::new()
+            .agent("slow", "echo > begun; while [ ! -e go ]; do sleep 0.02; done")
+            .agent("waits", "while [ ! -e begun ]; do sleep 0.02; done; echo seen > seen.txt")
+            .agent("worker", "echo made > made.txt; echo > go")
+            .setting("evaluate", false)
+            .setting("concurrency", 2)
+            .task("slow", |task| task.by("slow"))
+            .task("first", |task| task.by("waits"))
+            .task("work", |task| task.by("worker").needs("first").check("test -e made.txt"))
+    };
+    let document = mission().workspace().run_json(0, &[]);
+    assert_eq!(flagged(&document), ("clean", ""));
+    assert_eq!(task(&document, "work")["proof"]["unknown"], 1);
+    let workspace = mission().workspace();
+    workspace.quorum(&["run", "mission.yaml", "--strict"]).exits(6).stdout.says(&["baseline unknown: 1"]);
+}
+
+#[test]
+fn baselines_can_be_switched_off_and_that_is_said() {
+    let mission = one(|task| task.check("true")).setting("baseline", false);
+    let workspace = mission.workspace();
+    let said = workspace.quorum(&["run", "mission.yaml"]).exits(0).stdout;
+    said.says(&["baseline unknown: 1 (baselines off)"]);
+    assert_eq!(flagged(&workspace.status()), ("clean", ""));
+    let strict = one(|task| task.check("true").set("baseline", false)).workspace();
+    strict.run_json(6, &["--strict"]);
+}
+
+#[test]
+fn what_cannot_run_before_the_work_is_red_and_no_proof() {
+    let folder = json!({"type": "script", "command": "true", "cwd": "made"});
+    let mission = Mission::new()
+        .worker("mkdir -p made; echo made > made/made.txt")
+        .setting("evaluate", false)
+        .task("work", |task| task.expects(folder));
+    let document = mission.workspace().run_json(0, &[]);
+    assert_eq!(flagged(&document), ("unreviewed", "vacuous"));
+    assert_eq!(task(&document, "work")["proof"]["red"], 1);
+}
+
+#[test]
+fn before_stands_only_where_there_is_something_to_look_at() {
+    for (keys, place) in [
+        (json!({"verification": {"before": "red"}, "acceptance": ["good"]}), "before"),
+        (json!({"stages": [{"name": "s", "agent": "worker", "before": "red"}]}), "before"),
+        (json!({"expectations": [{"type": "llm_review", "before": "red"}]}), "before"),
+        (json!({"verify": {"before": "red"}}), "before"),
+        (json!({"expectations": [{"type": "test", "command": "true", "before": "blue"}]}), "blue"),
+        (json!({"proof": "always"}), "always"),
+    ] {
+        let workspace = one(|task| {
+            let keys = keys.as_object().unwrap().clone();
+            keys.into_iter().fold(task, |task, (key, value)| task.set(&key, value))
+        })
+        .workspace();
+        workspace.refuses(&[place]);
+    }
+}
