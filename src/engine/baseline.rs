@@ -1,5 +1,5 @@
-//! What the state knows of what checks said before the work of their task began (semantics, section 24). When that is looked at,
-//! and what follows from it, is in `decide::baseline`.
+//! What the state knows of what checks said before the work of their task began (semantics, section 24). When that is looked at is
+//! in `decide::admission`, what follows from it in `decide::baseline` and `stages::proof`.
 
 use crate::domain::{BeforeWork, TaskId};
 use crate::judging::baseline::{Item, Weighed, is_wanted, items};
@@ -64,14 +64,12 @@ impl State {
         }
     }
 
-    /// The checks of a task that count. A test that was to pass before and after, and failed before, is left out.
-    pub(crate) fn counting_items(&self, id: TaskId) -> Vec<Item> {
+    /// The checks of a task that are weighed.
+    pub(crate) fn weighed_items(&self, id: TaskId) -> Vec<Item> {
         if self.plan.rules.only_judges {
             return Vec::new();
         }
-        let mut all = items(self.plan.task(id));
-        all.retain(|item| !self.is_left_out(id, item));
-        all
+        items(self.plan.task(id))
     }
 
     /// Whether a test of `passToPass` failed before the work: what was broken is not held against it.
@@ -86,6 +84,7 @@ impl State {
             before: before.result,
             never_ran: before.never_ran,
             passes: task.passes(item.place),
+            is_left_out: self.is_left_out(id, item),
             is_declared_guard: item.is_declared_guard() || task.consent.begins_green && item.is_to_be_red(),
         }
     }

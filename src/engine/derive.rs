@@ -74,18 +74,18 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
 
 /// What a task that the run takes adds.
 fn taken(task: &TaskState, running: u32) -> Counts {
-    let is_done_with = |mark| task.status() == Status::Done && task.attempt.has(mark);
+    let is_done = task.status() == Status::Done;
     let mut counts = Counts {
         selected: 1,
-        done: u32::from(task.status() == Status::Done),
+        done: u32::from(is_done),
         failed: u32::from(task.status() == Status::Failed && !task.is_superseded()),
         superseded: u32::from(task.is_superseded()),
         awaiting: u32::from(task.status() == Status::AwaitingApproval),
         running,
         indeterminate: u32::from(task.attempt.has(Mark::Indeterminate) && !task.is_superseded()),
         reworked: u32::from(task.is_reworked()),
-        unproven: u32::from(is_done_with(Mark::Vacuous) || is_done_with(Mark::Unproven)),
-        baseline_unknown: u32::from(is_done_with(Mark::BaselineUnknown)),
+        unproven: u32::from(is_done && task.attempt.is_vacuous()),
+        baseline_unknown: u32::from(is_done && task.attempt.has(Mark::BaselineUnknown)),
         ..Counts::default()
     };
     if let Some(flag) = task.flag() {

@@ -86,17 +86,16 @@ fn has_checks(plan: &Plan, task: TaskId, end: &JobEnd) -> Result<(), Stranger> {
         return Ok(());
     };
     let known = plan.tasks.get(task.index()).map(items).unwrap_or_default();
-    match checks
+    let mut strange = checks
         .iter()
-        .find(|seen| known.iter().all(|item| item.key != seen.key))
-    {
-        None => Ok(()),
-        Some(seen) => Err(Stranger(format!(
+        .filter(|seen| known.iter().all(|item| item.key != seen.key));
+    strange.next().map_or(Ok(()), |seen| {
+        Err(Stranger(format!(
             "it names a check that task {} does not have: {:?}",
             task.index(),
             seen.key
-        ))),
-    }
+        )))
+    })
 }
 
 /// Looks at the fact of a record, for who decides about it again. What a person says may name anything.

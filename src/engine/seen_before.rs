@@ -25,6 +25,27 @@ pub struct SeenBefore {
     pub duration: Millis,
 }
 
+/// The longest reason that is kept, in characters.
+const LONGEST_REASON: usize = 500;
+
+impl SeenBefore {
+    /// What one said, and why; of a long reason only the beginning.
+    pub fn new(key: Digest, before: BeforeWork, reason: &str) -> Self {
+        Self {
+            key,
+            before,
+            reason: reason.chars().take(LONGEST_REASON).collect(),
+            never_ran: false,
+            duration: Millis::default(),
+        }
+    }
+
+    /// It could not be told what it says: why.
+    pub fn unknown(key: Digest, why: &str) -> Self {
+        Self::new(key, BeforeWork::Unknown, why)
+    }
+}
+
 /// What the checks of a task said before the work on it began. It is looked at once a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Baseline {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{check_argv, missing_program};
-use crate::domain::{BeforeWork, Digest, Millis, Points, StageKey, TurnId};
-use crate::engine::{CheckResult, JobEnd, SeenBefore};
+use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
+use crate::engine::{JobEnd, SeenBefore};
 use crate::judging::baseline::{CheckPlace, Item, items};
 use crate::mission::Plan;
 use crate::mission::model::Check;
@@ -17,9 +17,6 @@ use super::probes::Grading;
 use super::runner::{Commands, Owner};
 use super::task_command::TaskCommands;
 use super::{check, finish_gate};
-
-/// The longest reason that is kept, in characters.
-const LONGEST_REASON: usize = 500;
 
 /// The look at the checks of a task before its first turn.
 pub struct BaselineLook {
@@ -41,27 +38,18 @@ impl BaselineLook {
             }
         }
         let mut seen = self.known.clone();
-        let open: Vec<(u32, &Item)> = (0..)
-            .zip(&all)
-            .filter(|(_, item)| !seen.contains_key(&item.key))
-            .collect();
-        let is_check = |(_, item): &&(u32, &Item)| matches!(item.place, CheckPlace::Check(_));
-        let beside: Vec<_> = open
-            .iter()
-            .filter(is_check)
-            .map(|(number, item)| self.start(runner, item, *number))
-            .collect();
-        for end in beside {
-            let said = end.await;
-            seen.insert(said.key, said);
-        }
-        let (mut criteria, mut others) = (Vec::new(), Vec::new());
-        for (number, item) in open {
+        let (mut beside, mut others, mut criteria) = (Vec::new(), Vec::new(), Vec::new());
+        let is_open = |(_, item): &(u32, &Item)| item.is_of_its_task || !self.known.contains_key(&item.key);
+        for (number, item) in (0..).zip(&all).filter(is_open) {
             match item.place {
-                CheckPlace::Check(_) => {}
+                CheckPlace::Check(_) => beside.push(self.start(runner, item, number)),
                 CheckPlace::Criterion(at) => criteria.push((at, item)),
                 CheckPlace::Finish(_) | CheckPlace::Stage(_) => others.push((number, item)),
             }
+        }
+        for end in beside {
+            let said = end.await;
+            seen.insert(said.key, said);
         }
         for (number, item) in others {
             let said = self.start(runner, item, number).await;
@@ -88,14 +76,14 @@ impl BaselineLook {
         async move {
             let (key, label) = (item.key, item.label.clone());
             let said = match command {
-                Some(Err(why)) => Ok(never_ran(key, why)),
+                Some(Err(why)) => Ok(never_ran(key, &why)),
                 Some(Ok((script, end))) => {
                     let end = end.await;
                     tokio::task::spawn_blocking(move || said(&plan, turn, &item, &script, &end)).await
                 }
                 None => tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await,
             };
-            said.unwrap_or_else(|why| unknown(key, format!("{label}: {why}")))
+            said.unwrap_or_else(|why| SeenBefore::unknown(key, &format!("{label}: {why}")))
         }
     }
 
@@ -150,36 +138,26 @@ impl BaselineLook {
             Err(why) => Err(why.to_string()),
         };
         let said = criteria.iter().map(|(at, item)| match &grades {
-            Err(why) => unknown(item.key, why.clone()),
+            Err(why) => SeenBefore::unknown(item.key, why),
             Ok(grades) => match grades.get(*at as usize) {
-                Some(grade) if grade.points == Some(Points::FULL) => seen(item.key, BeforeWork::Green, ""),
-                Some(grade) if grade.points.is_some() => seen(item.key, BeforeWork::Red, &grade.evidence),
-                Some(grade) => unknown(item.key, grade.evidence.clone()),
-                None => unknown(item.key, "it was not graded"),
+                Some(grade) if grade.points == Some(Points::FULL) => {
+                    SeenBefore::new(item.key, BeforeWork::Green, "")
+                }
+                Some(grade) if grade.points.is_some() => {
+                    SeenBefore::new(item.key, BeforeWork::Red, &grade.evidence)
+                }
+                Some(grade) => SeenBefore::unknown(item.key, &grade.evidence),
+                None => SeenBefore::unknown(item.key, "it was not graded"),
             },
         });
         said.collect()
     }
 }
 
-fn seen(key: Digest, before: BeforeWork, reason: &str) -> SeenBefore {
-    SeenBefore {
-        key,
-        before,
-        reason: reason.chars().take(LONGEST_REASON).collect(),
-        never_ran: false,
-        duration: Millis::default(),
-    }
-}
-
-fn unknown(key: Digest, why: impl AsRef<str>) -> SeenBefore {
-    seen(key, BeforeWork::Unknown, why.as_ref())
-}
-
-fn never_ran(key: Digest, why: impl AsRef<str>) -> SeenBefore {
+fn never_ran(key: Digest, why: &str) -> SeenBefore {
     SeenBefore {
         never_ran: true,
-        ..seen(key, BeforeWork::Red, why.as_ref())
+        ..SeenBefore::new(key, BeforeWork::Red, why)
     }
 }
 
@@ -191,59 +169,47 @@ fn missing_folder(cwd: &Path, within: Option<&Path>) -> Option<String> {
 
 /// What the end of a command says. Blocks.
 fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &CommandEnd) -> SeenBefore {
-    let (result, is_stage) = match item.place {
-        CheckPlace::Finish(at) => (finish_gate::finished(plan, turn.task, at, end), false),
-        CheckPlace::Check(at) => (check::result(plan, turn.task, at, end), false),
-        CheckPlace::Criterion(_) | CheckPlace::Stage(_) => (exit(end), true),
-    };
-    let of_time = SeenBefore {
-        duration: end.outcome().duration,
-        ..seen(item.key, BeforeWork::Green, "")
+    // Of a stage only how it exits says something: it reads what there is only behind the work.
+    let result = match item.place {
+        CheckPlace::Finish(at) => Some(finish_gate::finished(plan, turn.task, at, end)),
+        CheckPlace::Check(at) => Some(check::result(plan, turn.task, at, end)),
+        CheckPlace::Criterion(_) | CheckPlace::Stage(_) => None,
     };
     let because = |before, reason: &str| SeenBefore {
-        before,
-        reason: seen(item.key, before, reason).reason,
-        ..of_time.clone()
+        duration: end.outcome().duration,
+        ..SeenBefore::new(item.key, before, reason)
     };
+    let unknown = |why: &str| because(BeforeWork::Unknown, why);
     match (end.how(), end.lost()) {
-        (How::NotStarted(why), _) => because(BeforeWork::Unknown, &format!("it could not be started: {why}")),
-        (How::TimedOut, _) => because(BeforeWork::Unknown, "its time ran out"),
-        (_, Some(lost)) => because(BeforeWork::Unknown, &format!("its output is lost: {lost}")),
+        (How::NotStarted(why), _) => unknown(&format!("it could not be started: {why}")),
+        (How::TimedOut, _) => unknown("its time ran out"),
+        (How::Killed(signal), _) => unknown(&format!("signal {signal} ended it")),
+        (How::Exited(_), Some(lost)) => unknown(&format!("its output is lost: {lost}")),
         (How::Exited(127), None) if missing_program(script).is_some() => {
             let program = missing_program(script).unwrap_or_default();
-            never_ran(item.key, format!("`{program}` was not found on PATH"))
+            never_ran(item.key, &format!("`{program}` was not found on PATH"))
         }
-        _ if result.passed => of_time,
-        _ if is_stage => because(
-            BeforeWork::Unknown,
-            "it failed, and it reads what there is only behind the work",
-        ),
-        _ => because(BeforeWork::Red, &result.message),
-    }
-}
-
-fn exit(end: &CommandEnd) -> CheckResult {
-    let outcome = end.outcome();
-    CheckResult {
-        passed: outcome.code == Some(0) && !outcome.timed_out,
-        message: String::new(),
-        duration: outcome.duration,
+        (How::Exited(code), None) => match result {
+            Some(result) if !result.passed => because(BeforeWork::Red, &result.message),
+            None if code != 0 => unknown("it failed, and it reads what there is only behind the work"),
+            _ => because(BeforeWork::Green, ""),
+        },
     }
 }
 
 /// What a check says that looks at files. Blocks.
 fn files(plan: &Arc<Plan>, turn: TurnId, item: &Item) -> SeenBefore {
     let CheckPlace::Check(at) = item.place else {
-        return unknown(item.key, "it cannot be looked at");
+        return SeenBefore::unknown(item.key, "it cannot be looked at");
     };
     match check::declared(plan, turn.task, at) {
         Some(Check::FileExists { .. }) => {
             let result = check::files(plan, turn.task, at, &plan.workspace_of(turn.task));
             match result.passed {
-                true => seen(item.key, BeforeWork::Green, ""),
-                false => seen(item.key, BeforeWork::Red, &result.message),
+                true => SeenBefore::new(item.key, BeforeWork::Green, ""),
+                false => SeenBefore::new(item.key, BeforeWork::Red, &result.message),
             }
         }
-        _ => unknown(item.key, "the mission has no such check any more"),
+        _ => SeenBefore::unknown(item.key, "the mission has no such check any more"),
     }
 }

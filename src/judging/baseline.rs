@@ -31,6 +31,8 @@ pub struct Item {
     pub guards_by_nature: bool,
     /// The digest of what it does: equal for two that say the same of the same files.
     pub key: Digest,
+    /// Whether it names a variable that says which task it is for: another task's says something else.
+    pub is_of_its_task: bool,
     /// What it is, for people.
     pub label: String,
 }
@@ -47,6 +49,20 @@ impl Item {
     pub fn is_declared_guard(&self) -> bool {
         self.guards_by_nature || matches!(self.declared, Some(Before::Green | Before::Any))
     }
+}
+
+/// How many checks a message names.
+const MOST_NAMED: usize = 5;
+
+/// The labels of checks, as a sentence has them.
+#[must_use]
+pub fn named(items: &[Item]) -> String {
+    let first = items.iter().take(MOST_NAMED);
+    let mut names: Vec<String> = first.map(|item| format!("`{}`", item.label)).collect();
+    if items.len() > MOST_NAMED {
+        names.push(format!("{} more", items.len() - MOST_NAMED));
+    }
+    names.join(", ")
 }
 
 /// Whether anything is looked at before the work on a task: it does work, which harms nobody when parts of it are done twice, and
@@ -74,6 +90,7 @@ fn item(place: CheckPlace, declared: Option<Before>, key: &str, label: String) -
         list: None,
         guards_by_nature: false,
         key: Digest::of(key.as_bytes()),
+        is_of_its_task: key.contains("QUORUM_"),
         label,
     }
 }
@@ -176,13 +193,15 @@ pub struct Weighed {
     pub passes: bool,
     /// Whether it is not there to show that the work was done.
     pub is_declared_guard: bool,
+    /// Whether nothing is held against the work by it.
+    pub is_left_out: bool,
 }
 
 impl Weighed {
     /// Whether it shows that the work was done: it failed before, and passes now.
     #[must_use]
     pub fn is_proof(self) -> bool {
-        self.before == BeforeWork::Red && !self.never_ran && self.passes
+        self.before == BeforeWork::Red && !self.never_ran && self.passes && !self.is_left_out
     }
 }
 
@@ -232,6 +251,7 @@ mod tests {
             never_ran: false,
             passes: true,
             is_declared_guard: false,
+            is_left_out: false,
         }
     }
 

@@ -546,7 +546,8 @@ impl Plan {
             None if task.review == Review::Required => Some(Judge::Evaluation(None)),
             // Checks and criteria that plain facts decide ask nobody.
             None if task.has_expectations()
-                || task.finish().is_some_and(FinishGate::checks_work)
+                // What an agent asks of work that it hands down is its own word.
+                || task.delegated_by.is_none() && task.finish().is_some_and(FinishGate::checks_work)
                 || task.verification().is_some()
                 || task.own_stages().next().is_some() =>
             {

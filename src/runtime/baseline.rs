@@ -12,28 +12,14 @@ use super::seen_on::{SeenOn, known};
 use super::worktrees::Preparation;
 
 impl Executor {
-    /// Makes the folder of an isolated task, whose checks are looked at before its work. The protected files in it are looked at behind
-    /// that: what a folder begins with is nobody's change.
+    /// Makes the folder of an isolated task before its checks are looked at, and looks at the protected files behind that: what a
+    /// folder begins with is nobody's change.
     pub(super) fn prepare_baseline(&mut self, state: &State, task: TaskId, effect: Effect) {
-        let preparation = self.preparation(state, task);
-        let (known, protection) = (state.committed(task), self.protection.clone());
+        let protection = self.protection.clone();
         let groups = protection.groups_of(&state.plan, task);
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
-            let looked = match preparation.for_turn(&known).await {
-                Err(why) => Ok(Message::Broken(why)),
-                Ok(made) => {
-                    let look = move || {
-                        made.then(|| protection.take_folder(task));
-                        Message::Looked(Box::new((effect, protection.look(groups))))
-                    };
-                    tokio::task::spawn_blocking(look).await
-                }
-            };
-            // The loop holds the receiver as long as it lives.
-            let _ = sender.send(looked.unwrap_or_else(|why| Message::Broken(why.into())));
+        self.in_own_folder(state, task, move || {
+            Message::Looked(Box::new((effect, protection.look(groups))))
         });
-        self.keep_track(work.abort_handle());
     }
 
     /// Looks what the checks of a task say before its work.

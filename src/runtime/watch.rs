@@ -67,9 +67,6 @@ impl Executor {
     /// Writes down what stands in the files of the next turn.
     pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
         let task = turn.task;
-        let preparation = self.preparation(state, task);
-        let known = state.committed(task);
-        let (protection, sender) = (self.protection.clone(), self.sender.clone());
         let (plan, folder) = (state.plan.clone(), self.folder.clone());
         let note = move || {
             let result = note(&plan, &folder, turn).map_err(String::from);
@@ -83,18 +80,32 @@ impl Executor {
         if !state.plan.task(task).is_isolated() {
             return self.aside(note);
         }
+        self.in_own_folder(state, task, note);
+    }
+
+    /// Makes the folder of an isolated task, if it is not there, and says what is looked at in it then.
+    pub(super) fn in_own_folder(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        look: impl FnOnce() -> Message + Send + 'static,
+    ) {
+        let preparation = self.preparation(state, task);
+        let (known, protection) = (state.committed(task), self.protection.clone());
+        let sender = self.sender.clone();
         let work = tokio::spawn(async move {
-            let noted = match preparation.for_turn(&known).await {
+            let looked = match preparation.for_turn(&known).await {
                 Err(why) => Ok(Message::Broken(why)),
                 Ok(made) => {
-                    let note = move || {
+                    let look = move || {
                         made.then(|| protection.take_folder(task));
-                        note()
+                        look()
                     };
-                    tokio::task::spawn_blocking(note).await
+                    tokio::task::spawn_blocking(look).await
                 }
             };
-            let _ = sender.send(noted.unwrap_or_else(|why| Message::Broken(why.into())));
+            // The loop holds the receiver as long as it lives.
+            let _ = sender.send(looked.unwrap_or_else(|why| Message::Broken(why.into())));
         });
         self.keep_track(work.abort_handle());
     }

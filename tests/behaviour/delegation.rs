@@ -94,6 +94,29 @@ fn a_delegator_may_say_what_its_sub_task_is_accepted_by_and_what_must_hold() {
 }
 
 #[test]
+fn what_a_delegator_asks_of_its_sub_task_is_nobodys_review() {
+    for command in ["true", "test -e made"] {
+        // Who handed it down may not judge it: it is the same model.
+        let workspace = Workspace::with(
+            "
+name: handed down
+settings: {independence: model}
+agents:
+  lead: {run: [/bin/sh, lead.sh], model: one}
+  worker: {run: [/bin/sh, '-c', 'echo x > made'], model: one}
+tasks:
+  - {title: plan, assignTo: lead, expectations: [{type: script, command: test -e planned}]}
+",
+        );
+        let part = json!({"title": "part", "assignTo": "worker", "verify": {"commands": [command]}});
+        workspace.write("result.json", json!({"output": "planned", "delegate": [part]}).to_string());
+        workspace.write("lead.sh", "echo x > planned; cp result.json \"$QUORUM_RESULT_FILE\"\n");
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(task(&document, "part")["qualityFlag"], "unreviewed", "{command}");
+    }
+}
+
+#[test]
 fn a_sub_task_with_another_key_is_refused_with_the_list_of_what_is_known() {
     for (wrong, words) in [
         (json!({"title": "part", "assignTo": "worker", "expectations": []}), "acceptance, verify"),

@@ -197,6 +197,20 @@ fn tests_that_are_to_pass_before_and_after_are_left_out_where_they_did_not() {
 }
 
 #[test]
+fn false_green_60_tests_that_are_all_left_out_prove_nothing() {
+    let gate = json!({"passToPass": ["broken"], "testCommand": "test -e {test}"});
+    let mission = || one(|task| task.set("verify", gate.clone()));
+    for workspace in everywhere(mission) {
+        let document = workspace.run_json(6, &["--strict"]);
+        assert_eq!(flagged(&document), ("unreviewed", ""));
+        assert_eq!(task(&document, "work")["proof"], Value::Null);
+        let found = task(&document, "work")["findings"].to_string();
+        found.says(&["test broken", "is left out", "only guards: nothing shows that the work was done"]);
+    }
+    assert_eq!(flagged(&mission().workspace().run_json(0, &[])).0, "unreviewed");
+}
+
+#[test]
 fn judges_are_told_what_checks_said_before() {
     let workspace = Mission::new()
         .worker("echo made > made.txt")
@@ -237,18 +251,37 @@ fn the_same_check_on_the_same_commit_is_looked_at_once() {
 }
 
 #[test]
+fn what_names_its_task_is_looked_at_for_each() {
+    let mission = Mission::new()
+        .worker("echo made > \"$QUORUM_TASK\"; echo more > \"$QUORUM_TASK.txt\"")
+        .setting("evaluate", false)
+        .setting("concurrency", 2)
+        .task("one", |task| task.check("test -e \"$QUORUM_TASK\""))
+        .task("two", |task| task.check("test -e \"$QUORUM_TASK\""));
+    let document = repository(mission, &[("two", "there\n")]).run_json(0, &[]);
+    let flag = |title: &str| task(&document, title)["qualityFlag"].clone();
+    assert_eq!((flag("one"), flag("two")), (json!("clean"), json!("unreviewed")));
+}
+
+#[test]
 fn a_kill_while_it_is_looked_changes_nothing_of_the_end() {
-    let check =
-        "test -e made.txt || { echo x >> TOP/seen; while [ ! -e TOP/home/go ]; do sleep 0.02; done; false; }";
-    let workspace = repository(one(|task| task.check(check)), &[("a.txt", "a\n")]);
-    names_its_top(&workspace);
-    workspace.kill_at(&["run", "mission.yaml"], "seen");
-    assert_eq!(workspace.status()["tasks"][0]["phase"], "baseline");
-    assert!(!workspace.exists("made.txt"));
-    workspace.write("home/go", "");
-    let document = workspace.resume_json(0, &["--strict"]);
-    assert_eq!(flagged(&document), ("clean", ""));
-    assert_eq!(workspace.lines("seen").len(), 2, "once, and once more for what was cut off");
+    let check = "test -e made.txt || { touch left.txt; echo x >> TOP/seen; \
+                 while [ ! -e TOP/home/go ]; do sleep 0.02; done; false; }";
+    for settings in [json!({}), json!({"setup": "echo built > built.txt"})] {
+        let mission = one(|task| task.check(check)).setting("worktree", settings);
+        let workspace = repository(mission, &[("a.txt", "a\n")]);
+        names_its_top(&workspace);
+        workspace.kill_at(&["run", "mission.yaml"], "seen");
+        assert_eq!(workspace.status()["tasks"][0]["phase"], "baseline");
+        assert!(!workspace.exists("made.txt"));
+        workspace.write("home/go", "");
+        let document = workspace.resume_json(0, &["--strict"]);
+        assert_eq!(flagged(&document), ("clean", ""));
+        assert_eq!(workspace.lines("seen").len(), 2, "once, and once more for what was cut off");
+        let accepted = git(&workspace, &["ls-tree", "-r", "--name-only", "HEAD"]);
+        accepted.says(&["made.txt"]);
+        assert!(!accepted.contains("left.txt"), "{accepted}");
+    }
 }
 
 #[test]
@@ -292,6 +325,15 @@ fn what_cannot_run_before_the_work_is_red_and_no_proof() {
     let document = mission.workspace().run_json(0, &[]);
     assert_eq!(flagged(&document), ("unreviewed", "vacuous"));
     assert_eq!(task(&document, "work")["proof"]["red"], 1);
+}
+
+#[test]
+fn a_check_that_a_signal_ended_before_the_work_is_unknown() {
+    let document = one(|task| task.check("test -e made.txt || kill -9 $$")).workspace().run_json(0, &[]);
+    let proof = json!({"red": 0, "green": 0, "unknown": 1, "provenByNewTests": 0});
+    assert_eq!(task(&document, "work")["proof"], proof);
+    let strict = one(|task| task.check("test -e made.txt || kill -9 $$")).workspace();
+    strict.run_json(6, &["--strict"]);
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! Admission (semantics, section 5): the one rule by which a task takes a slot, on whichever way it comes: out of the
 //! ready queue, behind an approval, an answer or a person's word about its work, or because a moment that it waited for
-//! has come.
+//! has come. A task that has one begins: its checks are looked at, then its agent starts (section 24).
 //!
 //! Work that goes on where it stopped and is not admitted stays in review without a slot, in the ready queue beside what
 //! has not begun (`TaskEvent::Deferred` with [`DeferralReason::Slot`]); the schedule lets it go on.
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, BeforeWork, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
+use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{Deferral, DeferralReason, VoidedStage};
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
-use crate::judging::baseline::items;
+use crate::judging::baseline::{items, named};
 
 use super::transaction::Transaction;
 use super::{baseline, holds, pipeline, request, turns};
@@ -141,15 +141,9 @@ fn start_turn(draft: &mut Transaction<'_>) {
 
 /// Nobody can tell what its checks say.
 fn unknown(draft: &mut Transaction<'_>, why: &str) {
-    let seen = items(draft.task_plan()).into_iter().map(|item| SeenBefore {
-        key: item.key,
-        before: BeforeWork::Unknown,
-        reason: why.to_owned(),
-        never_ran: false,
-        duration: Default::default(),
-    });
-    let (on, checks) = (None, seen.collect());
-    let end = JobEnd::Baseline { on, checks };
+    let items = items(draft.task_plan()).into_iter();
+    let checks = items.map(|item| SeenBefore::unknown(item.key, why)).collect();
+    let end = JobEnd::Baseline { on: None, checks };
     draft.emit(Event::Work(
         draft.id,
         WorkEvent::Ended {
@@ -181,7 +175,7 @@ pub(super) fn baseline_ended(draft: &mut Transaction<'_>) {
         let message = format!(
             "green before the work began, and the mission wants it red: {}; yes begins the work all the same, and the check \
              proves nothing then; no fails the task",
-            baseline::named(&green)
+            named(&green)
         );
         draft.enter_because(Status::Pending, "a check that is to fail before the work passes");
         let hold = Hold {

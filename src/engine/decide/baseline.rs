@@ -1,17 +1,14 @@
-//! What the checks of a task say before the work on it begins (semantics, section 24): when that is looked at, and what follows
-//! before the first turn. What follows for accepted work is in `stages::proof`.
+//! What checks that were looked at before the work mean for its beginning (semantics, section 24). When they are looked at is in
+//! `admission`; what follows for accepted work is in `stages::proof`.
 
 use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::stages::will_be_judged;
-use crate::judging::baseline::{Item, items};
+use crate::judging::baseline::{Item, items, named};
 use crate::mission::ListOf;
 use crate::mission::model::{Before, TaskType};
 
 use super::transaction::Transaction;
-
-/// How many checks a message names.
-const MOST_NAMED: usize = 5;
 
 fn before(draft: &Transaction<'_>, item: &Item) -> BeforeWork {
     let of_draft = draft.task.seen_before(item);
@@ -28,10 +25,9 @@ pub(super) fn wrongly_green(draft: &Transaction<'_>) -> Vec<Item> {
         Some(ListOf::FailToPass) => !some_fails,
         _ => item.declared == Some(Before::Red),
     };
-    let green = all
-        .into_iter()
-        .filter(|item| before(draft, item) == BeforeWork::Green);
-    green.filter(is_wrong).collect()
+    all.into_iter()
+        .filter(|item| before(draft, item) == BeforeWork::Green && is_wrong(item))
+        .collect()
 }
 
 /// Says beforehand that nothing would show that the work was done.
@@ -49,17 +45,4 @@ pub(super) fn warn(draft: &mut Transaction<'_>) {
         named(&all)
     );
     draft.emit(Event::Run(RunEvent::Warning { message }));
-}
-
-/// The labels of checks, as a sentence has them.
-pub(super) fn named(items: &[Item]) -> String {
-    let mut names: Vec<String> = items
-        .iter()
-        .take(MOST_NAMED)
-        .map(|item| format!("`{}`", item.label))
-        .collect();
-    if items.len() > MOST_NAMED {
-        names.push(format!("{} more", items.len() - MOST_NAMED));
-    }
-    names.join(", ")
 }

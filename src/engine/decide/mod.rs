@@ -8,7 +8,7 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `baseline` | what checks say before the work: when that is looked at, and what follows before the first turn (24) |
+//! | `baseline` | what checks that were looked at before the work mean for its beginning (24) |
 //! | `budget` | calls that wait for room, prices, the end of the work when nothing is left (19); what is reserved, what fits: `engine/ledger.rs` |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person; protected files (3, 4, 6, 9) |

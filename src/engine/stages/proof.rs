@@ -4,7 +4,7 @@
 use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
-use crate::judging::baseline::{Item, ProofOf, Weighed, proof_of};
+use crate::judging::baseline::{Item, ProofOf, Weighed, named, proof_of};
 use crate::mission::model::{Before, ProofRule, TaskType};
 use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
 
@@ -13,7 +13,7 @@ use super::view::View;
 /// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, work) = (view.state, view.work());
-    let items = state.counting_items(view.id);
+    let items = state.weighed_items(view.id);
     let weighed: Vec<Weighed> = items
         .iter()
         .map(|item| state.weighed(view.id, view.task, item))
@@ -23,10 +23,6 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let proof = proof_of(&weighed, view.is_judged(), is_refactoring);
     let mut report = view.report(StageKey::Of(Stage::Proof), Verdict::Pass, None);
     report.findings = surprises(view, &items);
-    let names = || {
-        let names: Vec<String> = items.iter().map(|item| format!("`{}`", item.label)).collect();
-        names.join(", ")
-    };
     let mut say = |severity, text: String| report.findings.push(Finding::new(severity, text));
     match proof {
         ProofOf::Unchecked | ProofOf::Proven => {}
@@ -34,7 +30,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
             Severity::Info,
             format!(
                 "vacuous: no check shows that the work was done, only its judges: {}",
-                names()
+                named(&items)
             ),
         ),
         ProofOf::Judged => {}
@@ -65,7 +61,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
                 format!(
                     "proved by nothing: green before the work began, and green now: {}; add a check that fails before the \
                      work, write `before: green` where it only guards, or let somebody judge",
-                    names()
+                    named(&items)
                 ),
             );
         }
@@ -75,35 +71,30 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
 }
 
 /// What the mission expected of its checks, and was not so.
-fn surprises(view: View<'_>, counting: &[Item]) -> Vec<Finding> {
+fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
     let before = |item: &Item| view.state.before(view.id, item).result;
     let of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
-    let some_failed = counting
-        .iter()
-        .filter(of_list)
-        .any(|item| before(item) == BeforeWork::Red);
-    let told = counting.iter().filter_map(|item| {
-        let text = match (item.declared, before(item)) {
-            (Some(Before::Green), BeforeWork::Red) => {
-                "was red already, and the mission wants it green before the work"
-            }
-            (None, BeforeWork::Green) if some_failed && of_list(&item) => {
-                "of `failToPass` was green before the work: it only guards"
-            }
+    let mut of_lists = items.iter().filter(of_list);
+    let some_failed = of_lists.any(|item| before(item) == BeforeWork::Red);
+    let told = items.iter().filter_map(|item| {
+        let (severity, text) = match (item.declared, before(item)) {
+            _ if view.state.is_left_out(view.id, item) => (
+                Severity::Info,
+                "of `passToPass` was red before the work, and is left out",
+            ),
+            (Some(Before::Green), BeforeWork::Red) => (
+                Severity::Medium,
+                "was red already, and the mission wants it green before the work",
+            ),
+            (None, BeforeWork::Green) if some_failed && of_list(&item) => (
+                Severity::Medium,
+                "of `failToPass` was green before the work: it only guards",
+            ),
             _ => return None,
         };
-        Some(Finding::new(Severity::Medium, format!("`{}` {text}", item.label)))
+        Some(Finding::new(severity, format!("`{}` {text}", item.label)))
     });
-    let all = crate::judging::baseline::items(view.work());
-    let left_out = all.iter().filter(|item| view.state.is_left_out(view.id, item));
-    let left_out = left_out.map(|item| {
-        let text = format!(
-            "`{}` of `passToPass` was red before the work, and is left out",
-            item.label
-        );
-        Finding::new(Severity::Info, text)
-    });
-    told.chain(left_out).collect()
+    told.collect()
 }
 
 /// Whether somebody with an opinion is to look at the work of a task.

@@ -67,6 +67,11 @@ impl Attempt {
         self.marks.contains(&mark)
     }
 
+    /// Whether all that stands for the work are checks that were green before it began.
+    pub(crate) fn is_vacuous(&self) -> bool {
+        self.has(Mark::Vacuous) || self.has(Mark::Unproven)
+    }
+
     /// The marks of one more verdict. What it is about itself is said anew. Whether nobody reviewed the work is no mark of one
     /// verdict: acceptance says it, by all verdicts of its judging.
     pub(crate) fn take_marks(&mut self, report: &StageReport) {

@@ -542,10 +542,10 @@ impl TaskState {
         let judging = self.judging();
         let finish = judging.map_or(&[][..], |judging| &judging.finish);
         match place {
-            // The worker was told often enough, and the work goes on without.
+            // The worker was told often enough, and the work goes on without: what was not run behind it shows nothing.
             CheckPlace::Finish(at) => {
                 let result = finish.get(at as usize).and_then(Option::as_ref);
-                result.is_none_or(|result| result.passed)
+                result.is_some_and(|result| result.passed)
             }
             CheckPlace::Check(_) | CheckPlace::Criterion(_) | CheckPlace::Stage(_) => true,
         }

@@ -27,7 +27,8 @@ pub(in crate::report) struct ProofRow {
 impl ProofRow {
     /// `None` where nothing is known yet, and where there is no check.
     pub fn of(state: &State, id: TaskId) -> Option<Self> {
-        let items = state.counting_items(id);
+        let mut items = state.weighed_items(id);
+        items.retain(|item| !state.is_left_out(id, item));
         let is_off = !is_wanted(&state.plan, id);
         let is_known = !state.seen_before(id).is_empty() || is_off || state.task(id).attempt.turn > 0;
         if items.is_empty() || !is_known {
@@ -63,7 +64,7 @@ impl ProofRow {
 /// Why nothing but its checks stands for accepted work, and these show nothing.
 pub(in crate::report) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
     let attempt = &state.task(id).attempt;
-    if attempt.has(Mark::Vacuous) || attempt.has(Mark::Unproven) {
+    if attempt.is_vacuous() {
         Some("proved by nothing: its checks were green before the work began")
     } else if attempt.has(Mark::OnlyGuards) {
         Some("only guards: nothing shows that the work was done")
@@ -75,6 +76,7 @@ pub(in crate::report) fn shows_nothing(state: &State, id: TaskId) -> Option<&'st
 /// Why the flag of accepted work is what it is, where that is no verdict's cause.
 pub(super) fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
     let task = state.task(id);
-    let is_vacuous = task.attempt.has(Mark::Vacuous) || task.attempt.has(Mark::Unproven);
-    task.flag().filter(|_| is_vacuous).map(|_| Cause::Vacuous)
+    task.flag()
+        .filter(|_| task.attempt.is_vacuous())
+        .map(|_| Cause::Vacuous)
 }

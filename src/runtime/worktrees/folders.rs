@@ -16,7 +16,7 @@ use crate::store::{self, copy_file};
 
 use super::super::protection::INCLUDED;
 use super::git::{Git, borrow, entries, quoted, refused, run, text};
-use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
+use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref, prepared_ref};
 
 /// The largest list of such files that is read, in bytes.
 const LONGEST_LIST: usize = 16 * 1024 * 1024;
@@ -133,9 +133,14 @@ impl Worktrees {
         if plan.rules.worktrees.setup.is_none() {
             return Ok((base.clone(), base));
         }
-        // What prepares a folder may leave files there that are to stay.
+        // What prepares a folder may leave files there that are to stay, and a look that was cut off others, that are not.
+        let name = prepared_ref(task);
+        if let Some(tree) = self.reference(&name)? {
+            return Ok((base, tree));
+        }
         run(self.within(task)?.args(["add", "-A"]))?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        self.set(&name, &tree, None)?;
         Ok((base, tree))
     }
 

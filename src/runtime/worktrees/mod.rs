@@ -222,6 +222,11 @@ fn base_ref(task: TaskId) -> String {
     format!("refs/quorum/base/{}", task.0)
 }
 
+/// All that lay in the folder of a task once it was prepared, before anybody looked at anything there.
+fn prepared_ref(task: TaskId) -> String {
+    format!("refs/quorum/prepared/{}", task.0)
+}
+
 impl Worktrees {
     /// Those of a run in this state.
     pub fn of(run: &RunFolder, state: &State) -> Self {
@@ -282,7 +287,9 @@ impl Worktrees {
         let _ = lock.into_raw_fd();
         let repository = self.repository();
         let mut folders = vec![self.root.clone(), repository.clone()];
-        folders.extend(["start", "task", "base"].map(|name| repository.join("refs/quorum").join(name)));
+        folders.extend(
+            ["start", "task", "base", "prepared"].map(|name| repository.join("refs/quorum").join(name)),
+        );
         folders.push(repository.join("refs/quorum"));
         for entry in folders
             .iter()

@@ -28,7 +28,7 @@ pub(super) fn expected(state: &State, id: TaskId) -> Expected {
     let has_expectations = !task.checks().is_empty() || task.panel().is_some();
     let mut finish = task.finish().into_iter().flat_map(|gate| &gate.commands);
     let is_checked = has_expectations
-        || finish.any(|command| command.shows != Requirement::Compilation)
+        || task.delegated_by.is_none() && finish.any(|command| command.shows != Requirement::Compilation)
         || task.verification().is_some()
         || task.own_stages().next().is_some();
     let able: Vec<AgentId> = reviewers(plan, id, named(plan, id))

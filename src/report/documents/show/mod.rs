@@ -326,7 +326,7 @@ fn check_rows<'a>(
     files: &Files<'_>,
 ) -> Vec<CheckRow<'a>> {
     let declared = state.plan.task(task).checks();
-    let items = state.counting_items(task);
+    let items = state.weighed_items(task);
     let row = |(n, result): &'a (u32, CheckResult)| {
         let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
         let before = item.map(|item| state.before(task, item));
