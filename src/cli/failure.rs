@@ -91,7 +91,8 @@ impl Failure {
         self
     }
 
-    fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
+    /// One of this class.
+    pub fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
         Self {
             class,
             error: error.into(),

@@ -1,20 +1,24 @@
 //! A run begins: its folder, its frozen mission, its journal, its first session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
 use crate::mission::RunOptions;
+use crate::report::view::RunView;
 use crate::runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start};
 use crate::store::{
     FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder, replace_file, sync_parent,
 };
 use crate::supervisor;
 
+use super::args::SessionFlags;
 use super::failure::Failure;
+use super::lock::lock;
 use super::project::WRITABLE;
 use super::reports::Reports;
-use super::session::{run_session, supervisor_ref};
+use super::screen::{LiveView, Screen};
+use super::session::{refuse_unpriced, resolve_programs, run_session, supervisor_ref, try_confinement};
 
 /// Ids sort by start time; the digits at the end keep apart what starts in the same second.
 pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
@@ -99,5 +103,53 @@ impl Launch<'_> {
             self.observers,
             (first, Some(begins), mission, self.unconfined),
         )
+    }
+}
+
+/// What is run without a run of the project: in a state folder of its own, of which nothing is kept.
+pub struct InPassing {
+    /// The bytes of the mission that it is of.
+    pub mission: Vec<u8>,
+    pub options: RunOptions,
+    pub state: State,
+    /// What its worker said, where that is on record already.
+    pub spooled: Vec<(SpoolName, PathBuf)>,
+}
+
+impl InPassing {
+    /// Runs it, below a supervisor, with its state in `place`, for a command of that name.
+    pub fn start(
+        self,
+        (command, mut supervisor, place): (&str, supervisor::Handle, &Path),
+        flags: &SessionFlags,
+        screen: &Screen,
+    ) -> Result<(Ending, RunView), Failure> {
+        // Beside the work: what is confined does not see the state.
+        let folder = StateFolder::at(&place.join("state")).map_err(Failure::environment)?;
+        folder.create().map_err(Failure::environment)?;
+        let id = new_run_id(&folder)?;
+        refuse_unpriced(&self.state)?;
+        let programs = resolve_programs(&self.state, &self.options, &id)?;
+        let unconfined = try_confinement(&mut supervisor, &self.state.plan, &self.options)?;
+        let _lock = lock(&folder, command, &id)?;
+        let run = folder.run(&id);
+        let places = programs.places(&self.state);
+        let watchers = screen.watch(&run, false, flags, places, LiveView::default());
+        let launch = Launch {
+            reports: None,
+            run,
+            mission: &self.mission,
+            mission_path: None,
+            options: self.options,
+            state: self.state,
+            programs,
+            supervisor,
+            unconfined,
+            spooled: self.spooled,
+            observers: watchers.observers,
+        };
+        let ending = launch.start()?;
+        let view = watchers.view.take().into_view(&ending.state);
+        Ok((ending, view))
     }
 }

@@ -2,35 +2,113 @@
 
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::engine::State;
-use crate::mission::Source;
+use crate::domain::OutcomeClass;
+use crate::engine::{State, outcome};
+use crate::mission::{self, RunOptions, Source};
+use crate::report::count;
 use crate::report::documents::plan::{PlanDocument, dot, human, mermaid};
-
+use crate::report::documents::{BaselineDocument, first_looked_at};
 use crate::runtime::{ReadBefore, listed, settings_files};
+use crate::store::no_links::scratch_folder;
 
-use super::args::{Format, Run};
+use super::args::{Format, Progress, Run};
 use super::failure::Failure;
+use super::launch::InPassing;
 use super::load::{absolute, load, mission_folder, selected_plan};
 use super::options::{apply_flags, options_with_config};
 use super::project::current_dir;
 use super::screen::Screen;
+use super::session::{fork_supervisor, make_workspace};
 
 /// The flags of `run`, so that one word changes a run into its plan.
 #[derive(Debug, Args)]
 pub struct Plan {
     #[command(flatten)]
     pub run: Run,
+    /// Run the checks of all tasks that depend on nothing, and show what each says before the work
+    #[arg(long)]
+    pub baseline: bool,
 }
 
-pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+impl Plan {
+    pub fn show(&self, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+        match self.baseline {
+            true => baseline(&self.run, matches, screen),
+            false => plan(&self.run, matches, screen),
+        }
+    }
+}
+
+/// Looks at what the checks say now, in a run of nothing else that leaves nothing behind.
+fn baseline(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    if matches!(screen.output().format, Some(Format::Dot | Format::Mermaid)) {
+        return Err(usage!("a baseline is no drawing").help("use --json"));
+    }
+    let supervisor = fork_supervisor()?;
+    let place = scratch_folder().map_err(Failure::environment)?;
+    let stand_in = place.path().join("workspace");
+    let (plan, mut options, source) = planned(arguments, matches, screen)?;
+    let (whole, mut looked_at) = (plan.clone(), plan);
+    let ids = first_looked_at(&whole);
+    looked_at.leave_baselines(&ids);
+    // What is not there yet is empty when the work begins.
+    if !looked_at.rules.workspace.is_dir() {
+        make_workspace(&stand_in)?;
+        looked_at.rules.workspace = stand_in;
+    }
+    options.wait_approvals = None;
+    let state = State::new(Arc::new(looked_at));
+    let seen = if ids.is_empty() {
+        state
+    } else {
+        let run = InPassing {
+            mission: source.bytes,
+            options,
+            state,
+            spooled: Vec::new(),
+        };
+        if !screen.output().quiet {
+            let tasks = count(ids.len(), "task");
+            screen.error(&format!("looking at what the checks of {tasks} say now\n"));
+        }
+        let begun = ("quorum plan", supervisor, place.path());
+        let mut flags = arguments.flags.session.clone();
+        // Nothing of it is a run to be watched.
+        flags.progress = Progress::None;
+        let (ending, _) = run.start(begun, &flags, screen)?;
+        let class = outcome(&ending.state).class;
+        // Each of them waits then, for work that nobody wants.
+        if class != OutcomeClass::Awaiting {
+            let failure = Failure::new(class, anyhow!("not every check was looked at"));
+            return Err(failure.help("nothing is kept: ask again"));
+        }
+        ending.state
+    };
+    let document = BaselineDocument::of(&whole, &seen);
+    screen.show(&document, |screen| document.human(screen));
+    Ok(document.class().exit_code())
+}
+
+/// The mission that is planned, its options, and its text.
+fn planned(
+    arguments: &Run,
+    matches: &ArgMatches,
+    screen: &Screen,
+) -> Result<(mission::Plan, RunOptions, Source), Failure> {
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.flags.session, matches)?;
     options.mission_folder = mission_folder(&arguments.mission)?;
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
     let plan = selected_plan(loaded, &mut options, &arguments.flags.only)?;
+    Ok((plan, options, source))
+}
+
+pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    let (plan, options, _) = planned(arguments, matches, screen)?;
     let state = State::new(Arc::new(plan));
     match screen.output().format {
         Some(Format::Dot) => screen.result(&dot(&state.plan)),

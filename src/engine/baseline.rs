@@ -1,10 +1,10 @@
 //! What the state knows of what checks said before the work of their task began (semantics, section 24). When that is looked at is
 //! in `decide::admission`, what follows from it in `decide::baseline` and `stages::proof`.
 
-use crate::domain::{BeforeWork, TaskId};
+use crate::domain::{BeforeWork, Millis, TaskId};
 use crate::judging::baseline::{Item, Weighed, is_wanted, items};
-use crate::mission::ListOf;
 use crate::mission::model::Isolation;
+use crate::mission::{Extent, ListOf};
 
 use super::seen_before::SeenBefore;
 use super::state::{State, TaskState};
@@ -17,6 +17,8 @@ pub struct Before<'a> {
     pub reason: &'a str,
     /// Whether it failed only because its program or its folder was not there.
     pub never_ran: bool,
+    /// How long it took.
+    pub duration: Millis,
 }
 
 impl<'a> Before<'a> {
@@ -25,6 +27,7 @@ impl<'a> Before<'a> {
             result: BeforeWork::Unknown,
             reason,
             never_ran: false,
+            duration: Millis::default(),
         }
     }
 }
@@ -58,6 +61,7 @@ impl State {
                 result: seen.before,
                 reason: &seen.reason,
                 never_ran: seen.never_ran,
+                duration: seen.duration,
             },
             None if !is_wanted(&self.plan, id) => Before::unknown("baselines are off"),
             None => Before::unknown("nobody looked before the work began"),
@@ -66,7 +70,7 @@ impl State {
 
     /// The checks of a task that are weighed.
     pub(crate) fn weighed_items(&self, id: TaskId) -> Vec<Item> {
-        if self.plan.rules.only_judges {
+        if self.plan.rules.extent == Extent::Judging {
             return Vec::new();
         }
         items(self.plan.task(id))

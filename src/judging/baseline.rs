@@ -2,7 +2,7 @@
 
 use crate::domain::{BeforeWork, Digest, StageKey, TaskId};
 use crate::mission::model::{Before, Check, TaskType};
-use crate::mission::{FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
+use crate::mission::{Extent, FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
 
 use super::heuristic;
 
@@ -65,13 +65,23 @@ pub fn named(items: &[Item]) -> String {
     names.join(", ")
 }
 
+/// Checks that are to fail before the work and pass. Of `failToPass` one that does not pass is enough.
+#[must_use]
+pub fn wrongly_green(all: &[Item], before: impl Fn(&Item) -> BeforeWork) -> Vec<Item> {
+    let is_green = |item: &&Item| before(item) == BeforeWork::Green;
+    let is_of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
+    let all_pass = all.iter().filter(is_of_list).all(|item| is_green(&item));
+    let is_wrong = |item: &&Item| item.is_to_be_red() && (!is_of_list(item) || all_pass);
+    all.iter().filter(is_green).filter(is_wrong).cloned().collect()
+}
+
 /// Whether anything is looked at before the work on a task: it does work, which harms nobody when parts of it are done twice, and
 /// nobody has switched it off.
 #[must_use]
 pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
     let work = plan.task(task);
     let is_on = work.baseline.unwrap_or(plan.rules.settings.baseline);
-    is_on && !work.side_effects && !plan.rules.only_judges && !items(work).is_empty()
+    is_on && !work.side_effects && plan.rules.extent != Extent::Judging && !items(work).is_empty()
 }
 
 /// Everything that a task is checked by without anybody's opinion, in the order of its stages.

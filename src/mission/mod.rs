@@ -139,8 +139,8 @@ pub use pipeline::{
     Judge, OwnStage, Panel, RedTeamPlan, Reviewers, StageJudge, StagePlan, Verification, VisionPlan,
 };
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, GatePlan, Part, Plan,
-    Rules, TaskPlan,
+    AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, Extent, GatePlan, Part,
+    Plan, Rules, TaskPlan,
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence};

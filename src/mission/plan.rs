@@ -313,6 +313,18 @@ pub enum Part {
     Removed,
 }
 
+/// What of a mission is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What was handed in is judged: no work (`quorum review`).
+    Judging,
+    /// What checks say before the work is looked at: no work (`quorum plan --baseline`).
+    Baselines,
+}
+
 /// An agent with its name and manager resolved; the rest as written in the file.
 #[derive(Debug, Clone)]
 pub struct AgentPlan {
@@ -559,8 +571,8 @@ pub struct Rules {
     pub isolation: model::Isolation,
     /// How tasks are isolated.
     pub worktrees: WorktreePlan,
-    /// Whether nothing is done in it: what was handed in is judged (`quorum review`).
-    pub only_judges: bool,
+    /// What of the mission is done.
+    pub extent: Extent,
     /// What a session says of the sandbox, whatever others say.
     pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.

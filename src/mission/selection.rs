@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::edges::Edges;
 use super::model::{FinalChecks, Isolation, OnExhausted};
-use super::plan::{Part, Plan};
+use super::plan::{Extent, Part, Plan};
 use super::suggest::suggestion;
 use super::text::quoted;
 use crate::domain::{TaskId, folded};
@@ -57,20 +57,33 @@ impl Plan {
     /// gate, checkpoint, delay, deadline, ceiling or channel. Its files are judged where they lie, and merged with nothing;
     /// what is not good enough is no more than that.
     pub fn leave_one_to_judge(&mut self, id: TaskId) {
-        let (folder, tasks) = (self.root_of(id), self.tasks.len());
-        for other in self.every_task_id().filter(|other| *other != id) {
-            self.tasks[other.index()].part = Part::Removed;
+        self.rules.workspace = self.root_of(id);
+        self.leave(&[id]);
+        self.tasks[id.index()].on_exhausted = Some(OnExhausted::Accept);
+    }
+
+    /// Leaves nothing of a mission but what the checks of these tasks say before their work, in the workspace as it is.
+    pub fn leave_baselines(&mut self, tasks: &[TaskId]) {
+        self.leave(tasks);
+        self.rules.extent = Extent::Baselines;
+    }
+
+    /// Leaves these tasks of a mission, each by itself and in the workspace, and nothing around them.
+    fn leave(&mut self, left: &[TaskId]) {
+        let tasks = self.tasks.len();
+        for id in self.every_task_id() {
+            let task = &mut self.tasks[id.index()];
+            task.part = Part::Removed;
+            task.isolation = Isolation::Shared;
+            (task.approvals, task.deadline) = (Vec::new(), None);
+        }
+        for id in left {
+            self.tasks[id.index()].part = Part::Selected;
         }
         (self.gates, self.barriers) = Default::default();
         (self.gates_after, self.gates_before) = (Edges::new(tasks, &[]), Edges::new(tasks, &[]));
         (self.barriers_after, self.barriers_before) = (Edges::new(tasks, &[]), Edges::new(tasks, &[]));
-        let task = &mut self.tasks[id.index()];
-        task.part = Part::Selected;
-        task.isolation = Isolation::Shared;
-        task.on_exhausted = Some(OnExhausted::Accept);
-        (task.approvals, task.deadline) = (Vec::new(), None);
         let rules = &mut self.rules;
-        rules.workspace = folder;
         (rules.orchestrator, rules.quality_threshold, rules.deadline) = (None, None, None);
         (rules.sla, rules.default_channels, rules.budget) = Default::default();
         rules.worktrees.root = None;

@@ -10,7 +10,7 @@ use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Isolation, MergeInto, Review,
     Settings, Stakes, TaskType,
 };
-use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan, WorktreePlan};
+use super::{AttemptLimits, Extent, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan, WorktreePlan};
 use crate::domain::{AgentId, Bar, Millis};
 
 impl Rules {
@@ -36,7 +36,7 @@ impl Rules {
             on_exhausted: None,
             workspace: "/".into(),
             isolation: Isolation::Shared,
-            only_judges: false,
+            extent: Extent::Whole,
             worktrees: WorktreePlan {
                 root: None,
                 copy: Box::default(),

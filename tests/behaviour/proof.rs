@@ -354,3 +354,65 @@ fn before_stands_only_where_there_is_something_to_look_at() {
         workspace.refuses(&[place]);
     }
 }
+
+#[test]
+fn plan_looks_what_checks_say_before_anything_runs() {
+    let mission = || {
+        Mission::new()
+            .worker("echo made > made.txt")
+            .task("first", |task| {
+                task.expects(json!({"type": "script", "command": "test -e made.txt", "before": "red"}))
+                    .expects(json!({"type": "script", "command": "test -e seed.txt", "before": "green"}))
+                    .expects(json!({"type": "script", "command": "no-such-program-here"}))
+            })
+            .task("second", |task| task.needs("first").check("true"))
+            .task("unchecked", |task| task)
+            .task("off", |task| task.set("baseline", false).check("true"))
+    };
+    let workspace = mission().workspace();
+    workspace.write("seed.txt", "there\n");
+    let document = workspace.quorum(&["plan", "--baseline", "--json", "mission.yaml"]).exits(0).json();
+    assert_eq!(document["schema"], "quorum.baseline/v1");
+    let said = |task: usize| {
+        let checks = document["tasks"][task]["checks"].as_array().expect("its checks");
+        let before: Vec<_> = checks.iter().map(|check| check["before"].as_str().unwrap_or("none")).collect();
+        (document["tasks"][task]["notBefore"].clone(), before.join(" "))
+    };
+    assert_eq!(said(0), (json!([]), "red green red".to_owned()));
+    assert_eq!(said(1), (json!(["first"]), "none".to_owned()));
+    assert_eq!(said(2), (json!([]), String::new()));
+    assert_eq!(said(3), (json!([]), "unknown".to_owned()));
+    let first = &document["tasks"][0]["checks"];
+    assert_eq!((&first[0]["declared"], &first[1]["declared"]), (&json!("red"), &json!("green")));
+    first[2]["reason"].as_str().unwrap_or_default().says(&["was not found on PATH"]);
+    assert!(!workspace.exists(".polpo") && !workspace.exists("made.txt"), "no state, no work");
+    let shown = workspace.quorum(&["plan", "--baseline", "mission.yaml"]).exits(0).stdout;
+    shown.says(&["first", "red", "to be red", "not before first", "no checks", "baselines are off"]);
+    // What is written of a check and does not hold is told by the code; what nobody can tell is no pass.
+    std::fs::remove_file(workspace.path("seed.txt")).expect("the seed");
+    workspace.quorum(&["plan", "--baseline", "mission.yaml"]).exits(5);
+    let red = |command: &str| {
+        one(|task| task.expects(json!({"type": "script", "command": command, "before": "red"})))
+    };
+    red("true").workspace().quorum(&["plan", "--baseline", "mission.yaml"]).exits(5);
+    red("kill -9 $$").workspace().quorum(&["plan", "--baseline", "mission.yaml"]).exits(6);
+    let tests = json!({"failToPass": ["a", "b"], "testCommand": "test -e {test}"});
+    let listed = one(|task| task.set("verify", tests)).workspace();
+    listed.write("a", "");
+    listed.quorum(&["plan", "--baseline", "mission.yaml"]).exits(0);
+    listed.write("b", "");
+    listed.quorum(&["plan", "--baseline", "mission.yaml"]).exits(5);
+    let drawn = workspace.quorum(&["plan", "--baseline", "--format", "dot", "mission.yaml"]).exits(2);
+    drawn.stderr.says(&["a baseline is no drawing"]);
+}
+
+#[test]
+fn plan_needs_no_agent_and_no_folder_to_look_at_checks() {
+    let mission = Mission::new().agent_with("writer", json!({"run": ["no-such-agent-here"]}));
+    let mission = mission.key("workspace", "later").key("isolation", "worktree");
+    let mission = mission.task("work", |task| task.by("writer").check("test -e made.txt"));
+    let workspace = mission.workspace();
+    let document = workspace.quorum(&["plan", "--baseline", "--json", "mission.yaml"]).exits(0).json();
+    assert_eq!(document["tasks"][0]["checks"][0]["before"], "red");
+    assert!(!workspace.exists("later") && !workspace.exists(".polpo"));
+}

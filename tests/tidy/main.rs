@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 828_780),
-    ("tokens: core", 487_700),
-    ("tokens: edges", 340_180),
+    ("tokens: all", 831_400),
+    ("tokens: core", 487_830),
+    ("tokens: edges", 342_680),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

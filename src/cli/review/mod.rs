@@ -25,23 +25,22 @@ use crate::domain::{
     is_same_name,
 };
 use crate::engine::{State, judged_again, outcome};
-use crate::mission::{self, NO_FINAL_CHECKS, Plan, RunOptions, Source};
+use crate::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
 use crate::report::view::RunView;
 use crate::runtime::restore_work;
-use crate::store::{SpoolName, StateFolder, read_regular, replace_file};
+use crate::store::{SpoolName, read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
 use crate::cli::defined_agents::defined_agents;
 use crate::cli::failure::Failure;
-use crate::cli::launch::{Launch, new_run_id};
+use crate::cli::launch::InPassing;
 use crate::cli::load::load;
-use crate::cli::lock::lock;
 use crate::cli::options::{apply_flags, options_with_config};
 use crate::cli::project::{current_dir, find_run, open_run, refuse, state_folder};
-use crate::cli::screen::{LiveView, Screen};
-use crate::cli::session::{fork_supervisor, refuse_unpriced, resolve_programs, try_confinement};
+use crate::cli::screen::Screen;
+use crate::cli::session::fork_supervisor;
 
 use handed_in::{HandedIn, LARGEST_WORK, handed_in};
 
@@ -126,12 +125,7 @@ struct Case {
     /// What is judged, in a few words.
     title: String,
     task: TaskId,
-    state: State,
-    /// The bytes of the mission that it is of.
-    mission: Vec<u8>,
-    options: RunOptions,
-    /// What its worker said, where that is on record already.
-    spooled: Vec<(SpoolName, PathBuf)>,
+    run: InPassing,
     /// What its agent failed with.
     failed: Option<Vec<Finding>>,
     /// What of the work nobody is shown.
@@ -143,7 +137,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         replay::refuse_what_it_cannot_heed(matches)?;
         return replay::replay(run, screen);
     }
-    let mut supervisor = fork_supervisor()?;
+    let supervisor = fork_supervisor()?;
     let offline = arguments.grader == GraderChoice::Heuristic;
     if !arguments.session.reports.is_empty() {
         return Err(usage!("a review has no run to report on").help("use --json"));
@@ -164,38 +158,9 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         );
         return Ok(class.exit_code());
     }
-    let Case {
-        state,
-        options,
-        not_shown,
-        ..
-    } = case;
-    // Beside the work: what is confined does not see the state.
-    let folder = StateFolder::at(&place.path().join("state")).map_err(Failure::environment)?;
-    folder.create().map_err(Failure::environment)?;
-    let id = new_run_id(&folder)?;
-    refuse_unpriced(&state)?;
-    let programs = resolve_programs(&state, &options, &id)?;
-    let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
-    let _lock = lock(&folder, "quorum review", &id)?;
-    let run = folder.run(&id);
-    let places = programs.places(&state);
-    let watchers = screen.watch(&run, false, &arguments.session, places, LiveView::default());
-    let launch = Launch {
-        reports: None,
-        run,
-        mission: &case.mission,
-        mission_path: None,
-        options,
-        state,
-        programs,
-        supervisor,
-        unconfined,
-        spooled: case.spooled,
-        observers: watchers.observers,
-    };
-    let ending = launch.start()?;
-    let mut view = watchers.view.take().into_view(&ending.state);
+    let Case { not_shown, .. } = case;
+    let begun = ("quorum review", supervisor, place.path());
+    let (ending, mut view) = case.run.start(begun, &arguments.session, screen)?;
     // What a review accepts stands in for nothing.
     view.warnings.retain(|warning| !warning.contains(NO_FINAL_CHECKS));
     let run = RunDocument::of_session(&ending.state, &view, None);
@@ -269,15 +234,17 @@ fn submitted(
     let source = Source::new("the review", subject.mission(place)?);
     let loaded = load(&source, &options, screen)?;
     let mut plan = mission::compile(loaded.mission, &options);
-    plan.rules.only_judges = true;
+    plan.rules.extent = Extent::Judging;
     Ok(Case {
         title: subject.title,
         task: TaskId(0),
-        state: State::new(Arc::new(plan)),
-        mission: source.bytes,
-        options,
+        run: InPassing {
+            state: State::new(Arc::new(plan)),
+            mission: source.bytes,
+            options,
+            spooled: Vec::new(),
+        },
         not_shown: subject.not_shown,
-        spooled: Vec::new(),
         failed: None,
     })
 }
@@ -425,10 +392,12 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
     Ok(Case {
         title: title.clone(),
         task: id,
-        state: judged_again(Arc::new(plan), id, state),
-        mission: mission.map_err(Failure::internal)?,
-        options,
-        spooled: said.into_iter().filter(|(_, path)| path.is_file()).collect(),
+        run: InPassing {
+            state: judged_again(Arc::new(plan), id, state),
+            mission: mission.map_err(Failure::internal)?,
+            options,
+            spooled: said.into_iter().filter(|(_, path)| path.is_file()).collect(),
+        },
         failed: failed.map(|failed| failed.findings.clone()),
         not_shown: Vec::new(),
     })

@@ -14,6 +14,7 @@ use crate::engine::payload::{Deferral, DeferralReason, VoidedStage};
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
 use crate::judging::baseline::{items, named};
+use crate::mission::Extent;
 
 use super::transaction::Transaction;
 use super::{baseline, holds, pipeline, request, turns};
@@ -170,6 +171,11 @@ pub(super) fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event>
 /// It is known, or nobody can tell. Where a check that is to fail before the work does not, the mission is wrong about its own check,
 /// and a person decides whether the work begins.
 pub(super) fn baseline_ended(draft: &mut Transaction<'_>) {
+    if draft.plan().rules.extent == Extent::Baselines {
+        let why = "what its checks say was all that was asked for";
+        draft.enter_because(Status::Pending, why);
+        return holds::ask(draft, Hold::of(WaitingReason::Approval), why, why.to_owned());
+    }
     let green = baseline::wrongly_green(draft);
     if !green.is_empty() && !draft.task.consent.begins_green {
         let message = format!(

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use crate::domain::{AgentId, Status, TaskId};
 use crate::engine::stages::judges;
 use crate::engine::state::{RunPhase, State};
+use crate::mission::Extent;
 
 use super::approvals;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
+    if state.plan.rules.extent == Extent::Baselines {
+        return BTreeSet::new();
+    }
     let mut needed = BTreeSet::from_iter(state.plan.rules.orchestrator);
     // Before a run begins only work that is judged once more has left its first status: nobody does it again.
     let is_done = |id: &TaskId| state.phase == RunPhase::New && state.task(*id).status() != Status::Pending;

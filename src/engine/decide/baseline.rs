@@ -4,9 +4,8 @@
 use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::stages::will_be_judged;
-use crate::judging::baseline::{Item, items, named};
-use crate::mission::ListOf;
-use crate::mission::model::{Before, TaskType};
+use crate::judging::baseline::{self, Item, items, named};
+use crate::mission::model::TaskType;
 
 use super::transaction::Transaction;
 
@@ -15,19 +14,9 @@ fn before(draft: &Transaction<'_>, item: &Item) -> BeforeWork {
     of_draft.map_or(BeforeWork::Unknown, |seen| seen.before)
 }
 
-/// Checks that are to fail before the work and do not. Of `failToPass` one that fails is enough.
+/// Checks that are to fail before the work and do not.
 pub(super) fn wrongly_green(draft: &Transaction<'_>) -> Vec<Item> {
-    let all = items(draft.task_plan());
-    let is_of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
-    let mut of_list = all.iter().filter(is_of_list);
-    let some_fails = of_list.any(|item| before(draft, item) != BeforeWork::Green);
-    let is_wrong = |item: &Item| match item.list {
-        Some(ListOf::FailToPass) => !some_fails,
-        _ => item.declared == Some(Before::Red),
-    };
-    all.into_iter()
-        .filter(|item| before(draft, item) == BeforeWork::Green && is_wrong(item))
-        .collect()
+    baseline::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
 }
 
 /// Says beforehand that nothing would show that the work was done.

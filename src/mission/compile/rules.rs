@@ -6,7 +6,7 @@ use crate::domain::{AgentId, Bar, Millis};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
-use crate::mission::plan::Rules;
+use crate::mission::plan::{Extent, Rules};
 use crate::mission::run_options::RunOptions;
 use crate::mission::sla_plan::SlaPlan;
 use crate::mission::worktree_plan::WorktreePlan;
@@ -33,7 +33,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         workspace: options.mission_folder.join(&*workspace).components().collect(),
         isolation: mission.isolation(),
         worktrees: worktrees(&settings.worktree, options),
-        only_judges: false,
+        extent: Extent::Whole,
         session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),

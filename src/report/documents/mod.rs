@@ -3,6 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `baseline` | `quorum.baseline/v1`: what the checks of a mission say before any work on it (24) |
 //! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
 //! | `commands` | what single commands print: one small struct each |
 //! | `counts` | how many tasks are what, as numbers and in words |
@@ -24,6 +25,7 @@
 //! | `task` | one task of `quorum.run/v1` |
 //! | `waits` | what a run waits for, and what operators should know of |
 
+mod baseline;
 pub mod calibration;
 pub mod commands;
 mod counts;
@@ -45,6 +47,7 @@ pub mod show;
 mod task;
 mod waits;
 
+pub use baseline::{BaselineDocument, first_looked_at};
 pub use counts::Counts;
 pub(super) use counts::skipped;
 pub use events::{EventsDocument, PublicEvent};

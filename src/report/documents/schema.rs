@@ -18,8 +18,8 @@ use super::replay::ReplayDocument;
 use super::runs::RunsDocument;
 use super::show::TaskDocument;
 use super::{
-    EventsDocument, GateDocument, InboxDocument, MetricsDocument, PublicEvent, ReviewDocument, RunDocument,
-    calibration,
+    BaselineDocument, EventsDocument, GateDocument, InboxDocument, MetricsDocument, PublicEvent,
+    ReviewDocument, RunDocument, calibration,
 };
 use crate::mission::{NoSuchField, suggestion};
 use crate::runtime::{Notification, ReviewRequest};
@@ -43,6 +43,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<RunDocument<'_>>("`run`, `resume`, `status`"),
         kind::<ValidateDocument<'_>>("`validate`"),
         kind::<PlanDocument<'_>>("`plan`"),
+        kind::<BaselineDocument<'_>>("`plan --baseline`"),
         kind::<TaskDocument<'_>>("`show`"),
         kind::<LogsDocument<'_>>("`logs`"),
         kind::<EventsDocument<'_>>("`events`"),

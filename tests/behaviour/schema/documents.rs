@@ -94,6 +94,7 @@ impl Printed {
 fn of_a_run(printed: &mut Printed) {
     let workspace = some_of_everything();
     printed.take("plan", &workspace, 0, &["plan"]);
+    printed.take("baseline", &workspace, 0, &["plan", "--baseline"]);
     printed.take("validate", &workspace, 0, &["validate"]);
     printed.take("run", &workspace, 3, &["run", "--run-id", "one", "--progress", "none"]);
     for (name, file) in [

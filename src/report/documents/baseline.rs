@@ -1,0 +1,183 @@
+//! `quorum.baseline/v1`: what the checks of a mission say before any work on it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::domain::{BeforeWork, Millis, OutcomeClass, TaskId};
+use crate::engine::State;
+use crate::judging::baseline::{Item, is_wanted, items, wrongly_green};
+use crate::mission::Plan;
+use crate::mission::model::Before;
+use crate::report::style::{Role, Screen};
+use crate::report::text::{sanitize, seconds};
+
+/// What the checks of a mission say before any work on it: `quorum plan --baseline`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.baseline/v1")]
+pub struct BaselineDocument<'a> {
+    /// The name of the mission.
+    mission: &'a str,
+    /// The tasks, in file order.
+    tasks: Vec<LookedAt<'a>>,
+    #[serde(skip)]
+    class: OutcomeClass,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LookedAt<'a> {
+    /// The title of the task.
+    title: &'a str,
+    /// What comes before the task, so that nobody can tell yet: tasks, gates, checkpoints and delays.
+    not_before: Vec<&'a str>,
+    /// Its checks.
+    checks: Vec<LookRow<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LookRow<'a> {
+    /// What it is.
+    label: String,
+    /// What the mission says that it is before the work; `null` where it says nothing.
+    declared: Option<&'static str>,
+    /// What it says; `null` where it was not looked at.
+    before: Option<BeforeWork>,
+    /// Why it is red or unknown.
+    reason: Option<&'a str>,
+    /// How long it took, in milliseconds.
+    duration_ms: Option<u64>,
+}
+
+/// What comes before a task, by its name.
+fn before<'a>(plan: &'a Plan, id: TaskId) -> Vec<&'a str> {
+    let gates = plan
+        .gates_before
+        .of(id)
+        .iter()
+        .map(|gate| &*plan.gate(*gate).name);
+    let holds = plan.barriers_before.of(id).iter();
+    let holds = holds.map(|hold| &*plan.barrier(*hold).name);
+    let tasks = plan.titles(plan.dependencies.of(id)).into_iter();
+    tasks.chain(gates).chain(holds).collect()
+}
+
+/// The tasks that depend on nothing and whose checks are looked at before their work.
+#[must_use]
+pub fn first_looked_at(plan: &Plan) -> Vec<TaskId> {
+    let is_first = |id: &TaskId| before(plan, *id).is_empty() && is_wanted(plan, *id);
+    plan.selected_ids().filter(is_first).collect()
+}
+
+impl<'a> BaselineDocument<'a> {
+    /// What was seen of the tasks of a plan.
+    #[must_use]
+    pub fn of(plan: &'a Plan, seen: &'a State) -> Self {
+        let mut document = Self {
+            mission: &plan.name,
+            tasks: Vec::new(),
+            class: OutcomeClass::Ok,
+        };
+        for id in plan.selected_ids() {
+            let (items, not_before) = (items(plan.task(id)), before(plan, id));
+            if not_before.is_empty() && is_wanted(plan, id) {
+                document.weigh(&items, |item| seen.before(id, item).result);
+            }
+            let is_looked_at = not_before.is_empty();
+            let row = |item| LookRow::of(item, is_looked_at.then_some((seen, id)));
+            document.tasks.push(LookedAt {
+                title: plan.title(id),
+                checks: items.iter().map(row).collect(),
+                not_before,
+            });
+        }
+        document
+    }
+
+    /// Whether what the mission says of these checks holds: what does not comes before what nobody could tell.
+    fn weigh(&mut self, items: &[Item], before: impl Fn(&Item) -> BeforeWork) {
+        let is_wrong = |item: &Item| {
+            item.declared == Some(Before::Green) && item.list.is_none() && before(item) == BeforeWork::Red
+        };
+        let is_open = |item: &Item| {
+            let is_written = item.is_to_be_red() || item.declared == Some(Before::Green);
+            is_written && before(item) == BeforeWork::Unknown
+        };
+        if items.iter().any(is_wrong) || !wrongly_green(items, &before).is_empty() {
+            self.class = OutcomeClass::BelowThreshold;
+        } else if self.class == OutcomeClass::Ok && items.iter().any(is_open) {
+            self.class = OutcomeClass::Indeterminate;
+        }
+    }
+
+    /// What it means for the exit code.
+    #[must_use]
+    pub fn class(&self) -> OutcomeClass {
+        self.class
+    }
+
+    /// The page for people, with a line feed at its end.
+    #[must_use]
+    pub fn human(&self, screen: &Screen) -> String {
+        let mut text = format!("baseline of {}\n", sanitize(self.mission));
+        for task in &self.tasks {
+            append!(
+                text,
+                "\n{}",
+                screen.style.paint(Role::Strong, sanitize(task.title))
+            );
+            if !task.not_before.is_empty() {
+                let names: Vec<_> = task.not_before.iter().map(|name| sanitize(name)).collect();
+                append!(text, ": not before {}", names.join(", "));
+            } else if task.checks.is_empty() {
+                text.push_str(": no checks");
+            }
+            text.push('\n');
+            task.checks.iter().for_each(|row| row.line(&mut text, screen));
+        }
+        let meaning = match self.class {
+            OutcomeClass::Ok => return screen.wrap(&text),
+            OutcomeClass::BelowThreshold => {
+                "a check does not say before the work what the mission says of it"
+            }
+            _ => "what the mission says of a check could not be told",
+        };
+        append_line!(text, "\nexit {}: {meaning}", self.class.exit_code());
+        screen.wrap(&text)
+    }
+}
+
+impl<'a> LookRow<'a> {
+    fn of(item: &Item, seen: Option<(&'a State, TaskId)>) -> Self {
+        let before = seen.map(|(state, id)| state.before(id, item));
+        let duration = before.map(|before| before.duration.0).filter(|took| *took > 0);
+        Self {
+            label: item.label.clone(),
+            declared: item.declared.map(Before::as_str),
+            before: before.map(|before| before.result),
+            reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
+            duration_ms: duration,
+        }
+    }
+
+    fn line(&self, text: &mut String, screen: &Screen) {
+        let said = self.before.map_or("later", BeforeWork::as_str);
+        let role = match self.before {
+            Some(BeforeWork::Red) => Role::Bad,
+            Some(BeforeWork::Green) => Role::Good,
+            _ => Role::Warn,
+        };
+        let said = screen.style.paint(role, format!("{said:7}"));
+        append!(text, "  {said} {}", sanitize(&self.label));
+        if let Some(declared) = self.declared {
+            append!(text, ", to be {declared}");
+        }
+        if let Some(why) = self.reason {
+            append!(text, ": {}", sanitize(why));
+        }
+        if let Some(took) = self.duration_ms {
+            append!(text, " ({})", seconds(Millis(took)));
+        }
+        text.push('\n');
+    }
+}
