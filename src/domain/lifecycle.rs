@@ -101,7 +101,7 @@ worded! {
     pub enum QualityFlag {
         /// Everything that was asked for passed.
         Clean = "clean",
-        /// Passed only with a foundation task's relief.
+        /// Passed only with a foundation task's relief, or when a check ran again.
         Relaxed = "relaxed",
         /// Nobody judged it.
         Unreviewed = "unreviewed",

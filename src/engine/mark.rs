@@ -10,6 +10,8 @@ use crate::domain::QualityFlag;
 pub enum Mark {
     /// It passed only with a foundation task's relief.
     Relaxed,
+    /// A check failed, and passed when it ran again.
+    Flaky,
     /// All that stands for it are checks that are declared to be guards.
     OnlyGuards,
     /// All that stands for it are checks that were green before it began.
@@ -38,7 +40,7 @@ impl Mark {
     #[must_use]
     pub fn flag(self) -> Option<QualityFlag> {
         match self {
-            Self::Relaxed => Some(QualityFlag::Relaxed),
+            Self::Relaxed | Self::Flaky => Some(QualityFlag::Relaxed),
             Self::Unreviewed | Self::OnlyGuards | Self::Vacuous => Some(QualityFlag::Unreviewed),
             Self::Unverified | Self::Unproven => Some(QualityFlag::Unverified),
             Self::Degraded => Some(QualityFlag::Degraded),

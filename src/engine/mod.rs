@@ -131,7 +131,7 @@ pub use payload::{
 pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
-pub use stages::{asks_what_it_said, prior_points, reprompt};
+pub use stages::{FLAKY, asks_what_it_said, prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{

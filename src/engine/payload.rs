@@ -408,6 +408,9 @@ pub struct CheckResult {
     /// How long it took.
     #[serde(rename = "d", default)]
     pub duration: Millis,
+    /// How often it had failed just before, and ran again for that.
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
+    pub reruns: u32,
 }
 
 /// A raw reply and what is known about it.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::task::{JoinError, JoinSet};
+
 use crate::agents::command::{check_argv, missing_program};
 use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
 use crate::engine::{JobEnd, SeenBefore};
@@ -38,19 +40,19 @@ impl BaselineLook {
             }
         }
         let mut seen = self.known.clone();
-        let (mut beside, mut others, mut criteria) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut beside, mut others, mut criteria) = (JoinSet::new(), Vec::new(), Vec::new());
         let is_open = |(_, item): &(u32, &Item)| item.is_of_its_task || !self.known.contains_key(&item.key);
         for (number, item) in (0..).zip(&all).filter(is_open) {
             match item.place {
-                CheckPlace::Check(_) => beside.push(self.start(runner, item, number)),
+                CheckPlace::Check(_) => {
+                    beside.spawn(self.start(runner, item, number));
+                }
                 CheckPlace::Criterion(at) => criteria.push((at, item)),
                 CheckPlace::Finish(_) | CheckPlace::Stage(_) => others.push((number, item)),
             }
         }
-        for end in beside {
-            let said = end.await;
-            seen.insert(said.key, said);
-        }
+        let said = beside.join_all().await;
+        seen.extend(said.into_iter().map(|said| (said.key, said)));
         for (number, item) in others {
             let said = self.start(runner, item, number).await;
             seen.insert(said.key, said);
@@ -65,25 +67,35 @@ impl BaselineLook {
     /// Starts one of them; what it says comes later.
     fn start(&self, runner: &Commands, item: &Item, number: u32) -> impl Future<Output = SeenBefore> + use<> {
         let (plan, turn, item) = (self.commands.plan.clone(), self.turn, item.clone());
-        let command = self.job(&item, number).map(|job| {
-            let script = job.script().unwrap_or_default().to_owned();
-            let missing = missing_folder(&job.cwd, job.within.as_deref());
-            match missing {
-                Some(folder) => Err(format!("there is no folder {folder}")),
-                None => Ok((script, runner.run(Owner::Task(turn.task), job))),
-            }
-        });
+        let (job, runner) = (self.job(&item, number), runner.clone());
+        let mut left = match item.place {
+            CheckPlace::Check(at) => check::declared(&plan, turn.task, at).map_or(0, Check::reruns),
+            _ => 0,
+        };
         async move {
             let (key, label) = (item.key, item.label.clone());
-            let said = match command {
-                Some(Err(why)) => Ok(never_ran(key, &why)),
-                Some(Ok((script, end))) => {
-                    let end = end.await;
-                    tokio::task::spawn_blocking(move || said(&plan, turn, &item, &script, &end)).await
-                }
-                None => tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await,
+            let unknown = |why: &JoinError| SeenBefore::unknown(key, &format!("{label}: {why}"));
+            let Some(job) = job else {
+                let said = tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await;
+                return said.unwrap_or_else(|why| unknown(&why));
             };
-            said.unwrap_or_else(|why| SeenBefore::unknown(key, &format!("{label}: {why}")))
+            if let Some(folder) = missing_folder(&job.cwd, job.within.as_deref()) {
+                return never_ran(key, &format!("there is no folder {folder}"));
+            }
+            loop {
+                let end = runner.run(Owner::Task(turn.task), job.clone()).await;
+                let (plan, item, script) = (plan.clone(), item.clone(), job.script().map(str::to_owned));
+                let said = tokio::task::spawn_blocking(move || {
+                    said(&plan, turn, &item, script.as_deref().unwrap_or_default(), &end)
+                })
+                .await;
+                let said = said.unwrap_or_else(|why| unknown(&why));
+                // Red is what fails each time.
+                if left == 0 || said.before != BeforeWork::Red || said.never_ran {
+                    return said;
+                }
+                left -= 1;
+            }
         }
     }
 

@@ -90,5 +90,6 @@ fn missing() -> CheckResult {
         passed: false,
         message: "there is no such check".to_owned(),
         duration: Millis(0),
+        reruns: 0,
     }
 }

@@ -41,6 +41,7 @@ pub fn finished(plan: &Plan, task: TaskId, command: u32, end: &CommandEnd) -> Ch
             passed: false,
             message: "there is no such command".to_owned(),
             duration: Millis(0),
+            reruns: 0,
         },
     }
 }
@@ -56,6 +57,7 @@ fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {
         timeout: Millis(scaled_ms(COMMAND_TIMEOUT.0)),
         cwd: None,
         before: None,
+        reruns: 0,
     };
     command_result(&check, outcome)
 }

@@ -167,9 +167,9 @@ fn required((at, command): (u32, &FinishCommand)) -> Item {
     }
 }
 
-/// What two checks have in common that say the same: what they run, where, for how long, or what they look for.
+/// What two checks have in common that say the same: what they run, where, for how long, how often, or what they look for.
 fn key_of(check: &Check) -> String {
-    match check {
+    let what = match check {
         Check::Command {
             command,
             timeout,
@@ -189,6 +189,10 @@ fn key_of(check: &Check) -> String {
             timeout,
             ..
         } => format!("metric {command}\n{timeout}\n{min:?} {max:?}"),
+    };
+    match check.reruns() {
+        0 => what,
+        reruns => format!("{what}\n{reruns} reruns"),
     }
 }
 

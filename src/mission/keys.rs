@@ -33,8 +33,8 @@ use thin_vec::ThinVec;
 
 use super::document::{Node, Tree};
 use super::scalar::{
-    AtLeastOne, Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, RubricLevel, Scalar, Span,
-    Temperature, Tries, VariableName,
+    AtLeastOne, Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar,
+    Span, Temperature, Tries, VariableName,
 };
 use super::shape::{OneShape, Shape, Table};
 use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
@@ -263,6 +263,7 @@ macro_rules! stored {
 
 stored!(
     u32 as NonZeroU32: NonZeroU32::get,
+    u32 as Reruns: u32::from,
     u64 as AtLeastOne: u64::from,
     Decimal as Positive: Positive::get,
     Decimal as Temperature: Decimal::from,

@@ -25,7 +25,7 @@ use super::synonyms;
 use super::text::quoted;
 
 pub use number::{AtLeastOne, Fraction, Positive};
-pub(super) use number::{RubricLevel, Temperature, number_in};
+pub(super) use number::{Reruns, RubricLevel, Temperature, number_in};
 pub(super) use text::{
     AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
     Title, VariableName,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::{Severity, Stage, Status, TaskId};
-use crate::engine::State;
+use crate::engine::{FLAKY, State};
 
 use super::documents::{TaskRow, Tasks};
 use super::text::{first_line, sanitize, sanitize_line};
@@ -60,6 +60,11 @@ impl<'a> FindingRow<'a> {
             suggested_fix: found.finding.suggested_fix.as_deref(),
             open: found.finding.open,
         }
+    }
+
+    /// Whether it tells of a check that failed, and passed when it ran again.
+    pub fn is_flaky(&self) -> bool {
+        self.reviewer.is_none() && self.description.starts_with(FLAKY)
     }
 
     /// `[high] A password is committed (alice)`, on one line. Of an output only what says of what it is.

@@ -2,7 +2,7 @@
 //!
 //! | a task that is | becomes |
 //! |---|---|
-//! | done | a testcase; after rework with a `flakyFailure` for each failed attempt |
+//! | done | a testcase; after rework with a `flakyFailure` for each failed attempt, and one for each flaky check |
 //! | done below the bar | `failure type="below-threshold"`, `degraded`, `unverified` |
 //! | failed | `failure type=` its mode |
 //! | without a trustworthy verdict | `error type="indeterminate"` |
@@ -168,6 +168,12 @@ fn status(task: &TaskRow<'_>) -> TestCaseStatus {
     if let Some((_, earlier)) = task.attempts.split_last() {
         status.add_reruns(earlier.iter().map(|attempt| rerun(task, attempt)));
     }
+    let flaky = task.findings.iter().filter(|found| found.is_flaky());
+    status.add_reruns(flaky.map(|found| {
+        let mut rerun = TestRerun::new(NonSuccessKind::Failure);
+        rerun.set_type("flaky").set_message(clean(&found.whole()));
+        rerun
+    }));
     status
 }
 

@@ -137,6 +137,7 @@ impl Mission {
             timeout: Millis::from_secs(60),
             cwd: None,
             before: None,
+            reruns: 0,
         });
         let others = self
             .last()
@@ -414,6 +415,7 @@ impl<'o> Scene<'o> {
                 passed,
                 message: message.to_owned(),
                 duration: Millis(300),
+                reruns: 0,
             }),
         });
         self.settled(task)

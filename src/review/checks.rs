@@ -64,6 +64,7 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
             passed: true,
             message: format!("{what} exited 0"),
             duration: outcome.duration,
+            reruns: 0,
         },
     }
 }
@@ -119,6 +120,7 @@ fn metric(
             passed: true,
             message: format!("{what} is {value}"),
             duration,
+            reruns: 0,
         },
     }
 }
@@ -157,6 +159,7 @@ pub fn files_result(
             passed: true,
             message: format!("all {count} file(s) exist"),
             duration: Millis(0),
+            reruns: 0,
         };
     }
     failed(format!("file_exists: {}", wrong.join("; ")), Millis(0))
@@ -191,6 +194,7 @@ fn failed(message: String, duration: Millis) -> CheckResult {
         passed: false,
         message,
         duration,
+        reruns: 0,
     }
 }
 
@@ -217,6 +221,7 @@ mod tests {
             timeout: Millis(1),
             cwd: None,
             before: None,
+            reruns: 0,
         }
     }
 
@@ -228,6 +233,7 @@ mod tests {
             max: max.map(Decimal::from),
             timeout: Millis(1),
             before: None,
+            reruns: 0,
         }
     }
 

@@ -9,9 +9,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::domain::TaskId;
-use crate::engine::{AuditEvidence, AuditReport, Fact, FileFact, Looks, State};
+use crate::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Looks, State};
 use crate::executor::check;
-use crate::executor::command::{CommandEnd, CommandJob};
+use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool;
@@ -29,6 +29,8 @@ use super::worktrees::{Folder, note_stored};
 struct Rerun {
     job: CommandJob,
     checks: Vec<(TaskId, u32)>,
+    /// How often it runs again where one of them fails.
+    reruns: u32,
 }
 
 impl Executor {
@@ -73,10 +75,8 @@ impl Executor {
                     looks,
                     ..AuditEvidence::default()
                 };
-                for (checks, end) in ends {
-                    for (task, check) in checks {
-                        seen.take(task, check, check::result(&plan, task, check, &end));
-                    }
+                for (task, check, result) in ends? {
+                    seen.take(task, check, result);
                 }
                 for (task, check) in files {
                     let folder = plan.audited_workspace_of(task);
@@ -103,15 +103,19 @@ impl Executor {
     fn reruns(&self, state: &State, number: u32, due: &[(TaskId, u32)]) -> (Vec<Rerun>, Vec<(TaskId, u32)>) {
         let plan = &state.plan;
         let mut files = Vec::new();
-        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>), Rerun> = BTreeMap::new();
+        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>, u32), Rerun> = BTreeMap::new();
         for (task, check) in due {
-            let command = match check::declared(plan, *task, *check) {
-                Some(Check::FileExists { .. }) => {
+            let Some(declared) = check::declared(plan, *task, *check) else {
+                continue;
+            };
+            let (command, reruns) = match declared {
+                Check::FileExists { .. } => {
                     files.push((*task, *check));
                     continue;
                 }
-                Some(Check::Command { command, .. } | Check::Metric { command, .. }) => command,
-                None => continue,
+                Check::Command { command, .. } | Check::Metric { command, .. } => {
+                    (command, declared.reruns())
+                }
             };
             let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
             let output = SpoolName::Audit(number, number_of_run);
@@ -127,10 +131,11 @@ impl Executor {
             let own = command.contains("QUORUM_").then_some(*task);
             let timeout = job.timeout;
             let rerun = commands
-                .entry((job.cwd.clone(), command.clone(), own))
+                .entry((job.cwd.clone(), command.clone(), own, reruns))
                 .or_insert_with(|| Rerun {
                     job,
                     checks: Vec::new(),
+                    reruns,
                 });
             // Whoever gives it the most time decides.
             rerun.job.timeout = rerun.job.timeout.max(timeout);
@@ -164,32 +169,56 @@ fn look(plan: &Plan, recorded: &Looks) -> Looks {
     recorded.iter().map(look).collect()
 }
 
-/// The checks that a command answers for, and how it ended.
-type Answered = (Vec<(TaskId, u32)>, CommandEnd);
+/// What a check shows.
+type Shown = (TaskId, u32, CheckResult);
 
 /// As many at once as tasks may run; those of exclusive tasks alone.
-async fn run_all(plan: &Plan, commands: &Commands, reruns: Vec<Rerun>) -> Vec<Answered> {
+async fn run_all(plan: &Arc<Plan>, commands: &Commands, reruns: Vec<Rerun>) -> Result<Vec<Shown>, WorkError> {
     let is_alone = |rerun: &Rerun| rerun.checks.iter().any(|(task, _)| plan.task(*task).exclusive);
     let (alone, others): (Vec<_>, Vec<_>) = reruns.into_iter().partition(is_alone);
     let slots = Arc::new(Semaphore::new(plan.rules.concurrency.max(1) as usize));
     let mut running = JoinSet::new();
     for rerun in others {
-        let (commands, slots) = (commands.clone(), slots.clone());
+        let (plan, commands, slots) = (plan.clone(), commands.clone(), slots.clone());
         running.spawn(async move {
             // It is never closed.
             let _slot = slots.acquire_owned().await;
-            run(&commands, rerun).await
+            run(plan, &commands, rerun).await
         });
     }
     let mut ends = running.join_all().await;
     for rerun in alone {
-        ends.push(run(commands, rerun).await);
+        ends.push(run(plan.clone(), commands, rerun).await);
     }
-    ends
+    let shown: Result<Vec<_>, _> = ends.into_iter().collect();
+    Ok(shown?.concat())
 }
 
-async fn run(commands: &Commands, rerun: Rerun) -> Answered {
-    (rerun.checks, commands.run(Owner::Audit, rerun.job).await)
+/// Runs it, and again as long as one of its checks has not passed and may run again.
+async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<Shown>, WorkError> {
+    let (mut open, mut shown) = (rerun.checks, Vec::new());
+    for reruns in 0..=rerun.reruns {
+        let end = commands.run(Owner::Audit, rerun.job.clone()).await;
+        let (plan, of) = (plan.clone(), open);
+        let results = tokio::task::spawn_blocking(move || -> Vec<Shown> {
+            let result = |(task, check)| CheckResult {
+                reruns,
+                ..check::result(&plan, task, check, &end)
+            };
+            of.into_iter().map(|of| (of.0, of.1, result(of))).collect()
+        });
+        let is_last = reruns == rerun.reruns;
+        let (last, failed): (Vec<_>, Vec<_>) = results
+            .await?
+            .into_iter()
+            .partition(|(.., result)| result.passed || is_last);
+        shown.extend(last);
+        open = failed.into_iter().map(|(task, check, _)| (task, check)).collect();
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(shown)
 }
 
 /// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever

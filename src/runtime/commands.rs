@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::command::missing_program;
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
+use crate::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
@@ -235,9 +235,14 @@ impl Executor {
             return Ok(());
         }
         let commands = self.task_commands(&plan, task, turn.attempt);
+        let job = Job::Check(check);
+        let reruns = state.task(task).reruns(job);
         match check::job(&commands, check, &SpoolName::Check(task, turn.attempt, check)) {
-            Some(command) => self.start_for(commands, command, turn, Job::Check(check), move |end| {
-                JobEnd::Checked(check::result(&plan, task, check, end))
+            Some(command) => self.start_for(commands, command, turn, job, move |end| {
+                JobEnd::Checked(CheckResult {
+                    reruns,
+                    ..check::result(&plan, task, check, end)
+                })
             }),
             None => Ok(()),
         }
@@ -259,9 +264,13 @@ impl Executor {
             Job::PeerCheck(peer, check),
             SpoolName::PeerCheck(task, turn.attempt, peer, check),
         );
+        let reruns = state.task(task).reruns(job);
         match check::job(&commands, check, &output) {
             Some(command) => self.start_for(commands, command, turn, job, move |end| {
-                JobEnd::Checked(check::result(&plan, peer, check, end))
+                JobEnd::Checked(CheckResult {
+                    reruns,
+                    ..check::result(&plan, peer, check, end)
+                })
             }),
             None => Ok(()),
         }

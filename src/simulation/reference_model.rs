@@ -134,6 +134,8 @@ struct Seen {
     delegated: bool,
     /// A pass of this attempt missed the bar that would hold without a relief.
     relief: bool,
+    /// A check of this attempt passed only when it ran again.
+    flaky: bool,
     questions: u32,
     question_open: bool,
     /// Its agent says that something does not hold, and nobody has answered.
@@ -533,11 +535,18 @@ impl ReferenceModel {
                     end: JobEnd::Checked(result),
                 },
             ) => {
-                let before = self.tasks[task.index()]
-                    .checks
-                    .insert(*check, Some(result.passed));
+                let seen = &mut self.tasks[task.index()];
+                let before = seen.checks.insert(*check, Some(result.passed));
                 assert_eq!(before, Some(None), "not asked, or answered twice: {event:?}");
+                seen.flaky |= result.passed && result.reruns > 0;
             }
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::PeerCheck(..),
+                    end: JobEnd::Checked(result),
+                },
+            ) => self.tasks[task.index()].flaky |= result.passed && result.reruns > 0,
             Event::Ask(
                 id,
                 AskEvent::Requested {
@@ -1068,7 +1077,7 @@ impl Seen {
 
     /// What good work is, where no less was shown than it should.
     fn good(&self) -> QualityFlag {
-        if self.relief {
+        if self.relief || self.flaky {
             QualityFlag::Relaxed
         } else {
             QualityFlag::Clean

@@ -59,6 +59,7 @@ mod false_greens_of_settings;
 mod fault_matrix;
 mod findings;
 mod fixups;
+mod flaky;
 mod forced_acceptance;
 mod foreign_state;
 mod formats;

@@ -8,7 +8,7 @@ use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
-use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
+use crate::engine::payload::{CheckResult, Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
 use crate::engine::seen_before::Baseline;
 use crate::engine::state::{
     Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
@@ -468,6 +468,8 @@ impl Judging {
                 if self.checks.len() <= check as usize {
                     self.checks.resize(check as usize + 1, None);
                 }
+                let before = self.checks[check as usize].take();
+                self.count_rerun(job, before);
             }
             Job::Merge(number) => {
                 let merge = self.merge.get_or_insert_default();
@@ -476,10 +478,18 @@ impl Judging {
             }
             Job::PeerCheck(peer, check) => {
                 let merge = self.merge.get_or_insert_default();
-                merge.peers.insert((peer, check), None);
+                let before = merge.peers.insert((peer, check), None).flatten();
+                self.count_rerun(job, before);
             }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
             Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => {}
+        }
+    }
+
+    /// A check was asked for: once more, where it has failed.
+    fn count_rerun(&mut self, job: Job, before: Option<CheckResult>) {
+        if before.is_some_and(|before| !before.passed) {
+            *self.reruns.entry(job).or_default() += 1;
         }
     }
 
@@ -498,6 +508,7 @@ impl Judging {
                 // On what others did as well, they are to be shown anew.
                 if let Merged::Candidate(_) = merged {
                     self.checks.clear();
+                    self.reruns.clear();
                     self.passed.clear();
                     self.stale = true;
                 }

@@ -4,10 +4,11 @@ use crate::domain::Timestamp;
 use crate::engine::event::Event;
 use crate::engine::fact::Fact;
 use crate::engine::job::{Job, JobEnd};
+use crate::engine::payload::CheckResult;
 use crate::engine::state::State;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, dependencies, merge, pipeline};
+use super::{admission, approvals, dependencies, merge, pipeline, request};
 
 /// Such work ended.
 pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
@@ -18,6 +19,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let mut draft = Transaction::new(state, turn.task);
     draft.emit_fact(fact);
     match (job, end) {
+        (_, JobEnd::Checked(result)) if runs_again(&mut draft, job, result) => {}
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
@@ -36,4 +38,19 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         _ => return Vec::new(),
     }
     draft.into_events()
+}
+
+/// Has a check run again that failed, as often as the mission says. Whether it does.
+fn runs_again(draft: &mut Transaction<'_>, job: Job, result: &CheckResult) -> bool {
+    let (task, check) = match job {
+        Job::Check(check) => (draft.id, check),
+        Job::PeerCheck(peer, check) => (peer, check),
+        _ => return false,
+    };
+    let declared = draft.plan().task(task).checks().get(check as usize);
+    let again = !result.passed && declared.is_some_and(|check| result.reruns < check.reruns());
+    if again {
+        request::run(draft, job);
+    }
+    again
 }

@@ -12,6 +12,7 @@ use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::merging::Merged;
 use crate::engine::payload::Commit;
+use crate::engine::stages;
 use crate::engine::state::Merging;
 use crate::mission::model::Check;
 
@@ -162,6 +163,20 @@ fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
     if !left_out.is_empty() {
         let text = format!("git ignores {left_out}: that is no part of what was merged");
         report.findings.push(Finding::new(Severity::Info, text));
+    }
+    // Where it was merged at once, its checks have been told of.
+    if let Some(judging) = draft.task.judging()
+        && let Some(merge) = judging.merge.as_ref().filter(|merge| merge.number > 1)
+    {
+        let declared = |task, check: u32| draft.plan().task(task).checks().get(check as usize);
+        let own = (0..)
+            .zip(&judging.checks)
+            .map(|(check, result)| ((draft.id, check), result));
+        let peers = merge.peers.iter().map(|(of, result)| (*of, result));
+        let ran = own
+            .chain(peers)
+            .filter_map(|((task, check), result)| Some((declared(task, check)?, result.as_ref()?)));
+        stages::told_flaky(&mut report, ran);
     }
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);

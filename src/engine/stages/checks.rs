@@ -2,7 +2,8 @@
 
 use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::job::Job;
-use crate::engine::payload::CheckResult;
+use crate::engine::mark::Mark;
+use crate::engine::payload::{CheckResult, StageReport};
 use crate::mission::model::Check;
 
 use super::view::{Next, Request, View};
@@ -12,6 +13,19 @@ const KEY: StageKey = StageKey::Of(Stage::Checks);
 pub(super) fn open(checks: &[Check]) -> Next {
     let checks = (0..).zip(checks);
     Next::Open(checks.map(|(check, _)| Request::Run(Job::Check(check))).collect())
+}
+
+/// How what is found of a check begins that failed, and passed when it ran again.
+pub const FLAKY: &str = "flaky: ";
+
+/// Says of which checks that passed it took reruns (semantics, section 24).
+pub fn told_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a Check, &'a CheckResult)>) {
+    for (check, result) in ran.filter(|(_, result)| result.passed && result.reruns > 0) {
+        let (label, times) = (check.label(), result.reruns);
+        let text = format!("{FLAKY}`{label}` passed only when it ran again, after {times} failed run(s)");
+        report.findings.push(Finding::new(Severity::Medium, text));
+        report.mark = Some(Mark::Flaky);
+    }
 }
 
 /// A check ended. Once all have, all failures are reported, not only the first.
@@ -28,10 +42,16 @@ pub(super) fn conclude(view: View<'_>) -> Next {
     let failed: Vec<Finding> = failed
         .map(|result| Finding::new(Severity::High, result.message.clone()))
         .collect();
-    if failed.is_empty() {
-        return Next::Pass(Some(view.report(KEY, Verdict::Pass, None)));
+    let passes = failed.is_empty();
+    let (verdict, cause) = match passes {
+        true => (Verdict::Pass, None),
+        false => (Verdict::Fail, Some(Cause::Checks)),
+    };
+    let mut report = view.report(KEY, verdict, cause);
+    told_flaky(&mut report, view.work().checks().iter().zip(results));
+    if passes {
+        return Next::Pass(Some(report));
     }
-    let mut report = view.report(KEY, Verdict::Fail, Some(Cause::Checks));
     report.findings = failed;
     Next::Fail(report)
 }

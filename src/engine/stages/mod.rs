@@ -41,6 +41,8 @@ use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, TaskId};
 use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
+pub use checks::FLAKY;
+pub(super) use checks::told_flaky;
 use judge::seat_at;
 pub(super) use judge::{panel_rounds, what_it_lacks};
 pub use preflight::asks_what_it_said;

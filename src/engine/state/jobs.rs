@@ -37,6 +37,14 @@ impl Judging {
 }
 
 impl TaskState {
+    /// How often a check of what is judged was asked for again because it had failed.
+    pub fn reruns(&self, job: Job) -> u32 {
+        let judging = self.judging();
+        judging
+            .and_then(|judging| judging.reruns.get(&job).copied())
+            .unwrap_or(0)
+    }
+
     /// Work that was asked for and has not come back.
     pub fn jobs(&self) -> impl Iterator<Item = Job> {
         let judging = self.judging().into_iter();

@@ -10,6 +10,7 @@ use crate::domain::{
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
+use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
 use crate::engine::remedies::DependencyRecovery;
@@ -215,6 +216,8 @@ pub struct Judging {
     pub finish: Vec<Option<CheckResult>>,
     /// One for each of the task's checks, once they were asked for.
     pub checks: Vec<Option<CheckResult>>,
+    /// How often checks that failed were asked for again.
+    pub reruns: BTreeMap<Job, u32>,
     /// The round of the panel that is out; 0 before judges were asked.
     pub round: u32,
     /// Rounds of this judging: what `maxAssessmentRetries` bounds.

@@ -42,6 +42,7 @@ fn passed() -> CheckResult {
         passed: true,
         message: String::new(),
         duration: Millis(1),
+        reruns: 0,
     }
 }
 
@@ -148,6 +149,7 @@ fn nothing_passes(simulation: &mut Simulation) {
             passed: false,
             message: "x".to_owned(),
             duration: Millis(1),
+            reruns: 0,
         };
         seen.take(task, check, result);
     }

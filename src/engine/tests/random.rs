@@ -145,7 +145,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", expectations: [{type: test, command: x}, {type: script, command: y}]",
             ", expectations: [{type: llm_review, criteria: c}]",
-            ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c, reviewers: 2}]",
+            ", expectations: [{type: test, command: x, reruns: 2}, {type: llm_review, criteria: c, reviewers: 2}]",
             match judges {
                 0 => ", expectations: [{type: llm_review, criteria: c, reviewers: [h]}]",
                 _ => ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j0]}]",

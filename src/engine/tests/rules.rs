@@ -242,6 +242,7 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
             passed,
             message: String::new(),
             duration: Millis(1),
+            reruns: 0,
         })],
         ..Judging::default()
     };
@@ -419,6 +420,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
             passed: true,
             message: String::new(),
             duration: Millis(1),
+            reruns: 0,
         }),
     };
     for input in [checked(2, 0), checked(1, 1)] {

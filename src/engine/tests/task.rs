@@ -537,6 +537,7 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
                 passed: true,
                 message: String::new(),
                 duration: Millis(1),
+                reruns: 0,
             }),
         },
     ));

@@ -7,7 +7,7 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::document::{Kind, Node};
 use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::scalar::{
-    AgentName, Fault, Filled, Form, InnerPath, Name, Positive, RubricLevel, Scalar, number_in,
+    AgentName, Fault, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, number_in,
 };
 use crate::mission::shape::{Shape, Table};
 
@@ -28,6 +28,8 @@ pub enum Check {
         cwd: Option<String>,
         /// What it is to say before the work.
         before: Option<Before>,
+        /// How often it runs again where it fails.
+        reruns: u32,
     },
     /// Files that must exist.
     FileExists {
@@ -52,6 +54,8 @@ pub enum Check {
         timeout: Millis,
         /// What it is to say before the work.
         before: Option<Before>,
+        /// How often it runs again where it fails.
+        reruns: u32,
     },
 }
 
@@ -79,6 +83,15 @@ impl Check {
             Self::Command { before, .. } | Self::FileExists { before, .. } | Self::Metric { before, .. } => {
                 *before
             }
+        }
+    }
+
+    /// How often it runs again where it fails (semantics, section 24).
+    #[must_use]
+    pub fn reruns(&self) -> u32 {
+        match self {
+            Self::Command { reruns, .. } | Self::Metric { reruns, .. } => *reruns,
+            Self::FileExists { .. } => 0,
         }
     }
 }
@@ -197,6 +210,8 @@ keys! {
         "cwd" cwd: Option<String> as InnerPath;
         #[doc = says!(before)]
         "before" before: Option<Before>;
+        #[doc = says!(reruns)]
+        "reruns" reruns: u32 as Reruns, or("0");
     }
 }
 
@@ -233,6 +248,8 @@ keys! {
         "max" max: Option<Decimal>;
         #[doc = says!(before)]
         "before" before: Option<Before>;
+        #[doc = says!(reruns)]
+        "reruns" reruns: u32 as Reruns, or("0");
     }
 }
 
@@ -314,6 +331,7 @@ impl CommandExpectation {
             timeout: self.timeout,
             cwd: self.cwd,
             before: self.before,
+            reruns: self.reruns,
         }
     }
 }
@@ -338,6 +356,7 @@ impl MetricExpectation {
             max: self.max,
             timeout: self.timeout,
             before: self.before,
+            reruns: self.reruns,
         }
     }
 }

@@ -48,6 +48,7 @@ macro_rules! says {
     (checks_may_write) => {
         "Globs of files below protected folders that may appear or change while a check runs [=]."
     };
+    (reruns) => { "How often it runs again where it fails, 5 at most; green in the end it passes, and is told to be flaky [=]." };
     (consensus) => { "How the seats' scores become one [=]." };
     (deadline) => {
         "When it must be finished: a moment (UTC where it names no zone), or a duration from the start."

@@ -85,6 +85,24 @@ pub fn number_in<T: Scalar>(text: &str, range: std::ops::RangeInclusive<u32>) ->
         .ok_or_else(|| Fault::expected::<T>(text))
 }
 
+/// How often a check runs again.
+pub struct Reruns(u32);
+
+impl From<Reruns> for u32 {
+    fn from(number: Reruns) -> Self {
+        number.0
+    }
+}
+
+impl Scalar for Reruns {
+    const EXPECTS: &'static str = "a number of reruns from 0 to 5";
+    const FORM: Form = Form::Whole(0, 5);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        number_in::<Self>(text, 0..=5).map(Self)
+    }
+}
+
 /// A key of a dimension's rubric.
 pub struct RubricLevel(pub u8);
 

@@ -88,6 +88,7 @@ impl EventExpander {
                 "passed": result.passed,
                 "message": result.message,
                 "duration": result.duration,
+                "reruns": Some(result.reruns).filter(|reruns| *reruns > 0),
             ),
             (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::line::passed_words;
 use crate::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
 use crate::engine::{
-    AskEvent, Event, Job, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent,
+    WorkEvent,
 };
 
 /// What runs, and since when the session does. Holds at most one row per slot.
@@ -88,9 +89,10 @@ impl Live {
             Event::Work(
                 task,
                 WorkEvent::Ended {
-                    job: Job::Check(_), ..
+                    job: Job::Check(_),
+                    end: JobEnd::Checked(result),
                 },
-            ) => self.update(*task, |running| running.checks += 1),
+            ) => self.update(*task, |running| running.checks += u32::from(result.reruns == 0)),
             Event::Ask(
                 id,
                 AskEvent::Replied {

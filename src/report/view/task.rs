@@ -172,7 +172,7 @@ impl TaskView {
             if to == Status::Review {
                 // Judged again, perhaps: an earlier word that a person must decide is withdrawn.
                 (attempt.verdict, attempt.cause, attempt.points) = (None, None, None);
-            } else if flag == Some(QualityFlag::Clean) && attempt.verdict.is_none() {
+            } else if flag.is_some_and(|flag| flag <= QualityFlag::Relaxed) && attempt.verdict.is_none() {
                 // Checks alone decide by letting it through; no stage of its own says so.
                 attempt.verdict = Some(Verdict::Pass);
             }

@@ -171,6 +171,8 @@ struct CheckRow<'a> {
     before_reason: Option<&'a str>,
     /// What makes it a proof that the work was done: `baseline`.
     proven_by: Option<&'static str>,
+    /// How often it had failed just before, and ran again for that.
+    reruns: u32,
     /// What it printed.
     output: Option<FileView>,
 }
@@ -341,6 +343,7 @@ fn check_rows<'a>(
             before: before.map(|before| before.result),
             before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
             proven_by: (is_proof && result.passed).then_some("baseline"),
+            reruns: result.reruns,
             output: files(&SpoolName::Check(task, attempt.number, *n)),
         }
     };
