@@ -130,7 +130,7 @@ impl InPassing {
         let id = new_run_id(&folder)?;
         refuse_unpriced(&self.state)?;
         let programs = resolve_programs(&self.state, &self.options, &id)?;
-        let unconfined = try_confinement(&mut supervisor, &self.state.plan, &self.options)?;
+        let unconfined = try_confinement(&mut supervisor, &self.state, &self.options)?;
         let _lock = lock(&folder, command, &id)?;
         let run = folder.run(&id);
         let places = programs.places(&self.state);

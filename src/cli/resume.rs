@@ -83,7 +83,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     refuse_lost_folder(&recovered.state)?;
     refuse_missing_files(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options, run.id())?;
-    let unconfined = try_confinement(&mut supervisor, &recovered.state.plan, &options)?;
+    let unconfined = try_confinement(&mut supervisor, &recovered.state, &options)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| internal!("cannot write {}: {error}", run.journal().display());

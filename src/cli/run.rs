@@ -55,7 +55,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let mission_path = absolute(&arguments.mission);
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
     reports.check((&state, &options), mission_path.clone(), &folder)?;
-    let unconfined = try_confinement(&mut supervisor, &state.plan, &options)?;
+    let unconfined = try_confinement(&mut supervisor, &state, &options)?;
 
     folder.create().map_err(unusable)?;
     options.state_base = state_base(&folder);

@@ -12,7 +12,7 @@ use crate::mission::model::Sandbox;
 use crate::mission::{Confinement, Plan, RunOptions};
 use crate::runtime::{
     AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
-    begin_worktrees, settings_files,
+    begin_worktrees, hide, not_hidden, settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor::{self, Tier};
@@ -124,8 +124,23 @@ pub fn can_be_confined(supervisor: &mut supervisor::Handle) -> Result<Tier, Fail
 /// Why no process can be confined here, where the plan wants any to be; `None` where each can be.
 ///
 /// # Errors
-/// Where the mission, or `--strict`, does not let it go on unconfined.
+/// Where the mission, or `--strict`, does not let it go on unconfined, or with hidden checks that workers may see.
 pub fn try_confinement(
+    supervisor: &mut supervisor::Handle,
+    state: &State,
+    options: &RunOptions,
+) -> Result<Option<String>, Failure> {
+    let refused = confinement_refused(supervisor, &state.plan, options)?;
+    match not_hidden(state, options, refused.is_some()).as_slice() {
+        shown if options.strict && !shown.is_empty() => {
+            let failure = environment!("`--strict`, and {}", shown.join("; "));
+            Err(failure.help("nothing was started; hide that, or leave out `--strict`"))
+        }
+        _ => Ok(refused),
+    }
+}
+
+fn confinement_refused(
     supervisor: &mut supervisor::Handle,
     plan: &Plan,
     options: &RunOptions,
@@ -172,12 +187,15 @@ pub fn run_session(
 ) -> Result<Ending, Failure> {
     let run = folder.id().clone();
     let mut state = state;
-    begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
-    panics::works_on(Some(&run));
     let settings = settings_files(&current_dir()?)
         .into_iter()
         .map(|file| file.path)
         .collect();
+    let read = ReadBefore { mission, settings };
+    let options = first.options(&state).clone();
+    hide(&mut state, &options, &read, refused.is_some());
+    begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
+    panics::works_on(Some(&run));
     let ending = block_on(async {
         let supervisor = keeping
             .supervisor
@@ -190,7 +208,7 @@ pub fn run_session(
             supervisor,
             programs,
             adopted: keeping.adopted,
-            read: ReadBefore { mission, settings },
+            read,
             observers,
             // Without a key the run can be worked on all the same; its readers say that nobody vouches for it.
             key: OperatorKey::existing_or_new().ok(),

@@ -11,7 +11,7 @@ use crate::mission::{self, Report, RunOptions, Source};
 use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
 use crate::report::{count, sanitize};
-use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts};
+use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden};
 
 use super::args::ReviewFlags;
 use super::failure::Failure;
@@ -52,6 +52,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
                 warnings = loosened(&state);
                 warnings.extend(forewarnings(&state));
                 warnings.extend(unjudged(&state));
+                warnings.extend(not_hidden(&state, &options, false));
                 warnings.extend(listed(&state, &options, &ReadBefore::default()).1);
                 warnings.extend(lacking_bash(&state.plan).map(|problem| problem.to_string()));
                 (

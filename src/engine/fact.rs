@@ -20,6 +20,7 @@ use super::payload::{
     Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
     StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
+use super::state::State;
 use super::timers::Timer;
 use super::work::id::WorkId;
 
@@ -197,6 +198,16 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The options of the session that it begins; of any other one those on record.
+    #[must_use]
+    pub fn options<'o>(&'o self, state: &'o State) -> &'o RunOptions {
+        match self {
+            Self::Start(started) => &started.options,
+            Self::Resume { options, .. } => options,
+            _ => &state.options,
+        }
+    }
+
     /// The work of a task that it tells of.
     #[must_use]
     pub fn work(&self) -> Option<WorkId> {

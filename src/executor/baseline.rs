@@ -79,7 +79,9 @@ impl BaselineLook {
                 let said = tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await;
                 return said.unwrap_or_else(|why| unknown(&why));
             };
-            if let Some(folder) = missing_folder(&job.cwd, job.within.as_deref()) {
+            let missing = missing_folder(&job.cwd, job.within.as_deref());
+            // What lies there may be hidden.
+            if let Some(folder) = missing.filter(|_| !job.sees_hidden) {
                 return never_ran(key, &format!("there is no folder {folder}"));
             }
             loop {

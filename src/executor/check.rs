@@ -39,6 +39,7 @@ pub fn job(commands: &TaskCommands, check: u32, output: &SpoolName) -> Option<Co
         output,
         timeout,
     );
+    job.sees_hidden = declared.is_hidden();
     if let Some(cwd) = cwd {
         job.cwd = job.cwd.join(cwd);
     }

@@ -68,6 +68,10 @@ pub struct CommandJob {
     pub is_free: bool,
     /// Whether it prepares a folder for the turns that follow, so that what it leaves there is to stay.
     pub prepares: bool,
+    /// Whether it sees the files that are kept from workers.
+    pub sees_hidden: bool,
+    /// The copy of its folder that it works in, where it has one for that.
+    pub copy: Option<PathBuf>,
 }
 
 /// What a command may leave behind, and what is done with that once it has ended.

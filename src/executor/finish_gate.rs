@@ -58,6 +58,7 @@ fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {
         cwd: None,
         before: None,
         reruns: 0,
+        hidden: false,
     };
     command_result(&check, outcome)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -133,6 +133,17 @@ impl CommandRequest {
                 then(end);
             })
         });
+        self
+    }
+
+    /// The same in a copy of a folder.
+    #[must_use]
+    pub fn in_copy(mut self, folder: &Path, copy: PathBuf) -> Self {
+        if let Ok(inner) = self.job.cwd.strip_prefix(folder) {
+            self.job.cwd = copy.components().chain(inner.components()).collect();
+        }
+        self.job.within = Some(copy.clone());
+        self.job.copy = Some(copy);
         self
     }
 

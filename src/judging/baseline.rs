@@ -169,6 +169,8 @@ fn required((at, command): (u32, &FinishCommand)) -> Item {
 
 /// What two checks have in common that say the same: what they run, where, for how long, how often, or what they look for.
 fn key_of(check: &Check) -> String {
+    // A hidden one sees other files.
+    let hidden = if check.is_hidden() { "hidden " } else { "" };
     let what = match check {
         Check::Command {
             command,
@@ -191,8 +193,8 @@ fn key_of(check: &Check) -> String {
         } => format!("metric {command}\n{timeout}\n{min:?} {max:?}"),
     };
     match check.reruns() {
-        0 => what,
-        reruns => format!("{what}\n{reruns} reruns"),
+        0 => format!("{hidden}{what}"),
+        reruns => format!("{hidden}{what}\n{reruns} reruns"),
     }
 }
 

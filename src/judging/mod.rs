@@ -10,7 +10,6 @@
 //! | `authority` | words that speak with authority: counted, never taken out (17) |
 //! | `baseline` | what is looked at of a task before its first attempt (24) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
-//! | `check_words` | what of a check's words judges, and not the work that it is about (22) |
 //! | `colour` | the mean colour of a picture's region against the one that is expected (15) |
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
@@ -32,7 +31,6 @@ pub mod assumption;
 pub mod authority;
 pub mod baseline;
 pub mod calibration;
-mod check_words;
 pub mod colour;
 pub mod consensus;
 pub mod drift;

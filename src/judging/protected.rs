@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::{AgentId, TaskId};
+use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::model::{Check, CommandLine};
 use crate::mission::shell_line::{Word, simple_commands};
 use crate::mission::{ApproverPlan, Plan, Requirement, StagePlan};
 
-use super::check_words::{is_test, judging_words};
 use super::heuristic::named_commands;
 
 /// How many folders that a command goes into are followed.
@@ -82,6 +82,25 @@ pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
     found.paths.into_keys().collect()
 }
 
+/// What a hidden check of a task may name, absolute: what judges, and of its other words what no task is to make.
+pub fn named_by_hidden(plan: &Plan, id: TaskId, check: &Check) -> BTreeSet<PathBuf> {
+    let workspace = plan.shared_workspace_of(id);
+    let Some((command, cwd)) = check.command().filter(|_| check.is_hidden()) else {
+        return BTreeSet::new();
+    };
+    let folder = cwd.map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd));
+    let (mut judging, mut others) = (Named::default(), Named::default());
+    judging.check(&folder, &workspace, command);
+    others.every_word(&folder, command, command);
+    let made = plan.selected_ids().flat_map(|id| {
+        let files = plan.task(id).named_files();
+        files.map(move |path| plain(&plan.shared_workspace_of(id).join(path)))
+    });
+    let made: BTreeSet<PathBuf> = made.collect();
+    let others = others.paths.into_keys().filter(|path| !made.contains(path));
+    judging.paths.into_keys().chain(others).collect()
+}
+
 /// The files that a task of the mission is to make, absolute: its commands may name them, and it may change them all the same.
 /// What agents and requests say of files frees none.
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
@@ -110,15 +129,8 @@ fn approver_commands(plan: &Plan, id: TaskId) -> impl Iterator<Item = &str> {
 fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     let task = plan.task(id);
     let mut all = Vec::new();
-    for check in task.checks() {
-        match check {
-            Check::Command { command, cwd, .. } => {
-                all.push((cwd.as_ref().map(ToString::to_string), command.clone()));
-            }
-            Check::Metric { command, .. } => all.push((None, command.clone())),
-            Check::FileExists { .. } => {}
-        }
-    }
+    let own = task.checks().iter().filter_map(Check::command);
+    all.extend(own.map(|(command, cwd)| (cwd.map(str::to_owned), command.to_owned())));
     let gate = task.finish();
     all.extend(gate.iter().flat_map(|gate| &gate.commands).map(|command| {
         let text = match &command.shows {

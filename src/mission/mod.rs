@@ -16,6 +16,7 @@
 //! | file | what |
 //! |---|---|
 //! | `check` | the tree against the table of keys: unknown keys, wrong values |
+//! | `check_words` | what of a check's words judges, and not the work that it is about (22) |
 //! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
 //! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
 //! | `confinement` | how far the processes of a run are confined: task, agent, settings (23) |
@@ -66,6 +67,7 @@
 //! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
 
 mod check;
+pub mod check_words;
 mod codes;
 mod compile;
 mod condition;
@@ -157,6 +159,7 @@ pub use selection::named_tasks;
 #[cfg(test)]
 pub use sla_plan::SlaPlan;
 pub use suggest::{did_you_mean, suggestion};
+pub use worktree_plan::HiddenFiles;
 #[cfg(test)]
 pub use worktree_plan::WorktreePlan;
 pub use written::Loosening;

@@ -322,6 +322,14 @@ impl TaskPlan {
         checks.unwrap_or_default()
     }
 
+    /// What its worker is told of a check that has failed, of which all is said in `message`.
+    pub fn told_of<'m>(&self, check: u32, message: &'m str) -> &'m str {
+        match self.checks().get(check as usize) {
+            Some(check) if check.is_hidden() => "a check that you are not shown failed",
+            _ => message,
+        }
+    }
+
     /// Who has an opinion of its work; `None` where checks alone decide.
     pub fn judge(&self) -> Option<&Judge> {
         self.pipeline.iter().find_map(|stage| match stage {
@@ -433,6 +441,13 @@ impl TaskPlan {
 }
 
 impl Plan {
+    /// The hidden checks of a run, each with its task.
+    pub fn hidden_checks(&self) -> impl Iterator<Item = (TaskId, &Check)> {
+        let of_task = |id| self.task(id).checks().iter().map(move |check| (id, check));
+        let all = self.selected_ids().flat_map(of_task);
+        all.filter(|(_, check)| check.is_hidden())
+    }
+
     /// Who has an opinion of the work of a task: nobody where reviews are switched off; `None` where checks alone decide.
     pub fn judge(&self, id: TaskId) -> Option<&Judge> {
         let judge = self.task(id).judge()?;

@@ -21,7 +21,7 @@ use super::scalar::Deadline;
 use super::sla_plan::SlaPlan;
 use super::stages::FurtherStages;
 use super::task_list::TaskList;
-use super::worktree_plan::WorktreePlan;
+use super::worktree_plan::{HiddenFiles, WorktreePlan};
 use super::written::Loosening;
 
 /// A mission, resolved.
@@ -567,6 +567,8 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// What is kept from workers, in a session that has hidden checks.
+    pub hidden: Option<std::sync::Arc<HiddenFiles>>,
     /// What tasks share of it, where they do not say.
     pub isolation: model::Isolation,
     /// How tasks are isolated.

@@ -35,6 +35,7 @@ impl Rules {
             quality_threshold: None,
             on_exhausted: None,
             workspace: "/".into(),
+            hidden: None,
             isolation: Isolation::Shared,
             extent: Extent::Whole,
             worktrees: WorktreePlan {

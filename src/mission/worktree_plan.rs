@@ -1,5 +1,6 @@
 //! How the folders of isolated tasks are prepared, as a plan has it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::model;
@@ -19,4 +20,17 @@ pub struct WorktreePlan {
     pub max_file: u64,
     /// What becomes of accepted work.
     pub merge: model::MergeInto,
+}
+
+/// What is kept from workers where a check is hidden.
+#[derive(Debug)]
+pub struct HiddenFiles {
+    /// The workspace that the run began with.
+    pub workspace: PathBuf,
+    /// The files, absolute, without links.
+    pub files: BTreeSet<PathBuf>,
+    /// Those in the workspace, seen from there.
+    pub inner: BTreeSet<String>,
+    /// What workers may see all the same, one sentence a reason.
+    pub shown: Vec<String>,
 }

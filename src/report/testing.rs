@@ -138,6 +138,7 @@ impl Mission {
             cwd: None,
             before: None,
             reruns: 0,
+            hidden: false,
         });
         let others = self
             .last()

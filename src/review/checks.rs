@@ -222,6 +222,7 @@ mod tests {
             cwd: None,
             before: None,
             reruns: 0,
+            hidden: false,
         }
     }
 
@@ -234,6 +235,7 @@ mod tests {
             timeout: Millis(1),
             before: None,
             reruns: 0,
+            hidden: false,
         }
     }
 

@@ -103,7 +103,7 @@ impl Executor {
     fn reruns(&self, state: &State, number: u32, due: &[(TaskId, u32)]) -> (Vec<Rerun>, Vec<(TaskId, u32)>) {
         let plan = &state.plan;
         let mut files = Vec::new();
-        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>, u32), Rerun> = BTreeMap::new();
+        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>, u32, bool), Rerun> = BTreeMap::new();
         for (task, check) in due {
             let Some(declared) = check::declared(plan, *task, *check) else {
                 continue;
@@ -131,7 +131,7 @@ impl Executor {
             let own = command.contains("QUORUM_").then_some(*task);
             let timeout = job.timeout;
             let rerun = commands
-                .entry((job.cwd.clone(), command.clone(), own, reruns))
+                .entry((job.cwd.clone(), command.clone(), own, reruns, job.sees_hidden))
                 .or_insert_with(|| Rerun {
                     job,
                     checks: Vec::new(),

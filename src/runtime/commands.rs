@@ -19,6 +19,7 @@ use crate::supervisor::Event;
 
 use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;
+use super::hidden;
 
 /// A command whose end is one fact.
 pub(super) fn request(
@@ -55,6 +56,11 @@ impl Executor {
         let folder = self.folder.state_folder();
         let not_held = self.confiner.look(&state.plan, &folder, &self.protection);
         let refused = self.confiner.refused.clone().map(Fact::Unconfined);
+        let hidden = state.plan.rules.hidden.iter();
+        let not_held: Vec<String> = not_held
+            .into_iter()
+            .chain(hidden.flat_map(|hidden| hidden.shown.clone()))
+            .collect();
         refused.into_iter().chain(not_held.into_iter().map(Fact::Warn))
     }
 
@@ -63,6 +69,18 @@ impl Executor {
         let owner = request.owner();
         if matches!(owner, Owner::Tool(turn) if !self.is_at_work(turn)) {
             finish(request.refused("its turn has ended".into()));
+            return Ok(());
+        }
+        if let Some(folder) = hidden::folder_to_copy(plan, request.job()) {
+            let (worktrees, sender, plan) = (self.worktrees.clone(), self.sender.clone(), plan.clone());
+            tokio::task::spawn_blocking(move || match worktrees.with_hidden_files(&folder, &request) {
+                Ok((copy, gone)) => {
+                    let request = request.in_copy(&folder, copy).holding(gone);
+                    // After the loop has ended it is of no use.
+                    let _ = sender.send(Message::Begin(plan, Box::new(request)));
+                }
+                Err(why) => request.refused(why).finish(),
+            });
             return Ok(());
         }
         if let Some(task) = owner.task() {

@@ -18,7 +18,7 @@ use crate::mission::{Confinement, Plan, presets};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
 use crate::supervisor::{Access, MountPlan, resolve};
 
-use super::git::folders_of;
+use super::git::{folders_of, lenders};
 use super::other_mounts::Mounts;
 use super::protection::{Protection, ReadOnly, Scratch, shared_builds};
 
@@ -79,6 +79,8 @@ pub(super) struct Confiner {
     home: Option<PathBuf>,
     /// The folders of git that the workspace belongs to.
     git: Vec<PathBuf>,
+    /// What only hidden checks see: files, at each path that leads to them.
+    hidden: Vec<PathBuf>,
 }
 
 impl Confiner {
@@ -99,6 +101,9 @@ impl Confiner {
         let this_program = std::env::current_exe().ok().and_then(|path| real(&path));
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.git = folders_of(&plan.rules.workspace);
+        if plan.rules.hidden.is_some() {
+            self.git.extend(lenders(&self.git));
+        }
         let settings = self.settings_of_git().map(|path| (path, Access::Read));
         self.common = hidden
             .map(|path| (path, Access::Hidden))
@@ -124,6 +129,10 @@ impl Confiner {
         };
         let again: Vec<_> = self.common.iter().flat_map(again).collect();
         self.common.extend(again);
+        let files = plan.rules.hidden.iter().flat_map(|hidden| &hidden.files);
+        let files = files.filter_map(|path| real(path));
+        let files = files.flat_map(|path| mounts.other_paths(&path).into_iter().chain([path]));
+        self.hidden = files.collect();
         let is_refused = self.refused.is_some();
         if is_refused || plan.confinements().all(Confinement::is_off) {
             not_held.clear();
@@ -172,7 +181,7 @@ impl Confiner {
         }
         let mut mounts = self.plan(of, how, owner, request.job());
         mounts.instead = instead;
-        let temporary = self.temporary(how, owner);
+        let temporary = self.temporary(how, owner, request.job());
         request.confined(mounts, temporary.as_deref())
     }
 
@@ -212,8 +221,8 @@ impl Confiner {
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
-    fn temporary(&self, how: Confinement, owner: Owner) -> Option<PathBuf> {
-        let is_wanted = matches!(owner, Owner::Ask(..)) || how.only_workspace();
+    fn temporary(&self, how: Confinement, owner: Owner, job: &CommandJob) -> Option<PathBuf> {
+        let is_wanted = matches!(owner, Owner::Ask(..)) || is_kept_in(how, job);
         is_wanted.then(|| self.state.join(SCRATCH))
     }
 
@@ -236,6 +245,8 @@ impl Confiner {
             let state = rules.iter_mut().filter(|(path, _)| *path == self.state);
             state.for_each(|(_, access)| *access = Access::Read);
         }
+        rules.extend(self.of_hidden(owner, job));
+        let sees_all = plan.rules.hidden.is_none() || job.sees_hidden;
         let owned = own_folder(plan, task, job);
         let is_apart = owned.is_some() || of_workspace == Access::Read;
         let folders = match owned {
@@ -244,11 +255,9 @@ impl Confiner {
                 let workspace = plan.rules.workspace.clone();
                 let protected = task.map(|task| protection.read_only_in_folder(plan, task, MOST_MOUNTS));
                 rules.extend(protected.into_iter().flatten().map(|path| (path, Access::Read)));
-                vec![
-                    (workspace, Access::Read),
-                    (own, of_workspace),
-                    (history, Access::Read),
-                ]
+                let history = plan.rules.hidden.is_none().then_some((history, Access::Read));
+                let own = [(workspace, Access::Read), (own, of_workspace)].into_iter();
+                own.chain(history).collect::<Vec<_>>()
             }
             None => {
                 let all = [plan.rules.workspace.clone(), job.cwd.clone()].into_iter();
@@ -260,27 +269,40 @@ impl Confiner {
         let folders = folders.into_iter();
         rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
         let git = self.git.iter().filter(|_| is_apart);
-        rules.extend(git.map(|path| (path.clone(), Access::Read)));
+        let of_git = if sees_all { Access::Read } else { Access::Hidden };
+        rules.extend(git.map(|path| (path.clone(), of_git)));
         rules.extend(self.own(owner, job));
-        rules.extend(self.temporary(how, owner).map(|path| (path, Access::Scratch)));
+        let temporary = self.temporary(how, owner, job);
+        rules.extend(temporary.map(|path| (path, Access::Scratch)));
         if let Owner::Ask(_, agent) = owner {
             rules.extend(of_judge(plan, protection, (task, agent), &job.cwd));
         }
-        if let Owner::Task(task) = owner {
+        if let Owner::Task(task) = owner
+            && job.copy.is_none()
+        {
             let left = protection.left_by_checks(plan, task);
             rules.extend(left.into_iter().map(|path| (path, Access::Write)));
         }
-        if how.only_workspace() {
+        if is_kept_in(how, job) {
             rules.extend(self.outside_of_workspace(plan, job));
         }
-        let elsewhere = if how.only_workspace() {
-            Access::Read
-        } else {
-            Access::Write
+        let elsewhere = match is_kept_in(how, job) {
+            true => Access::Read,
+            false => Access::Write,
         };
         let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
         mounts
+    }
+
+    /// What a command may do with the hidden files.
+    fn of_hidden(&self, owner: Owner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
+        let access = match job.sees_hidden {
+            true => Access::Read,
+            false => Access::Masked,
+        };
+        let hidden = self.hidden.iter().filter(move |_| owner != Owner::Nobody);
+        hidden.map(move |path| (path.clone(), access))
     }
 
     /// What a command may use of the state folder: what its variables name, and where it works.
@@ -337,8 +359,12 @@ impl Confiner {
             .home
             .iter()
             .flat_map(|home| kept.clone().filter_map(|path| real(&home.join(path))));
+        // What builds keep of the user's they make anew there.
+        let cache = self.home.iter().filter(|_| job.copy.is_some());
+        let cache = cache.filter_map(|home| real(&home.join(".cache")));
         scratch
             .into_iter()
+            .chain(cache)
             .map(|path| (path, Access::Scratch))
             .chain(named)
             .chain(kept.map(|path| (path, Access::Write)))
@@ -354,9 +380,18 @@ fn program_of(job: &CommandJob) -> &str {
     program.and_then(|name| name.to_str()).unwrap_or_default()
 }
 
+/// Whether a command can write nowhere but in its folder: where that is a copy, what it writes is to be gone with it.
+fn is_kept_in(how: Confinement, job: &CommandJob) -> bool {
+    how.only_workspace() || job.copy.is_some()
+}
+
 /// The folder of its own that a command works in, and the history that its repository borrows: where an isolated task works,
 /// or where all accepted work lies together.
 fn own_folder(plan: &Plan, task: Option<TaskId>, job: &CommandJob) -> Option<(PathBuf, PathBuf)> {
+    if let Some(copy) = &job.copy {
+        // Its repository borrows nothing.
+        return Some((copy.clone(), PathBuf::new()));
+    }
     let all = plan.rules.worktrees.root.as_ref()?;
     let merged = all.join(Plan::MERGED);
     let own = match task.filter(|task| plan.task(*task).is_isolated()) {

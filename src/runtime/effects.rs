@@ -56,6 +56,8 @@ pub(super) enum Message {
     Due(Effect),
     /// A command that had to be prepared can be started.
     Ready(Box<Ready>),
+    /// A command whose folder had to be made can be started.
+    Begin(Arc<Plan>, Box<CommandRequest>),
     /// A turn of a model that works with tools ended.
     Worked(Box<TurnEnd>),
     /// Protected files were looked at before a part of judging.

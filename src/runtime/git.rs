@@ -534,6 +534,13 @@ fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     all
 }
 
+/// The folders in which folders of git find objects of others, as far as their lists tell.
+pub fn lenders(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = lent(folders.to_vec());
+    all.retain(|path| path.ends_with("objects"));
+    all
+}
+
 /// The folders of git that a workspace belongs to: its own, and the one that it shares with other worktrees. They are found
 /// without git.
 pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {

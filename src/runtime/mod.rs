@@ -30,6 +30,7 @@
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `git` | the git program: each of its calls, by no configuration but its own |
 //! | `guard` | protected files, looked at around each part of judging (22) |
+//! | `hidden` | which files hidden checks keep from workers, and what of them cannot be hidden |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
 //! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
@@ -92,6 +93,7 @@ mod error;
 mod foreign_runs;
 pub mod git;
 mod guard;
+mod hidden;
 mod inspect;
 mod login;
 mod message_folders;
@@ -142,6 +144,7 @@ pub use audit::missing_files;
 pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply};
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
+pub use hidden::{hide, not_hidden};
 pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
 pub use login::{LoginState, login_of};
 pub use missions::Missions;

@@ -310,7 +310,13 @@ impl Protection {
     /// protected by default, also where no file is yet.
     fn add_folder(&mut self, plan: &Plan, task: TaskId, files: &[PathBuf]) {
         let root = canonical(&plan.root_of(task));
-        let own = files.iter().filter_map(|path| path.strip_prefix(&self.root).ok());
+        let is_hidden = |path: &Path| {
+            let mut hidden = plan.rules.hidden.iter();
+            hidden.any(|hidden| hidden.files.contains(path))
+        };
+        // What lies there in the place of a hidden file is no part of what is committed.
+        let shown = files.iter().filter(|path| !is_hidden(path));
+        let own = shown.filter_map(|path| path.strip_prefix(&self.root).ok());
         let own = own.map(|path| root.join(path)).collect();
         self.by_folder.insert(task, self.groups.len());
         let loaded = self.loaded.iter().map(|scope| Scope {

@@ -16,6 +16,7 @@ use crate::executor::workspace::workspace;
 use crate::judging::baseline::{CheckPlace, items};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
+use crate::mission::model::Check;
 use crate::mission::{Origin, Plan, TaskPlan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{Excerpt, collect_quotes};
@@ -264,11 +265,16 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
     let results = judging.flat_map(|judging| (0..).zip(&judging.checks));
     let report = |(at, result): (u32, &Option<CheckResult>)| {
         let result = result.as_ref()?;
+        let is_hidden = plan.checks().get(at as usize).is_some_and(Check::is_hidden);
+        let (name, output) = match is_hidden {
+            true => ("hidden check".to_owned(), String::new()),
+            false => (format!("check {}", at + 1), secrets.redact(&result.message)),
+        };
         Some(CheckReport {
-            name: format!("check {}", at + 1),
+            name,
             passed: result.passed,
-            before: before(at),
-            output: secrets.redact(&result.message),
+            before: before(at).filter(|_| !is_hidden),
+            output,
         })
     };
     results.filter_map(report).collect()

@@ -444,6 +444,8 @@ impl Session {
             Message::AuditLooked { number, looks } => self.executor.audit_looked(&self.state, number, looks),
             Message::Looked(looked) => self.executor.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
+            Message::Begin(..) if self.executor.stopping => {}
+            Message::Begin(plan, request) => self.executor.start(&plan, *request)?,
             Message::Ready(ready) => self.executor.start_ready(&self.state, *ready)?,
             // Whoever stops has the commands ended that it would have come from.
             Message::Broken(_) if self.executor.stopping => {}

@@ -136,11 +136,7 @@ impl Executor {
 
     /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
     pub(super) fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
-        let options = match first {
-            Fact::Start(started) => &started.options,
-            Fact::Resume { options, .. } => options,
-            _ => &state.options,
-        };
+        let options = first.options(state);
         let taken = Protection::take((state, options), read, self.folder.state_folder().path());
         self.protection = Arc::new(taken.protection);
         let warnings = taken.warnings.into_iter().map(Fact::Warn);

@@ -146,7 +146,10 @@ fn of_task(state: &State, task: TaskId) -> String {
         .iter()
         .flat_map(|known| &known.files)
         .map(|(path, _)| path.as_str());
-    let judging: Vec<&str> = judging.filter(|path| !is_own(path)).take(MOST_JUDGING).collect();
+    let hidden = state.plan.rules.hidden.iter().flat_map(|hidden| &hidden.files);
+    let is_hidden = |path: &&str| hidden.clone().any(|file| file.ends_with(path));
+    let judging = judging.filter(|path| !is_own(path) && !is_hidden(path));
+    let judging: Vec<&str> = judging.take(MOST_JUDGING).collect();
     if !judging.is_empty() {
         append!(
             prompt,
@@ -173,7 +176,10 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     list(
         &mut told,
         "These checks must pass",
-        task.checks().iter().map(check_words),
+        task.checks()
+            .iter()
+            .filter(|check| !check.is_hidden())
+            .map(check_words),
     );
     let finish = task.finish().map_or(&[][..], |finish| &finish.commands);
     let finish = finish.iter().map(|command| match &command.shows {

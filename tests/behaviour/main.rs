@@ -71,6 +71,7 @@ mod good_ends;
 mod held_places;
 mod held_programs;
 mod help;
+mod hidden;
 mod holds;
 mod hostile_agents;
 mod hostile_files;

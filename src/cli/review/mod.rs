@@ -29,7 +29,7 @@ use crate::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
 use crate::report::view::RunView;
-use crate::runtime::restore_work;
+use crate::runtime::{ReadBefore, hide, restore_work};
 use crate::store::{SpoolName, read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
@@ -362,6 +362,11 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
     apply_flags(&mut options, &arguments.session, matches)?;
     refuse_without_judges(&options)?;
     recovered.replan(&options).map_err(refuse)?;
+    let read = ReadBefore {
+        mission: recovered.started.mission_path.clone(),
+        settings: Vec::new(),
+    };
+    hide(&mut recovered.state, &options, &read, false);
     let (state, task) = (&recovered.state, recovered.state.task(id));
     if let Some(why_not) = why_not_judged(state, id) {
         return Err(usage!("task '{title}' {why_not} in run {}", run.id()));

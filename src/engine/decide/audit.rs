@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::audit::{Acceptance, AuditEvidence, AuditReport, Found, differing, is_lost, is_same};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
-use crate::engine::payload::{CheckResult, FileFact, StageReport};
+use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 
@@ -326,8 +326,8 @@ struct Audited<'s> {
     named: OnceCell<BTreeMap<String, Vec<TaskId>>>,
 }
 
-/// What a check showed, and the first task to which it did.
-type Shown<'s> = (&'s CheckResult, TaskId);
+/// Whether a check passed, what its worker is told of that, and the first task to which it showed it.
+type Shown<'s> = (bool, &'s str, TaskId);
 
 impl<'s> Audited<'s> {
     fn of(state: &'s State, seen: &'s AuditEvidence) -> Self {
@@ -339,7 +339,8 @@ impl<'s> Audited<'s> {
         for (id, check, position) in &seen.checks {
             if let Some(result) = seen.result(*position) {
                 let first = *first.entry(position).or_insert(*id);
-                results.insert((*id, *check), (result, first));
+                let told = state.plan.task(*id).told_of(*check, &result.message);
+                results.insert((*id, *check), (result.passed, told, first));
             }
         }
         for (id, check) in state.checks_due(&seen.looks) {
@@ -448,8 +449,8 @@ impl<'s> Audited<'s> {
         let mut failed: Vec<String> = Vec::new();
         for result in results {
             let message = match result {
-                Some((result, _)) if result.passed => continue,
-                Some((result, first)) => self.output_of(id, &result.message, *first),
+                Some((true, ..)) => continue,
+                Some((false, message, first)) => self.output_of(id, message, *first),
                 None => "it was not run".to_owned(),
             };
             failed.push(format!("a check that had passed fails now: {message}"));

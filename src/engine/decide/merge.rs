@@ -64,12 +64,17 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
                 let what = match unmarked.get(file) {
                     None => "the file has both between conflict marks: keep what both were for, and remove the marks"
                         .to_owned(),
-                    Some(how) => format!(
-                        "both could not be put together ({how}), and no marks stand in it: write what keeps what both were \
-                         for, or remove it; `touch` it if it is right as it lies there; `git show {}:{file}` has the other \
-                         side",
-                        commit.onto
-                    ),
+                    Some(how) => {
+                        // Where checks are hidden its repository has no history.
+                        let other = match draft.plan().hidden_checks().next() {
+                            None => format!("; `git show {}:{file}` has the other side", commit.onto),
+                            Some(_) => String::new(),
+                        };
+                        format!(
+                            "both could not be put together ({how}), and no marks stand in it: write what keeps what both were \
+                             for, or remove it; `touch` it if it is right as it lies there{other}"
+                        )
+                    }
                 };
                 let text =
                     format!("{file}: changed here and by work that was accepted meanwhile{others}; {what}");
@@ -88,10 +93,9 @@ pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
 /// which this task is checked itself.
 fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
     let plan = draft.plan();
-    let command = |check: &Check| match check {
-        Check::Command { command, cwd, .. } => Some((command.clone(), cwd.clone())),
-        Check::Metric { command, .. } => Some((command.clone(), None)),
-        Check::FileExists { .. } => None,
+    let command = |check: &Check| {
+        let (command, cwd) = check.command()?;
+        Some((command.to_owned(), cwd.map(str::to_owned)))
     };
     let own = draft.task_plan();
     let in_own = |check| command(check).map(|command| (own.workspace.clone(), command));
@@ -134,17 +138,23 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
-    let peers = judging.merge.iter().flat_map(|merge| merge.peers.values());
-    let all = judging.checks.iter().chain(peers);
-    let Some(results) = all.map(Option::as_ref).collect::<Option<Vec<_>>>() else {
+    let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
+    let peers = peers.map(|((peer, check), result)| (*peer, *check, result));
+    let own = (0..)
+        .zip(&judging.checks)
+        .map(|(check, result)| (draft.id, check, result));
+    let all = own.chain(peers);
+    let results = all.map(|(id, check, result)| Some((id, check, result.as_ref()?)));
+    let Some(results) = results.collect::<Option<Vec<_>>>() else {
         return;
     };
-    let failed = results.iter().filter(|result| !result.passed);
+    let failed = results.iter().filter(|(.., result)| !result.passed);
+    let failed = failed.map(|(id, check, result)| draft.plan().task(*id).told_of(*check, &result.message));
     let finding = |message: &str| {
         let text = format!("with work that was accepted meanwhile, which is in the folder now: {message}");
         Finding::new(Severity::High, text)
     };
-    let found: Vec<Finding> = failed.map(|result| finding(&result.message)).collect();
+    let found: Vec<Finding> = failed.map(finding).collect();
     if found.is_empty() {
         pipeline::accept(draft)
     } else {

@@ -1,5 +1,7 @@
 //! Declared checks (semantics, section 6): all are asked for at once and weighed together.
 
+use std::collections::BTreeSet;
+
 use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
@@ -38,10 +40,12 @@ pub(super) fn conclude(view: View<'_>) -> Next {
     else {
         return Next::Wait;
     };
-    let failed = results.iter().filter(|result| !result.passed);
-    let failed: Vec<Finding> = failed
-        .map(|result| Finding::new(Severity::High, result.message.clone()))
-        .collect();
+    let failed = (0..).zip(&results).filter(|(_, result)| !result.passed);
+    let failed = failed.map(|(check, result)| view.work().told_of(check, &result.message));
+    let mut failed: Vec<Finding> = failed.map(|told| Finding::new(Severity::High, told)).collect();
+    // Of those that are hidden not even how many there are is told.
+    let mut seen = BTreeSet::new();
+    failed.retain(|finding| seen.insert(finding.description.clone()));
     let passes = failed.is_empty();
     let (verdict, cause) = match passes {
         true => (Verdict::Pass, None),

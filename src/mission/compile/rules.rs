@@ -31,6 +31,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(&*workspace).components().collect(),
+        hidden: None,
         isolation: mission.isolation(),
         worktrees: worktrees(&settings.worktree, options),
         extent: Extent::Whole,

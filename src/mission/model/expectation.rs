@@ -30,6 +30,8 @@ pub enum Check {
         before: Option<Before>,
         /// How often it runs again where it fails.
         reruns: u32,
+        /// Whether workers are told nothing of it.
+        hidden: bool,
     },
     /// Files that must exist.
     FileExists {
@@ -56,6 +58,8 @@ pub enum Check {
         before: Option<Before>,
         /// How often it runs again where it fails.
         reruns: u32,
+        /// Whether workers are told nothing of it.
+        hidden: bool,
     },
 }
 
@@ -73,6 +77,25 @@ impl Check {
             }
             Self::FileExists { paths, .. } => format!("file_exists: {}", paths.join(", ")),
             Self::Metric { name, command, .. } => format!("metric {name}: {command}"),
+        }
+    }
+
+    /// Whether workers are told nothing of it but that it failed.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        matches!(
+            self,
+            Self::Command { hidden: true, .. } | Self::Metric { hidden: true, .. }
+        )
+    }
+
+    /// What it runs, and where, relative to the workspace; `None` where it looks at files.
+    #[must_use]
+    pub fn command(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Self::Command { command, cwd, .. } => Some((command, cwd.as_deref())),
+            Self::Metric { command, .. } => Some((command, None)),
+            Self::FileExists { .. } => None,
         }
     }
 
@@ -212,6 +235,8 @@ keys! {
         "before" before: Option<Before>;
         #[doc = says!(reruns)]
         "reruns" reruns: u32 as Reruns, or("0");
+        #[doc = says!(hidden)]
+        "hidden" hidden: bool, or("false");
     }
 }
 
@@ -250,6 +275,8 @@ keys! {
         "before" before: Option<Before>;
         #[doc = says!(reruns)]
         "reruns" reruns: u32 as Reruns, or("0");
+        #[doc = says!(hidden)]
+        "hidden" hidden: bool, or("false");
     }
 }
 
@@ -332,6 +359,7 @@ impl CommandExpectation {
             cwd: self.cwd,
             before: self.before,
             reruns: self.reruns,
+            hidden: self.hidden,
         }
     }
 }
@@ -357,6 +385,7 @@ impl MetricExpectation {
             timeout: self.timeout,
             before: self.before,
             reruns: self.reruns,
+            hidden: self.hidden,
         }
     }
 }

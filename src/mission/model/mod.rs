@@ -55,6 +55,7 @@ macro_rules! says {
     };
     (expectation_type) => { "What kind of expectation it is." };
     (files) => { "Which files agents may change [=]." };
+    (hidden) => { "Whether workers are shown neither its command nor its files nor its output." };
     (hold_name) => { "Its unique name." };
     (independence) => { "What a reviewer must not share with the author [=]." };
     (isolation) => { "What tasks share of the workspace [=]." };

@@ -1,14 +1,17 @@
 //! Tasks: titles, who works, what they depend on, who judges.
 
 use std::collections::HashSet;
+use std::path::Path as FilePath;
 
 use super::{Names, repeated};
 use crate::domain::{look_alike, skeleton_of};
+use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::codes::Code;
 use crate::mission::model::{
     Adapter, Check, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview, Mission, Reviewers,
     Task, TaskType,
 };
+use crate::mission::named_files::place_in;
 use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
 use crate::mission::violation::{Path, Violation, Violations};
@@ -64,6 +67,7 @@ impl Checker<'_, '_> {
             self.decomposer(name);
         }
         self.before_of_a_judge();
+        self.hidden_targets();
         if !self.task.expectations.is_empty() {
             self.expectations();
         }
@@ -340,6 +344,49 @@ impl Checker<'_, '_> {
             ),
             "say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`",
         );
+    }
+
+    /// What a worker is to make it must see: no hidden check can be made of it.
+    fn hidden_targets(&mut self) {
+        let workspace = |task: &Task| {
+            task.workspace
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string)
+        };
+        for (item, target) in self.task.target_files.iter().enumerate() {
+            let place = place_in(&workspace(self.task), target);
+            let is_made_of = |task: &&Task| {
+                let checks = task
+                    .expectations
+                    .iter()
+                    .filter_map(|expectation| match expectation {
+                        Expectation::Check(check) if check.is_hidden() => check.command(),
+                        _ => None,
+                    });
+                let mut named = checks.flat_map(|(command, cwd)| {
+                    let folder = place_in(&workspace(task), cwd.unwrap_or_default());
+                    let found = judging_words(command);
+                    let at = |word: &str| place_in(&folder, word.split("::").next().unwrap_or_default());
+                    let judging = found.words.iter().map(|word| at(&word.text));
+                    let tests = found.maybe_tests.iter().map(|word| at(&word.text));
+                    let tests = tests.filter(|path| is_test(FilePath::new(path)));
+                    judging.chain(tests).collect::<Vec<String>>()
+                });
+                named.any(|path| path == place)
+            };
+            if let Some(by) = self.mission.tasks.iter().find(is_made_of) {
+                self.problems.refuse(
+                    Code::KeyDoesNotApply,
+                    self.path("targetFiles").item(item),
+                    format!(
+                        "{} cannot be hidden from who is to make it: a hidden check of the task {} names it",
+                        quoted(target),
+                        quoted(&by.title)
+                    ),
+                    "remove it from `targetFiles`, or `hidden` from the check",
+                );
+            }
+        }
     }
 
     fn expectations(&mut self) {

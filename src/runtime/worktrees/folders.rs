@@ -20,6 +20,8 @@ use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref
 
 /// The largest list of such files that is read, in bytes.
 const LONGEST_LIST: usize = 16 * 1024 * 1024;
+/// Where a repository says in which others it finds objects.
+const BORROWED: &str = "objects/info/alternates";
 /// The branch that a new repository has checked out.
 const BRANCH: &str = "refs/heads/master";
 
@@ -48,7 +50,12 @@ impl Worktrees {
         let tip = self.tip()?;
         // One whose work was merged begins with what was accepted since.
         let goes_on = base.as_ref().filter(|base| !known.merged || **base == tip);
-        if goes_on.is_some() && is_folder(&folder.join(".git")) {
+        let own = folder.join(".git");
+        if self.hidden.is_some() && own.join(BORROWED).exists() {
+            // Its checks are hidden only since its repository was made.
+            remove(&own)?;
+        }
+        if goes_on.is_some() && is_folder(&own) {
             return Ok(false);
         }
         let recorded = known.goes_on().map(|commit| commit.id.to_string());
@@ -173,8 +180,30 @@ impl Worktrees {
         }
         self.check_out(&folder, commit)?;
         if is_new {
-            furnish(plan, &folder)?;
+            self.furnish(plan, &folder)?;
             self.own_repository(&folder, commit, agent)?;
+        }
+        Ok(())
+    }
+
+    /// What every worktree has beside what git follows.
+    fn furnish(&self, plan: &Plan, folder: &Path) -> Result<(), WorkError> {
+        let (workspace, worktrees) = (&plan.rules.workspace, &plan.rules.worktrees);
+        let included = included(workspace)?;
+        let copied = worktrees.copy.iter().map(|path| PathBuf::from(&**path));
+        for path in copied.chain(included) {
+            let target = folder.join(&path);
+            if fs::symlink_metadata(&target).is_err() {
+                copy(&workspace.join(&path), &target, &|path| self.is_hidden(path))?;
+            }
+        }
+        for path in &worktrees.link {
+            let target = folder.join(path.as_ref());
+            if fs::symlink_metadata(&target).is_err() {
+                make_parent(&target)?;
+                let source = workspace.join(path.as_ref());
+                std::os::unix::fs::symlink(&source, &target).map_err(WorkError::file("link", &target))?;
+            }
         }
         Ok(())
     }
@@ -201,10 +230,16 @@ impl Worktrees {
             }
         }
         copy(&template, &half, &|_| false)?;
-        let borrowed = fs::read_to_string(self.repository().join("objects/info/alternates"))?;
-        let ours = self.repository().join("objects");
-        borrow(&half, &borrowed, &ours)?;
-        self.share(BOUNDS, &half)?;
+        let tip = match self.alone(folder, &half, tip)? {
+            Some(alone) => alone,
+            None => {
+                let borrowed = fs::read_to_string(self.repository().join(BORROWED))?;
+                let ours = self.repository().join("objects");
+                borrow(&half, &borrowed, &ours)?;
+                self.share(BOUNDS, &half)?;
+                tip.to_owned()
+            }
+        };
         self.share(EXCLUDED, &half)?;
         let put = |name: &str, text: String| {
             let path = half.join(name);
@@ -250,8 +285,11 @@ impl Worktrees {
             (Isolation::Copy, None) => {
                 let state = fs::canonicalize(self.state_folder())?;
                 let is_state = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == state);
+                let history = plan.rules.workspace.join(".git");
                 copy(&plan.rules.workspace, &folder, &|path| {
                     path.is_dir() && is_state(path)
+                        || self.is_hidden(path)
+                        || self.hidden.is_some() && path == history
                 })?;
             }
             _ => fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?,
@@ -294,7 +332,7 @@ impl Worktrees {
     /// # Errors
     /// Whatever the system says.
     pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
-        for path in ["", ".index", ".ready", ".merging"].map(|end| format!("{name}{end}")) {
+        for path in ["", ".index", ".ready", ".merging", ".hidden"].map(|end| format!("{name}{end}")) {
             remove(&self.root.join(path))?;
         }
         Ok(())
@@ -314,28 +352,6 @@ pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
     let git = Git::new().in_repository(repository);
     let git = git.args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
     run(git.arg(format!("--object-format={format}"))).map(drop)
-}
-
-/// What every worktree has beside what git follows.
-fn furnish(plan: &Plan, folder: &Path) -> Result<(), WorkError> {
-    let (workspace, worktrees) = (&plan.rules.workspace, &plan.rules.worktrees);
-    let included = included(workspace)?;
-    let copied = worktrees.copy.iter().map(|path| PathBuf::from(&**path));
-    for path in copied.chain(included) {
-        let target = folder.join(&path);
-        if fs::symlink_metadata(&target).is_err() {
-            copy(&workspace.join(&path), &target, &|_| false)?;
-        }
-    }
-    for path in &worktrees.link {
-        let target = folder.join(path.as_ref());
-        if fs::symlink_metadata(&target).is_err() {
-            make_parent(&target)?;
-            let source = workspace.join(path.as_ref());
-            std::os::unix::fs::symlink(&source, &target).map_err(WorkError::file("link", &target))?;
-        }
-    }
-    Ok(())
 }
 
 /// What the mission has copied or linked that is not there, and what that is for.
@@ -417,7 +433,7 @@ fn escaped(path: &str) -> String {
 
 /// Copies a file or a folder, and shares what it holds where the file system can. Links stay links; what is neither file,
 /// folder nor link is left out.
-fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
+pub(super) fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
     if is_left_out(from) {
         return Ok(());
     }

@@ -52,6 +52,7 @@ impl Worktrees {
         }
         self.add_all(plan, task)?;
         let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        let tree = self.with_hidden(&self.folder(task), tree)?;
         let mut difference = self.difference(&base, &tree)?;
         difference.left_out = self.left_out(task)?;
         if known.conflicts > 0

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `difference` | what a task did, as it differs from what it began with |
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
+//! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `prepare` | the setup command of a folder |
 //! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 use crate::domain::{Status, TaskId};
 use crate::engine::{self, FileFact, State};
 use crate::executor::error::WorkError;
-use crate::mission::Plan;
+use crate::mission::{HiddenFiles, Plan};
 use crate::store::{self, RunFolder};
 use crate::supervisor;
 
@@ -37,6 +38,7 @@ use user_repository::User;
 
 mod difference;
 mod folders;
+mod hidden;
 mod merge;
 mod prepare;
 #[cfg(test)]
@@ -210,6 +212,8 @@ pub(super) struct Worktrees {
     /// The commit of all that was accepted: what the journal says, and what this session has merged since. `None`: what the run
     /// began with. Whoever merges holds it.
     accepted: Arc<Mutex<Option<Box<str>>>>,
+    /// What is kept out of the folders of workers.
+    hidden: Option<Arc<HiddenFiles>>,
 }
 
 /// A reference of the run's repository.
@@ -232,6 +236,7 @@ impl Worktrees {
     pub fn of(run: &RunFolder, state: &State) -> Self {
         Self {
             accepted: Arc::new(Mutex::new(state.landed.clone())),
+            hidden: state.plan.rules.hidden.clone(),
             ..Self::at_rest(run)
         }
     }
@@ -240,6 +245,7 @@ impl Worktrees {
     pub fn at_rest(run: &RunFolder) -> Self {
         Self {
             accepted: Arc::default(),
+            hidden: None,
             root: run.worktrees(),
             state: run.state_folder().path().to_owned(),
             run: run.id().to_string(),
@@ -364,7 +370,8 @@ impl Worktrees {
 
     /// The files of a commit, and none that it has not, in a folder; files that git does not follow stay.
     fn check_out(&self, folder: &Path, tree: &str) -> Result<(), WorkError> {
-        run(self.at(folder)?.args(["read-tree", "--reset", "-u", tree])).map(drop)
+        let tree = self.without_hidden(folder, tree)?;
+        run(self.at(folder)?.args(["read-tree", "--reset", "-u", &tree])).map(drop)
     }
 
     fn tree_of(&self, commit: &str) -> Result<String, WorkError> {

@@ -180,6 +180,7 @@ impl Scene {
     /// Those of the run, in which nothing is accepted yet.
     fn worktrees(&self) -> Worktrees {
         Worktrees {
+            hidden: None,
             root: self.path("run"),
             state: self.path("state"),
             run: "r".to_owned(),

@@ -169,7 +169,12 @@ fn check_lines<'c>(text: &mut String, checks: impl Iterator<Item = &'c CheckRow<
             .before
             .map(|before| format!(" ({} before the work)", before.as_str()));
         let before = before.unwrap_or_default();
-        append_line!(text, "  check {}: {verdict}{before}", sanitize(&check.check));
+        let hidden = if check.hidden { " (hidden)" } else { "" };
+        append_line!(
+            text,
+            "  check {}{hidden}: {verdict}{before}",
+            sanitize(&check.check)
+        );
         if !check.passed {
             block(text, "    ", check.message, PREVIEW_LINES);
         }

@@ -159,6 +159,8 @@ struct CheckRow<'a> {
     check: String,
     /// Whether it passed.
     passed: bool,
+    /// Whether workers are told nothing of it.
+    hidden: bool,
     /// What it said.
     message: &'a str,
     /// How long it took, in milliseconds.
@@ -339,6 +341,7 @@ fn check_rows<'a>(
             passed: result.passed,
             message: &result.message,
             duration_ms: result.duration.0,
+            hidden: declared.get(*n as usize).is_some_and(Check::is_hidden),
             declared: item.and_then(|item| item.declared).map(Before::as_str),
             before: before.map(|before| before.result),
             before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),

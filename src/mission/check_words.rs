@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobSet};
 
-use crate::mission::shell_line::{Word, is_shells_own, simple_commands};
+use super::shell_line::{Word, is_shells_own, simple_commands};
 
 /// What a test is, by its path from the workspace.
 const TESTS: &str = "**/tests/** **/test/** **/spec/** **/__tests__/** **/*_test.* **/test_*.* **/*.test.* **/*.spec.* **/*.bats \
