@@ -76,6 +76,8 @@ worded! {
         Merge = "merge",
         /// Every check was green before the work began, so that none of them shows that it was done.
         Vacuous = "vacuous",
+        /// Tests that were there fail on the work as they were, or nobody can tell, and it changed them.
+        TestsChanged = "tests-changed",
     }
 }
 
@@ -112,6 +114,7 @@ impl Cause {
             Changed => "a file is not what it was when the work was accepted",
             Merge => "it could not be merged as it was",
             Vacuous => "every check was green before the work began",
+            TestsChanged => "it changed tests that fail on it as they were",
         }
     }
 }

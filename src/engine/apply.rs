@@ -200,8 +200,12 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
     match said {
         TurnEvent::FilesNoted { .. } => {
             let starts = state.turns_started;
-            if let Some(noted) = &mut state.tasks[task.index()].course.evidence.noted {
+            let course = &mut state.tasks[task.index()].course;
+            if let Some(noted) = &mut course.evidence.noted {
                 noted.starts = starts;
+            }
+            if let Some(first) = course.first.as_deref_mut().filter(|first| first.turns == 0) {
+                first.noted.starts = starts;
             }
         }
         TurnEvent::Started { .. } => state.turns_started += 1,

@@ -87,15 +87,20 @@ impl State {
         Weighed {
             before: before.result,
             never_ran: before.never_ran,
+            new_tests_fail: task.new_tests_fail(&self.plan, id, item.key),
             passes: task.passes(item.place),
             is_left_out: self.is_left_out(id, item),
             is_declared_guard: item.is_declared_guard() || task.consent.begins_green && item.is_to_be_red(),
         }
     }
 
-    /// Whether another turn is at work where a task works.
+    /// Whether another turn is at work where a task works, or its files are looked at for it: a look of ours would be one beside.
     pub(crate) fn turn_is_near(&self, id: TaskId) -> bool {
-        self.near(id).any(|other| self.task(other).work.turn.is_some())
+        self.near(id).any(|other| {
+            let task = self.task(other);
+            let is_noted = task.is_between_turns() && !task.is_looked_at_before() && self.must_note(other);
+            task.work.turn.is_some() || is_noted
+        })
     }
 
     /// Whether it is being looked at what the checks of another task say, where this one works: no turn begins there.

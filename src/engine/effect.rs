@@ -5,8 +5,9 @@
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
-use super::job::Job;
+use super::job::{Job, JobEnd};
 use super::notice::NoticeEvent;
+use super::seen_before::SeenBefore;
 use super::state::{RunPhase, State};
 use super::work::id::{TaskWork, WorkId};
 
@@ -151,6 +152,14 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             turn: *turn,
             idle: *idle,
         }),
+        // Nobody looked, because others are at work, so nobody has waited.
+        Event::Work(
+            _,
+            WorkEvent::Ended {
+                end: JobEnd::Baseline { checks, .. },
+                ..
+            },
+        ) if checks.iter().all(|seen| seen.reason == SeenBefore::TURN_NEAR) => None,
         // No turn has begun meanwhile where it was looked.
         Event::Work(task, WorkEvent::Ended { job, .. }) if *job == Job::Baseline => {
             let near = state.near(*task).chain([*task]);

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
+use super::looks::{Look, Looked};
 use super::merging::Merged;
 use super::payload::{CheckResult, FileFact};
 use super::seen_before::SeenBefore;
@@ -26,6 +27,8 @@ pub enum Job {
     Artifacts(TaskId),
     /// What its checks say before the work is looked at.
     Baseline,
+    /// Tests that the work changed are run elsewhere.
+    Look(Look),
     /// A command of the finish gate, by its position.
     Finish(u32),
     /// A check, by its position.
@@ -54,6 +57,8 @@ impl Job {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Baseline => "its baseline",
+            Self::Look(Look::Old) => "a look at its old tests",
+            Self::Look(Look::New) => "a look at its new tests",
             Self::Finish(_) => "a command of its finish gate",
             Self::Check(_) => "a check",
             Self::Grade(_) => "its verification",
@@ -90,6 +95,8 @@ pub enum JobEnd {
         on: Option<Box<str>>,
         checks: Vec<SeenBefore>,
     },
+    /// What tests that the work changed say elsewhere.
+    Looked(Box<Looked>),
     /// A check or a command of the finish gate ended.
     Checked(CheckResult),
     /// One grade for each criterion, in their order, or why there are none.
@@ -106,7 +113,11 @@ impl JobEnd {
     /// Whether the work brought what it was for. What it brought may be bad news.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
-            Self::Seen { .. } | Self::Baseline { .. } | Self::Checked(_) | Self::Approver(_) => true,
+            Self::Seen { .. }
+            | Self::Baseline { .. }
+            | Self::Looked(_)
+            | Self::Checked(_)
+            | Self::Approver(_) => true,
             Self::Graded(result) => result.is_ok(),
             Self::Judged(result) => result.is_ok(),
             Self::Merged(merged) => !matches!(merged, Merged::Refused(_)),

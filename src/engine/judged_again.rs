@@ -23,6 +23,7 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
         turn: recorded.attempt.turn,
         calls: recorded.attempt.calls,
         denied: recorded.attempt.denied.clone(),
+        looks: recorded.attempt.looks.again(),
         ..Attempt::default()
     };
     // Its worker was told of what is missing as often as it may be.
@@ -34,6 +35,7 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
             tries: u32::MAX,
             retries: u32::MAX,
             evidence: recorded.course.evidence.clone(),
+            told_of_tests: recorded.course.told_of_tests,
             authors_before: recorded.course.authors_before.clone(),
             ..Course::default()
         },

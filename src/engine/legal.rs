@@ -86,9 +86,10 @@ fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
         Event::Task(_, TaskEvent::FilesChanged { .. }) => ("changed files", &[Review, AwaitingApproval]),
         Event::Task(_, TaskEvent::AcceptanceRecorded { .. }) => ("an acceptance", &[Review]),
         Event::Task(_, TaskEvent::StageOpened { .. }) => ("a stage", &[Review]),
-        Event::Work(_, WorkEvent::Requested(Job::Check(_) | Job::Scan { .. } | Job::Finish(_))) => {
-            ("work that judges", &[Review])
-        }
+        Event::Work(
+            _,
+            WorkEvent::Requested(Job::Check(_) | Job::Scan { .. } | Job::Finish(_) | Job::Look(_)),
+        ) => ("work that judges", &[Review]),
         _ => return None,
     })
 }

@@ -18,6 +18,8 @@ pub enum Mark {
     Vacuous,
     /// The same, where a proof is required.
     Unproven,
+    /// It changed tests that fail on it as they were, or of which nobody can tell, and nobody judged it.
+    TestsChanged,
     /// What its checks said before it began is not known, and nothing else stands for it.
     BaselineUnknown,
     /// Nobody judged it, or a stage of an agent was passed over because reviews are switched off.
@@ -42,7 +44,7 @@ impl Mark {
         match self {
             Self::Relaxed | Self::Flaky => Some(QualityFlag::Relaxed),
             Self::Unreviewed | Self::OnlyGuards | Self::Vacuous => Some(QualityFlag::Unreviewed),
-            Self::Unverified | Self::Unproven => Some(QualityFlag::Unverified),
+            Self::Unverified | Self::Unproven | Self::TestsChanged => Some(QualityFlag::Unverified),
             Self::Degraded => Some(QualityFlag::Degraded),
             Self::BelowThreshold => Some(QualityFlag::BelowThreshold),
             Self::Faulted | Self::Indeterminate | Self::BaselineUnknown => None,

@@ -82,8 +82,10 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
 
 /// Looks at whether what was seen before the work is of checks that the task has.
 fn has_checks(plan: &Plan, task: TaskId, end: &JobEnd) -> Result<(), Stranger> {
-    let JobEnd::Baseline { checks, .. } = end else {
-        return Ok(());
+    let checks = match end {
+        JobEnd::Baseline { checks, .. } => checks,
+        JobEnd::Looked(looked) => &looked.checks,
+        _ => return Ok(()),
     };
     let known = plan.tasks.get(task.index()).map(items).unwrap_or_default();
     let mut strange = checks

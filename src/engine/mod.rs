@@ -31,6 +31,7 @@
 //! | `judged_again` | work that another run has on record is judged once more: `quorum review TASK` |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
+//! | `looks` | what was looked at of tests that the work changed, on record (24) |
 //! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
@@ -69,6 +70,7 @@ mod job;
 mod judged_again;
 mod ledger;
 mod legal;
+mod looks;
 mod mark;
 mod members;
 mod merging;
@@ -114,6 +116,7 @@ pub use judged_again::judged_again;
 #[cfg(test)]
 pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
+pub use looks::{Look, Looked};
 pub use mark::Mark;
 pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use merging::{Delivery, Merged};
@@ -131,7 +134,7 @@ pub use payload::{
 pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
-pub use stages::{FLAKY, asks_what_it_said, prior_points, reprompt};
+pub use stages::{FLAKY, asks_what_it_said, prior_points, reprompt, told_of_tests};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
@@ -171,4 +174,4 @@ pub const FORMAT: u32 = 2;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 3;
+pub const RULES: u32 = 4;

@@ -10,6 +10,7 @@ use crate::domain::{
     RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
 };
 use crate::engine::mark::Mark;
+use crate::judging::touched_tests::TouchedTests;
 use crate::mission::RunOptions;
 
 use super::work::id::WorkId;
@@ -344,6 +345,9 @@ pub struct TurnFiles {
     /// For a task in a worktree: what was committed.
     #[serde(rename = "k")]
     pub commit: Option<Box<Commit>>,
+    /// Tests that differ from what the task began with.
+    #[serde(rename = "t")]
+    pub tests: Option<Box<TouchedTests>>,
 }
 
 /// What judges, each file with the digest of its content.

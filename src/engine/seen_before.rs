@@ -29,6 +29,9 @@ pub struct SeenBefore {
 const LONGEST_REASON: usize = 500;
 
 impl SeenBefore {
+    /// Why nobody looks where others work.
+    pub const TURN_NEAR: &str = "another turn was at work in its folder";
+
     /// What one said, and why; of a long reason only the beginning.
     pub fn new(key: Digest, before: BeforeWork, reason: &str) -> Self {
         Self {
@@ -37,6 +40,16 @@ impl SeenBefore {
             reason: reason.chars().take(LONGEST_REASON).collect(),
             never_ran: false,
             duration: Millis::default(),
+        }
+    }
+
+    /// Whether it passed, where that could be told.
+    #[must_use]
+    pub fn passed(&self) -> Option<bool> {
+        match self.before {
+            BeforeWork::Green => Some(true),
+            BeforeWork::Red => Some(false),
+            BeforeWork::Unknown => None,
         }
     }
 

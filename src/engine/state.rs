@@ -37,7 +37,7 @@ use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
 pub use attempt::{
-    Attempt, BelowBar, Committed, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak,
+    Attempt, BelowBar, Committed, Course, Evidence, FileSnapshot, FirstNoted, HumanDecision, Known, Streak,
 };
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};

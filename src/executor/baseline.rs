@@ -1,6 +1,6 @@
 //! What the checks of a task say before the work: how each is run, and what its end says then (semantics, section 24).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use crate::agents::command::{check_argv, missing_program};
 use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
 use crate::engine::{JobEnd, SeenBefore};
 use crate::judging::baseline::{CheckPlace, Item, items};
+use crate::judging::touched_tests::is_command;
 use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::store::SpoolName;
@@ -27,6 +28,9 @@ pub struct BaselineLook {
     pub turn: TurnId,
     /// What is known of the same checks on the same files.
     pub known: BTreeMap<Digest, SeenBefore>,
+    /// Where this is no look before the work, but one at tests that it changed: what is looked at, and the checks that are run, of
+    /// those that are commands; `None`: all of these.
+    pub elsewhere: Option<(&'static str, Option<BTreeSet<Digest>>)>,
 }
 
 impl BaselineLook {
@@ -35,7 +39,7 @@ impl BaselineLook {
     pub async fn look(self, runner: &Commands) -> Vec<SeenBefore> {
         let mut all: Vec<Item> = Vec::new();
         for item in items(self.commands.plan.task(self.commands.task)) {
-            if all.iter().all(|known| known.key != item.key) {
+            if self.is_meant(&item) && all.iter().all(|known| known.key != item.key) {
                 all.push(item);
             }
         }
@@ -62,6 +66,15 @@ impl BaselineLook {
             seen.extend(said.into_iter().map(|said| (said.key, said)));
         }
         all.iter().filter_map(|item| seen.remove(&item.key)).collect()
+    }
+
+    fn is_meant(&self, item: &Item) -> bool {
+        let is_command = || is_command(&self.commands.plan, self.commands.task, item);
+        match &self.elsewhere {
+            None => true,
+            Some((_, None)) => is_command(),
+            Some((_, Some(only))) => is_command() && only.contains(&item.key),
+        }
     }
 
     /// Starts one of them; what it says comes later.
@@ -104,7 +117,10 @@ impl BaselineLook {
     /// The command of one; `None` where files are looked at.
     fn job(&self, item: &Item, number: u32) -> Option<CommandJob> {
         let commands = &self.commands;
-        let output = SpoolName::Baseline(commands.task, number);
+        let output = match self.elsewhere {
+            None => SpoolName::Baseline(commands.task, number),
+            Some((what, _)) => SpoolName::Look(commands.task, commands.attempt, what, number),
+        };
         match item.place {
             CheckPlace::Check(at) => check::job(commands, at, &output),
             CheckPlace::Finish(at) => finish_gate::job(commands, at, &output),

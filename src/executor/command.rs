@@ -20,6 +20,7 @@ use crate::test_clock::scaled_ms;
 use super::error::WorkError;
 use super::preset_files::files_of;
 use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_head, read_tail};
+use super::task_command::Apart;
 use super::workspace::make_folder;
 
 /// From SIGTERM to SIGKILL (semantics, section 5).
@@ -48,6 +49,8 @@ pub struct CommandJob {
     pub cwd: PathBuf,
     /// A folder that is there already: where it works is made, if that lies below. Without one it must be there.
     pub within: Option<PathBuf>,
+    /// The folder that stands for the one of its task, where it works elsewhere.
+    pub apart: Option<Box<Apart>>,
     /// A file to read as standard input.
     pub stdin: Option<PathBuf>,
     /// Files that it is asked by: see [`Spawn::told`].

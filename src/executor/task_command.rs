@@ -16,6 +16,14 @@ use super::error::WorkError;
 use super::spool::clear;
 use super::workspace::workspace;
 
+/// A folder that a task's commands work in instead of its own.
+#[derive(Debug, Clone)]
+pub struct Apart {
+    pub folder: PathBuf,
+    /// The objects that its repository borrows.
+    pub objects: PathBuf,
+}
+
 /// A task, as far as its commands depend on it.
 #[derive(Clone)]
 pub struct TaskCommands {
@@ -30,6 +38,8 @@ pub struct TaskCommands {
     pub attempt: u32,
     /// Where they work, if that is not where the task does.
     pub elsewhere: Option<PathBuf>,
+    /// The folder that stands for its own, where there is one.
+    pub apart: Option<Apart>,
 }
 
 impl TaskCommands {
@@ -49,8 +59,15 @@ impl TaskCommands {
 
     /// Where they work.
     pub fn workspace(&self) -> PathBuf {
-        let elsewhere = self.elsewhere.clone();
-        elsewhere.unwrap_or_else(|| workspace(&self.plan, self.task))
+        let own = || workspace(&self.plan, self.task);
+        match (&self.elsewhere, &self.apart) {
+            (Some(elsewhere), _) => elsewhere.clone(),
+            (None, Some(apart)) => match &self.plan.task(self.task).workspace {
+                Some(own) => apart.folder.join(own.as_ref()),
+                None => apart.folder.clone(),
+            },
+            (None, None) => own(),
+        }
     }
 
     /// A file of the run.
@@ -125,7 +142,11 @@ impl TaskCommands {
     /// One with nothing but where folders are made.
     pub fn job(&self) -> CommandJob {
         CommandJob {
-            within: Some(self.plan.root_of(self.task)),
+            within: Some(match &self.apart {
+                Some(apart) => apart.folder.clone(),
+                None => self.plan.root_of(self.task),
+            }),
+            apart: self.apart.clone().map(Box::new),
             ..CommandJob::default()
         }
     }

@@ -205,6 +205,9 @@ pub struct Weighed {
     pub before: BeforeWork,
     /// Whether it failed only because its program or its folder was not there: that shows nothing.
     pub never_ran: bool,
+    /// Whether tests that the work brings fail without it, by this check, which passed before; or pass without it. `None` where
+    /// nobody knows.
+    pub new_tests_fail: Option<bool>,
     /// Whether it passes now.
     pub passes: bool,
     /// Whether it is not there to show that the work was done.
@@ -214,10 +217,36 @@ pub struct Weighed {
 }
 
 impl Weighed {
-    /// Whether it shows that the work was done: it failed before, and passes now.
+    /// Whether it shows that the work was done: it failed before, or does with the tests of the work and without the rest of it,
+    /// and passes now. What tests alone make pass shows nothing.
     #[must_use]
     pub fn is_proof(self) -> bool {
-        self.before == BeforeWork::Red && !self.never_ran && self.passes && !self.is_left_out
+        let has_failed = match self.new_tests_fail {
+            Some(false) => false,
+            Some(true) | None => {
+                self.before == BeforeWork::Red && !self.never_ran || self.is_proven_by_new_tests()
+            }
+        };
+        has_failed && self.passes && !self.is_left_out
+    }
+
+    /// What makes it show that the work was done, as outputs name it; `None` where it does not show that.
+    #[must_use]
+    pub fn proven_by(self) -> Option<&'static str> {
+        match (self.is_proof(), self.is_proven_by_new_tests()) {
+            (false, _) => None,
+            (true, false) => Some("baseline"),
+            (true, true) => Some("new-tests"),
+        }
+    }
+
+    /// Whether tests that the work brings are what shows that it was done.
+    #[must_use]
+    pub fn is_proven_by_new_tests(self) -> bool {
+        self.before == BeforeWork::Green
+            && self.new_tests_fail == Some(true)
+            && self.passes
+            && !self.is_left_out
     }
 }
 
@@ -265,6 +294,7 @@ mod tests {
         Weighed {
             before,
             never_ran: false,
+            new_tests_fail: None,
             passes: true,
             is_declared_guard: false,
             is_left_out: false,

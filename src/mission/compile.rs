@@ -274,6 +274,8 @@ impl Compiler<'_> {
             protect: task.protect,
             baseline: task.baseline,
             proof: task.proof,
+            tests: task.tests,
+            may_change_tests: task.may_change_tests,
             checks_may_write: task.checks_may_write,
             scratch: task.scratch,
             acceptance: task.acceptance,

@@ -65,6 +65,11 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         "checksMayWrite",
         &format!("checks may write below protected folders: {more}"),
     );
+    switch(
+        settings.tests.is_some(),
+        "tests",
+        "what is taken for a test is said elsewhere",
+    );
     let fewer = beyond(&usual.scratch(), &settings.scratch());
     switch(
         !fewer.is_empty(),

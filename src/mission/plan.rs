@@ -402,6 +402,10 @@ pub struct TaskPlan {
     pub baseline: Option<bool>,
     /// What becomes of its work where nothing proves it, where that is not what the mission says.
     pub proof: Option<model::ProofRule>,
+    /// What is a test, where that is not what the mission says.
+    pub tests: Option<ThinVec<Box<str>>>,
+    /// Whether its work may change tests that are there.
+    pub may_change_tests: bool,
     /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
     /// says.
     pub checks_may_write: Option<ThinVec<Box<str>>>,

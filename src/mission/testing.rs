@@ -59,6 +59,8 @@ impl TaskPlan {
         Self {
             baseline: None,
             proof: None,
+            tests: None,
+            may_change_tests: false,
             confinement: Confinement::default(),
             deadline: None,
             silence: Silence::of(None, Settings::default().stale_threshold()),

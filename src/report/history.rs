@@ -9,8 +9,8 @@ use crate::domain::{
     AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, ProcessRef, ReplyRef, StageReport, TaskEvent,
-    ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
+    AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef, ReplyRef,
+    StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
 };
 use crate::mission::PlanStep;
 
@@ -34,6 +34,8 @@ pub struct AttemptHistory {
     pub turns: Vec<TurnHistory>,
     /// Its checks by position; a check that was run again has its last result.
     pub checks: Vec<(u32, CheckResult)>,
+    /// What was looked at of tests that it changed, in order.
+    pub looks: Vec<(Look, Looked)>,
     /// All calls to judges.
     pub calls: Vec<CallHistory>,
     /// Verdicts of all stages, in order.
@@ -201,6 +203,7 @@ impl AttemptHistory {
             kind,
             turns: Vec::new(),
             checks: Vec::new(),
+            looks: Vec::new(),
             calls: Vec::new(),
             stages: Vec::new(),
             handoffs: Vec::new(),
@@ -220,6 +223,13 @@ impl AttemptHistory {
                 self.checks.retain(|(known, _)| known != check);
                 self.checks.push((*check, result.clone()));
             }
+            Event::Work(
+                _,
+                WorkEvent::Ended {
+                    job: Job::Look(look),
+                    end: JobEnd::Looked(looked),
+                },
+            ) => self.looks.push((*look, (**looked).clone())),
             Event::Ask(id, event) => self.apply_ask(*id, event),
             Event::Turn(turn, TurnEvent::Started { .. }) => self.turns.push(TurnHistory {
                 id: *turn,

@@ -47,6 +47,8 @@ pub struct Work<'a> {
     pub artifacts: &'a [Artifact],
     /// The declared checks that ran.
     pub checks: &'a [CheckReport],
+    /// What was seen of tests that the work changed or brought, a sentence each.
+    pub tests: &'a [String],
     /// What the previous review said, if the reviewer must answer for it.
     pub prior: &'a Prior,
     /// Today, so that stale content is noticed.
@@ -405,6 +407,23 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         }
         text.push('\n');
     }
+    show_tests(text, work.tests);
+}
+
+/// What was seen of tests, which quotes their names and what they print.
+fn show_tests(text: &mut String, tests: &[String]) {
+    if !tests.is_empty() {
+        text.push_str(
+            "# Tests that the work changed or brought\n\nIt is for you to decide whether it was to change them: one that was made \
+             easier to pass is no fix.\n",
+        );
+        text.push_str(&fence(
+            "what was seen of them",
+            &tests.join("\n"),
+            MAX_CHECK_OUTPUT,
+        ));
+        text.push('\n');
+    }
 }
 
 fn show_course(text: &mut String, course: &Course) {
@@ -666,6 +685,7 @@ mod tests {
             course: None,
             handed_down: false,
             acceptance: &material.acceptance,
+            tests: &[],
             prior: &material.prior,
             now: Timestamp(1_795_298_340_000),
         }

@@ -207,6 +207,7 @@ mod tests {
             artifacts: &[],
             checks: &[],
             acceptance: &[],
+            tests: &[],
             prior: &Prior::default(),
             now: Timestamp(0),
         };

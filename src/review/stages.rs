@@ -283,6 +283,7 @@ mod tests {
             output: &output,
             artifacts: &[],
             checks: &[],
+            tests: &[],
             acceptance: &[],
             prior: &prior,
             now: Timestamp(0),

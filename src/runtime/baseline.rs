@@ -28,6 +28,7 @@ impl Executor {
             commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             turn,
             known: BTreeMap::new(),
+            elsewhere: None,
         };
         let preparation = self.preparation(state, turn.task);
         let (seen_on, sender) = (self.seen_on.clone(), self.sender.clone());

@@ -57,6 +57,7 @@ impl Piece {
             course: None,
             artifacts: &[],
             checks: &[],
+            tests: &[],
             prior: &Prior::default(),
             now: Timestamp::now(),
         };

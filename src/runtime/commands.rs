@@ -47,6 +47,7 @@ impl Executor {
             task,
             attempt,
             elsewhere: None,
+            apart: None,
         }
     }
 
@@ -217,6 +218,7 @@ impl Executor {
             Job::Scan { .. } => self.scan_files(state, turn, job),
             Job::Artifacts(dependency) => self.scan_artifacts(state, turn, dependency),
             Job::Baseline => self.take_baseline(state, turn),
+            Job::Look(look) => self.take_look(state, turn, look),
             Job::Finish(command) => return self.run_finish(state, turn, command),
             Job::Check(check) => return self.run_check(state, turn, check),
             Job::Grade(round) => return self.grade(state, turn, round),

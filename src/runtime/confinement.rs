@@ -392,6 +392,9 @@ fn own_folder(plan: &Plan, task: Option<TaskId>, job: &CommandJob) -> Option<(Pa
         // Its repository borrows nothing.
         return Some((copy.clone(), PathBuf::new()));
     }
+    if let Some(apart) = &job.apart {
+        return Some((apart.folder.clone(), apart.objects.clone()));
+    }
     let all = plan.rules.worktrees.root.as_ref()?;
     let merged = all.join(Plan::MERGED);
     let own = match task.filter(|task| plan.task(*task).is_isolated()) {

@@ -32,6 +32,7 @@
 //! | `guard` | protected files, looked at around each part of judging (22) |
 //! | `hidden` | which files hidden checks keep from workers, and what of them cannot be hidden |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
+//! | `looks` | looks at tests that the work of a task changed (24) |
 //! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
 //! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
@@ -96,6 +97,7 @@ mod guard;
 mod hidden;
 mod inspect;
 mod login;
+mod looks;
 mod message_folders;
 mod middleware;
 mod missions;

@@ -38,6 +38,7 @@ use super::settings_files::NAME as SETTINGS;
 
 use file_marks::{adopt, differs, digest_of, name_on_record, of_record, targets};
 pub(super) use file_marks::{canonical, real};
+use listed::idle_tests;
 pub use listed::{idle_patterns, listed};
 use programs::{is_mountable, programs};
 pub(super) use read_only::ReadOnly;
@@ -243,6 +244,7 @@ impl Protection {
             }
         }
         warnings.extend(protection.idle(plan));
+        warnings.extend(idle_tests(plan, never));
         let now = ProtectedFiles { files, loaded };
         Taken {
             to_note: (now != known).then_some(now),
@@ -299,7 +301,7 @@ impl Protection {
             .iter()
             .map(|(scope, index)| (scope, &self.groups[*index]));
         let idle = groups.flat_map(|(scope, group)| match &group.held().baseline {
-            Ok(marks) => idle_patterns(plan, scope, marks),
+            Ok(marks) => idle_patterns(plan, "protect", scope, marks),
             // That fails every comparison.
             Err(_) => Vec::new(),
         });

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
-use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points};
+use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_tests};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::task_command::TaskCommands;
@@ -120,6 +120,8 @@ pub(super) struct Material {
     /// The files in question, as they were seen.
     pub facts: Vec<FileFact>,
     checks: Vec<CheckReport>,
+    /// What was seen of tests that the work changed or brought.
+    tests: Vec<String>,
     /// The same by digests.
     inputs: Inputs,
     /// Of a verification: what it is about, in the words of the mission.
@@ -173,6 +175,10 @@ impl Material {
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(plan.task(task), task_state, secrets);
+        let tests = told_of_tests(plan, task, task_state).into_iter();
+        let tests: Vec<String> = tests
+            .map(|finding| secrets.redact(&finding.description))
+            .collect();
         let course = match judged {
             [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
@@ -194,6 +200,7 @@ impl Material {
         checks
             .iter()
             .for_each(|check| collect_quotes(&mut said, &check.output));
+        tests.iter().for_each(|text| collect_quotes(&mut said, text));
         for artifact in &mut artifacts {
             collect_quotes(&mut said, &artifact.path);
             if let Preview::Text(text) = &mut artifact.preview {
@@ -217,6 +224,7 @@ impl Material {
             artifacts,
             facts,
             checks,
+            tests,
             inputs,
             about: is_node.then(|| about(plan, task, judged)),
             handed_down: judged.iter().any(|(id, _)| is_handed_down(plan, *id)),
@@ -248,6 +256,7 @@ impl Material {
             course: self.course.as_ref(),
             artifacts: &self.artifacts,
             checks: &self.checks,
+            tests: &self.tests,
             prior: &self.prior,
             now: Timestamp::now(),
         }

@@ -22,8 +22,9 @@ use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
+use crate::judging::touched_tests::{self, Patterns, TouchedTests};
 use crate::mission::{Plan, SubTask};
-use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
+use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changed_paths, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
@@ -41,6 +42,8 @@ const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub(super) struct Before {
     noted: Option<(PathBuf, FileRef)>,
+    /// The record of files before the first turn.
+    first: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
     /// What is protected by default, as it was.
     pub(super) by_default: Seen,
@@ -61,15 +64,18 @@ struct Record {
     /// Those that its rules ask about; `None` where that could not be told.
     #[serde(default)]
     watched: Option<FileMarks>,
+    /// Its tests, or all there is; `None` where nobody asks.
+    #[serde(default)]
+    tests: Option<TestsBefore>,
 }
 
 impl Executor {
     /// Writes down what stands in the files of the next turn.
     pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
         let task = turn.task;
-        let (plan, folder) = (state.plan.clone(), self.folder.clone());
+        let (plan, folder, worktrees) = (state.plan.clone(), self.folder.clone(), self.worktrees.clone());
         let note = move || {
-            let result = note(&plan, &folder, turn).map_err(String::from);
+            let result = note(&plan, (&folder, &worktrees), turn).map_err(String::from);
             Message::Fact(Fact::FilesNoted {
                 turn,
                 starts,
@@ -150,6 +156,9 @@ impl Executor {
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
+            first: state
+                .first_noted(turn.task)
+                .map(|noted| (path(noted), noted.file.clone())),
             missions: stamps(&self.frozen),
             by_default,
             judgings: self.judgings,
@@ -211,6 +220,7 @@ impl Executor {
                 .as_ref()
                 .map(|before| before.committed.clone())
                 .unwrap_or_default(),
+            first: before.as_ref().and_then(|before| before.first.clone()),
             noted: before.and_then(|before| before.noted),
             mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
         }
@@ -279,6 +289,7 @@ pub(super) struct After {
     committed: Committed,
     touched: Option<Touched>,
     noted: Option<(PathBuf, FileRef)>,
+    first: Option<(PathBuf, FileRef)>,
     mission: Option<String>,
 }
 
@@ -305,6 +316,9 @@ impl After {
         self.protection.mark(plan, task, sub_tasks);
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
+        if let Some(files) = files.as_mut().filter(|_| touched_tests::is_wanted(plan, task)) {
+            files.tests = touched(plan, (folder, &self.worktrees), task, self.first.as_ref()).map(Box::new);
+        }
         if plan.task(task).commits() {
             let known = (&self.worktrees, &self.committed, &*self.protection);
             commit(plan, known, task, files.get_or_insert_default());
@@ -359,6 +373,11 @@ fn commit(
 ) {
     match worktrees.commit(plan, task, committed) {
         Ok(work) => {
+            if touched_tests::is_wanted(plan, task) {
+                let changed = work.changed.iter();
+                let changed = changed.map(|changed| (&*changed.path, changed.was_there()));
+                files.tests = Patterns::of(plan, task).touched(changed).map(Box::new);
+            }
             files.protected.extend(work.protected(plan, protection, task));
             files.protected.sort();
             files.protected.dedup();
@@ -374,12 +393,102 @@ fn commit(
     }
 }
 
-fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
+/// The tests of a task before its first turn.
+#[derive(Debug, Serialize, Deserialize)]
+enum TestsBefore {
+    /// All that lay in the workspace, as git has taken it.
+    Tree(String),
+    /// What stood in them.
+    Marks(FileMarks),
+    /// Nobody can tell: why.
+    Lost(String),
+}
+
+/// What there is of tests of a task that git does not commit. Blocks.
+fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task: TaskId) -> TestsBefore {
+    let tree = match plan.task(task).is_isolated() {
+        true => None,
+        // Where git cannot take it, the files themselves tell what was changed.
+        false => worktrees.tree_of_workspace(plan).unwrap_or_default(),
+    };
+    tree.map_or_else(|| marks_of_tests(plan, folder, task), TestsBefore::Tree)
+}
+
+fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore {
+    let scope = Scope {
+        root: plan.root_of(task),
+        patterns: touched_tests::globs(plan, task)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    };
+    match look(&[scope], folder.state_folder().path(), MOST_READ) {
+        Ok(marks) => TestsBefore::Marks(marks),
+        Err(mut unknown) => {
+            cut(&mut unknown);
+            TestsBefore::Lost(unknown.join("; "))
+        }
+    }
+}
+
+/// Which tests differ from those before the first turn of a task; `None` where none does. Blocks.
+fn touched(
+    plan: &Plan,
+    (folder, worktrees): (&RunFolder, &Worktrees),
+    task: TaskId,
+    first: Option<&(PathBuf, FileRef)>,
+) -> Option<TouchedTests> {
+    if plan.task(task).commits() {
+        return None;
+    }
+    let (path, expected) = first?;
+    let patterns = Patterns::of(plan, task);
+    let (then, before) = match read_record(path, expected) {
+        Ok(record) => (record.folders, record.tests?),
+        Err(why) => return Some(TouchedTests::lost(&format!("the record of them is lost: {why}"))),
+    };
+    match before {
+        TestsBefore::Lost(why) => Some(TouchedTests::lost(&why)),
+        TestsBefore::Tree(base) => {
+            let work = worktrees.tree_of_workspace(plan).and_then(|tree| {
+                let work = tree.ok_or("the workspace is no repository any more")?;
+                let found = worktrees.of_looks(true).touched([&base, &work], &patterns)?;
+                let trees = Some([base.into(), work.into()]);
+                Ok(found.map(|found| TouchedTests { trees, ..found }))
+            });
+            work.unwrap_or_else(|why: WorkError| Some(TouchedTests::lost(&why.to_string())))
+        }
+        TestsBefore::Marks(before) => match marks_of_tests(plan, folder, task) {
+            TestsBefore::Marks(after) => {
+                let now = folders(plan, task);
+                let (before, root) = (carried(before, &then, &now), now[0].0.clone());
+                let changed = changed_paths(&before, &after, &root);
+                let changed: Vec<(&str, bool)> = changed
+                    .map(|(path, _)| {
+                        let inner = Path::new(path).strip_prefix(&root).ok();
+                        let was_there = before.contains_key(path);
+                        (inner.and_then(Path::to_str).unwrap_or(path), was_there)
+                    })
+                    .collect();
+                patterns.touched(changed)
+            }
+            TestsBefore::Lost(why) => Some(TouchedTests::lost(&why)),
+            TestsBefore::Tree(_) => None,
+        },
+    }
+}
+
+fn note(
+    plan: &Plan,
+    (folder, worktrees): (&RunFolder, &Worktrees),
+    turn: TurnId,
+) -> Result<FileRef, WorkError> {
     let protected = look(
         &protected_scopes(plan, turn.task),
         folder.state_folder().path(),
         MOST_READ,
     );
+    let is_asked = touched_tests::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
     let record = Record {
         folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {
@@ -387,6 +496,7 @@ fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkEr
             unknown.join("; ")
         })?,
         watched: look_at_watched(plan, folder, turn.task),
+        tests: is_asked.then(|| tests_of(plan, (folder, worktrees), turn.task)),
     };
     let path = folder.spool_file(&SpoolName::Before(turn));
     let mut bytes = serde_json::to_vec(&record)?;
@@ -473,8 +583,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
                 Some(difference.written)
             }
         }),
-        shared: false,
-        commit: None,
+        ..TurnFiles::default()
     }
 }
 

@@ -464,6 +464,8 @@ pub enum SpoolName {
     Approver(crate::domain::TaskId, u32, u32),
     /// What a check of a task printed before the work, by position.
     Baseline(crate::domain::TaskId, u32),
+    /// What a command printed in a look at tests that the work changed, by attempt, what was looked at, and position.
+    Look(crate::domain::TaskId, u32, &'static str, u32),
     /// What a command of a finish gate printed, by the turn that it looked at and its position.
     Finish(TurnId, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
@@ -530,6 +532,7 @@ impl fmt::Display for SpoolName {
             Self::AuditSeen(number) => write!(f, "run.audit.{number}.seen"),
             Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Baseline(task, n) => write!(f, "{}.0.baseline.{n}.out", task.0),
+            Self::Look(task, attempt, what, n) => write!(f, "{}.{attempt}.{what}.{n}.out", task.0),
             Self::Finish(turn, n) => {
                 write!(f, "{}.{}.finish.{n}.{}.out", turn.task.0, turn.attempt, turn.turn)
             }

@@ -19,6 +19,7 @@ mod budget;
 mod calibrate;
 mod called_off;
 mod changed_mission;
+mod changed_tests;
 mod command_agents;
 mod command_line;
 mod completions;

@@ -220,6 +220,7 @@ impl TaskState {
         self.keep_asks(|_| false);
         // What was called off is looked at when the task begins after all.
         self.course.baseline.take_if(|baseline| baseline.open);
+        self.attempt.looks.open = None;
         // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
         if to != Status::Pending || self.is_queued() {
             self.deferral = None;
@@ -279,6 +280,8 @@ impl TaskState {
                     committed,
                     authors_before: std::mem::take(&mut self.course.authors_before),
                     baseline: self.course.baseline.take(),
+                    first: self.course.first.take(),
+                    told_of_tests: self.course.told_of_tests,
                     // The judges of what a fixup mends have sent back what the fixup begins with.
                     sent_back: self.course.sent_back && number == 1,
                     ..Course::default()
@@ -302,6 +305,8 @@ impl TaskState {
     fn take_verdict(&mut self, report: &StageReport) {
         self.course.streak.take_verdict(report);
         self.attempt.take_marks(report);
+        let looks = &mut self.attempt.looks;
+        looks.told |= report.stage == Stage::Checks && !(looks.made.is_empty() && report.findings.is_empty());
         // A file of done work changed, and no check holds it any more.
         if let (Stage::Audit, Lifecycle::Done { flag, .. }) = (report.stage, &mut self.lifecycle) {
             *flag = (*flag).max(report.marks().collect());
@@ -319,6 +324,7 @@ impl TaskState {
             Verdict::Fail => {
                 self.attempt.points = report.points;
                 self.course.sent_back |= report.stage == Stage::Judge;
+                self.course.told_of_tests |= report.cause == Some(Cause::TestsChanged);
                 if report.stage == Stage::Merge {
                     self.course.committed.get_or_insert_default().conflicts += 1;
                 }

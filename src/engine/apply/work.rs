@@ -7,12 +7,13 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
+use crate::engine::looks::{Looked, TestLooks};
 use crate::engine::merging::Merged;
 use crate::engine::payload::{CheckResult, Commit, DeferralReason, Exit, SessionRef, StageReport, TurnFiles};
 use crate::engine::seen_before::Baseline;
 use crate::engine::state::{
-    Ask, Committed, Course, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat,
-    SeatState, Streak, TaskState,
+    Ask, Committed, Course, Evidence, FileSnapshot, FirstNoted, Heard, Judging, OpenStage, OutputRefs,
+    SaidVerdict, Seat, SeatState, Streak, TaskState,
 };
 use crate::engine::work::retry::Tries;
 use crate::judging::parser::Unparsed;
@@ -31,14 +32,21 @@ impl TaskState {
                 self.consent.acted = true;
                 self.consent.allowed_again = false;
                 self.work.turn = Some(Tries::default());
+                self.attempt.looks = TestLooks::default();
+                self.course.first.iter_mut().for_each(|first| first.turns += 1);
             }
             TurnEvent::FilesNoted { file, shared } => {
-                self.course.evidence.noted = Some(Box::new(FileSnapshot {
+                let noted = FileSnapshot {
                     turn,
                     file: file.clone(),
                     starts: 0,
                     shared: *shared,
-                }));
+                };
+                self.course.first.get_or_insert_with(|| {
+                    let noted = noted.clone();
+                    Box::new(FirstNoted { noted, turns: 0 })
+                });
+                self.course.evidence.noted = Some(Box::new(noted));
             }
             TurnEvent::RequestFailed {
                 not_before,
@@ -121,6 +129,14 @@ impl TaskState {
                 self.remedies.get_or_insert_default().scanning.push(*dependency);
             }
             WorkEvent::Requested(Job::Approver { approver, .. }) => self.ask_approver(*approver),
+            WorkEvent::Requested(Job::Look(look)) => self.attempt.looks.open = Some(*look),
+            WorkEvent::Ended {
+                job: Job::Look(look),
+                end: JobEnd::Looked(looked),
+            } => {
+                self.attempt.looks.open = None;
+                self.attempt.looks.made.push((*look, Looked::clone(looked)));
+            }
             WorkEvent::Requested(Job::Baseline) => self.course.baseline.get_or_insert_default().open = true,
             WorkEvent::Ended {
                 end: JobEnd::Baseline { on, checks },
@@ -331,6 +347,9 @@ impl Evidence {
     /// A turn ended. What it did is on record, and the next one is looked at anew. But one that never came to its work,
     /// and whose files nobody looked at, leaves the record of a turn that was lost before it: that one may have acted.
     fn take_turn(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
+        if let Some(files) = files {
+            self.tests.clone_from(&files.tests);
+        }
         let noted = self.noted.as_deref().map(|noted| noted.turn);
         let was_watched = noted.is_some();
         if files.is_some() || noted == Some(turn) {
@@ -482,7 +501,8 @@ impl Judging {
                 self.count_rerun(job, before);
             }
             // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
-            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => {}
+            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Baseline | Job::Look(_) => {}
+            Job::Approver { .. } => {}
         }
     }
 

@@ -127,7 +127,7 @@ pub(super) fn begin(draft: &mut Transaction<'_>) {
     } else {
         request::run(draft, Job::Baseline);
         if draft.state.turn_is_near(draft.id) {
-            unknown(draft, "another turn was at work in its folder");
+            unknown(draft, SeenBefore::TURN_NEAR);
         }
     }
 }

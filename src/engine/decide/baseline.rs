@@ -24,7 +24,12 @@ pub(super) fn warn(draft: &mut Transaction<'_>) {
     let all = items(draft.task_plan());
     let is_green = |item: &Item| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
     let is_refactoring = draft.task_plan().kind == TaskType::Refactor && draft.task_plan().is_of_mission();
-    if is_refactoring || !all.iter().all(is_green) || will_be_judged(draft.plan(), draft.id) {
+    let brings_tests = |item: &Item| item.declared == Some(Before::NewTests);
+    if is_refactoring
+        || all.iter().any(brings_tests)
+        || !all.iter().all(is_green)
+        || will_be_judged(draft.plan(), draft.id)
+    {
         return;
     }
     let message = format!(

@@ -9,6 +9,7 @@ use crate::engine::event::{Event, TurnEvent};
 use crate::engine::fact::Fact;
 use crate::engine::payload::TurnFiles;
 use crate::engine::state::{RunPhase, State};
+use crate::judging::touched_tests::TouchedTests;
 
 use super::transaction::Transaction;
 
@@ -52,8 +53,13 @@ pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> Tur
     let isolated = state.plan.task(turn.task).is_isolated();
     let alone =
         isolated || noted.is_some_and(|noted| !noted.shared && state.turns_started <= noted.starts + 1);
+    let tests = files.tests.map(|tests| {
+        let shared = !isolated && !state.is_alone_since_first(turn.task);
+        Box::new(TouchedTests { shared, ..*tests })
+    });
     TurnFiles {
         shared: !alone,
+        tests,
         ..files
     }
 }

@@ -33,6 +33,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Scan { .. } | Job::Stage(..), JobEnd::Seen { .. })
         | (Job::Finish(_) | Job::Check(_), JobEnd::Checked(_))
         | (Job::Grade(_), JobEnd::Graded(_))
+        | (Job::Look(_), JobEnd::Looked(_))
         | (Job::Stage(..), JobEnd::Judged(_)) => pipeline::came_back(&mut draft, job, end),
         // An end that is none of this work.
         _ => return Vec::new(),

@@ -24,6 +24,7 @@
 //! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
+//! | `looks` | looks at tests that the work changed, between its checks and its judges (24) |
 //! | `merge` | work of an isolated task is merged before it is accepted (22) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -60,6 +61,7 @@ mod gates;
 mod holds;
 mod intake;
 mod jobs;
+mod looks;
 mod merge;
 mod notify;
 mod operator;

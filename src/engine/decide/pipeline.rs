@@ -22,7 +22,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, conclude, deferral, merge, request, routes};
+use super::{admission, approvals, conclude, deferral, looks, merge, request, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
@@ -61,6 +61,9 @@ fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
 
 /// On to whoever has an opinion. Nobody is asked again about what a person has accepted, not even that person.
 fn judge(draft: &mut Transaction<'_>) {
+    if looks::come_first(draft) {
+        return;
+    }
     let behind = accepted(draft).unwrap_or(CHECKS);
     go_on_from(draft, |key| key > behind && key > CHECKS);
 }
@@ -180,10 +183,12 @@ pub(super) fn accept(draft: &mut Transaction<'_>) {
     }
     // Of work that is being merged that was said when its merge began.
     let is_first = !merge::has_begun(draft);
-    let proof = stages::weigh_proof(draft.view()).filter(|_| is_first);
-    proof
-        .into_iter()
-        .for_each(|report| conclude::record(draft, *report));
+    let weighed = [
+        stages::weigh_accepted_tests(draft.view()),
+        stages::weigh_proof(draft.view()),
+    ];
+    let weighed = weighed.into_iter().flatten().filter(|_| is_first);
+    weighed.for_each(|report| conclude::record(draft, *report));
     let unreviewed = is_first && draft.view().is_unreviewed(None);
     conclude::accept(draft, Edge::Pass, unreviewed.then_some(Mark::Unreviewed));
 }
@@ -307,6 +312,7 @@ fn concluded(draft: &mut Transaction<'_>, stage: &StagePlan, word: Word<'_>, spe
 pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
     let key = match job {
         Job::Scan { then, .. } => return scanned(draft, then),
+        Job::Look(_) => return judge(draft),
         Job::Finish(_) => StageKey::Of(Stage::Finish),
         Job::Check(_) => CHECKS,
         Job::Grade(_) => VERIFICATION,
@@ -339,7 +345,7 @@ pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
                 nobody,
             );
         }
-        JobEnd::Approver(_) | JobEnd::Baseline { .. } | JobEnd::Merged(_) => {}
+        JobEnd::Approver(_) | JobEnd::Baseline { .. } | JobEnd::Looked(_) | JobEnd::Merged(_) => {}
     }
 }
 

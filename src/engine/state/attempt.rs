@@ -3,9 +3,11 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
+use crate::engine::looks::TestLooks;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
 use crate::engine::seen_before::Baseline;
+use crate::judging::touched_tests::TouchedTests;
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +38,8 @@ pub struct Attempt {
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
     pub accepted: Option<Box<HumanDecision>>,
+    /// What was looked at of tests that its last turn left changed.
+    pub looks: TestLooks,
 }
 
 /// Whether work was accepted below its bar.
@@ -121,6 +125,10 @@ pub struct Course {
     pub streak: Streak,
     /// What its checks said before the work; `None` where nobody has looked. It is kept when all begins anew.
     pub baseline: Option<Box<Baseline>>,
+    /// The record of files before its first turn. It is kept when all begins anew.
+    pub first: Option<Box<FirstNoted>>,
+    /// Whether its work was sent back once for tests that it changed. It is kept when all begins anew.
+    pub told_of_tests: bool,
     /// What an agent cut its criteria into.
     pub probes: Vec<Probe>,
     /// What the runtime saw of its work.
@@ -212,6 +220,16 @@ pub struct Evidence {
     pub changed: Known,
     /// Whether a watched file was written since then, be it with what it held; `None` where nobody looked.
     pub written: Option<Known>,
+    /// Tests that differ from what the task began with, since its last turn.
+    pub tests: Option<Box<TouchedTests>>,
+}
+
+/// The record of files before the first turn of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstNoted {
+    pub noted: FileSnapshot,
+    /// Turns of the task that were started since.
+    pub turns: u64,
 }
 
 /// The record of files before a turn.

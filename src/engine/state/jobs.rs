@@ -1,6 +1,6 @@
 //! Commands and looks at files that were asked for and have not come back, by the state of their task.
 
-use crate::domain::Purpose;
+use crate::domain::{Purpose, Status};
 use crate::engine::job::Job;
 
 use super::task::{Judging, TaskState};
@@ -58,6 +58,16 @@ impl TaskState {
         let dependencies = self.remedies.iter().flat_map(|remedies| &remedies.scanning);
         let artifacts = dependencies.map(|dependency| Job::Artifacts(*dependency));
         let baseline = self.is_looked_at_before().then_some(Job::Baseline);
-        judging.chain(approver).chain(artifacts).chain(baseline)
+        let look = self
+            .attempt
+            .looks
+            .open
+            .filter(|_| self.status() == Status::Review);
+        let look = look.map(Job::Look);
+        judging
+            .chain(approver)
+            .chain(artifacts)
+            .chain(baseline)
+            .chain(look)
     }
 }

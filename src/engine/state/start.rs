@@ -2,6 +2,7 @@
 
 use crate::domain::TaskId;
 use crate::judging::evidence_rules::is_watched;
+use crate::judging::touched_tests;
 use crate::mission::model::Input;
 use crate::mission::{ApprovalPlan, TaskPlan};
 
@@ -30,7 +31,9 @@ impl TaskState {
 impl State {
     /// Whether the files of a task are to be noted, and its worktree is to be made, before its next turn.
     pub(crate) fn must_note(&self, id: TaskId) -> bool {
-        let is_meant = self.plan.task(id).is_isolated() || is_watched(&self.plan, id);
+        let is_meant = self.plan.task(id).is_isolated()
+            || is_watched(&self.plan, id)
+            || touched_tests::is_wanted(&self.plan, id);
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 

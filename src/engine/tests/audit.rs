@@ -368,7 +368,7 @@ fn what_waits_for_an_audit_is_begun_once() {
 settings: {concurrency: 1}
 agents: {w: {run: [/bin/true]}}
 tasks:
-  - {title: first, expectations: [{type: test, command: x}]}
+  - {title: first, expectations: [{type: file_exists, paths: [x]}]}
   - {title: second, dependsOn: [first], protect: [a]}
 ",
         options(),

@@ -152,6 +152,7 @@ fn an_agent_whose_files_cannot_be_noted_is_not_started() {
 #[test]
 fn tasks_without_such_rules_are_not_looked_at() {
     let plain = PROTECTED.replace("settings: {protect: [tests/**]}", "");
+    let plain = plain.replace("{type: test, command: x}", "{type: file_exists, paths: [x]}");
     let mut simulation = Simulation::new(&plain, options());
     simulation.run(good);
     assert_eq!(noted(&simulation), []);

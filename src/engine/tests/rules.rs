@@ -393,7 +393,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
         "  - {title: a, assignTo: w, expectations: [{type: test, command: x}]}\n",
     );
     let mut plain = simulation(&yaml);
-    for input in [ready(turn(1, 2)), ready(turn(2, 1)), noted(turn(1, 1))] {
+    for input in [ready(turn(1, 2)), ready(turn(2, 1)), noted(turn(1, 2))] {
         none(&plain.state, &input);
     }
     let mut stopping = plain.state.clone();

@@ -637,7 +637,8 @@ fn an_exclusive_task_runs_alone() {
 fn an_interrupted_turn_is_started_again_and_spends_nothing() {
     let yaml = mission(CHECKED);
     let mut simulation = Simulation::new(&yaml, options());
-    simulation.perform(0, &mut good); // the prompt
+    // Its baseline, its files, its prompt.
+    (0..3).for_each(|_| simulation.perform(0, &mut good));
     simulation.feed(&Fact::Stop(StopCause::Interrupted));
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::Interrupted);

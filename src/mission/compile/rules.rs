@@ -19,6 +19,9 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     effective.evaluate &= !options.no_eval;
     effective.baseline = mission.baseline.unwrap_or(effective.baseline);
     effective.proof = mission.proof.unwrap_or(effective.proof);
+    if let Some(tests) = &mission.tests {
+        effective.tests.clone_from(tests);
+    }
     let told = options.eval_threshold.or(settings.eval_threshold);
     effective.eval_threshold = told.unwrap_or_else(Bar::default_bar);
     Rules {

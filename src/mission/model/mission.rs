@@ -28,7 +28,7 @@ use super::stages::{RedTeam, Stage, Vision};
 use super::task::Task;
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
-    OnExhausted, PanelMode, ProofRule, RemedyOrder, SCRATCH, Sandbox, Stakes,
+    OnExhausted, PanelMode, ProofRule, RemedyOrder, SCRATCH, Sandbox, Stakes, TESTS,
 };
 use super::worktree::Worktree;
 
@@ -85,6 +85,8 @@ keys! {
         "baseline" baseline: Option<bool>, or("true");
         #[doc = says!(proof)]
         "proof" proof: Option<ProofRule>, or("warn");
+        #[doc = says!(tests)]
+        "tests" tests: Option<Box<[Box<str>]>> as InnerGlob, or(TESTS);
     } and {
         /// Presets of the files beneath it.
         pub(crate) presets: Named<Preset>;
@@ -187,6 +189,8 @@ keys! {
         "baseline" baseline: Option<bool> = "true";
         #[doc = says!(proof)]
         "proof" proof: Option<ProofRule> = "warn";
+        #[doc = says!(tests)]
+        "tests" tests: Option<Box<[Box<str>]>> as InnerGlob = TESTS;
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<Box<[Box<str>]>> as InnerGlob = CHECKS_MAY_WRITE;
         #[doc = says!(scratch)]

@@ -85,6 +85,10 @@ macro_rules! says {
     };
     (settings) => { "How the mission is run." };
     (stakes) => { "How much harm wrong work would do: `redTeam.minStakes` goes by it [=]." };
+    (tests) => {
+        "Globs of what is a test: tests that the work changes are run on it as they were, and those that it brings without it \
+         [=]."
+    };
     (verify_prior_feedback) => { "Whether a reviewer must answer for every earlier finding [=]." };
 }
 

@@ -18,7 +18,7 @@ use super::stages::Stage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, ProofRule, RemedyOrder,
-    Review, SCRATCH, Sandbox, Stakes, TaskType,
+    Review, SCRATCH, Sandbox, Stakes, TESTS, TaskType,
 };
 
 keys! {
@@ -56,6 +56,10 @@ keys! {
         "baseline" baseline: Option<bool>, or("true");
         #[doc = says!(proof)]
         "proof" proof: Option<ProofRule>, or("warn");
+        #[doc = says!(tests)]
+        "tests" tests: Option<ThinVec<Box<str>>> as InnerGlob, or(TESTS);
+        /// Whether its work may change tests that are there: then it is only said that they fail on it as they were [=].
+        "mayChangeTests" may_change_tests: bool, or("false");
         #[doc = says!(checks_may_write)]
         "checksMayWrite" checks_may_write: Option<ThinVec<Box<str>>> as InnerGlob, or(CHECKS_MAY_WRITE);
         #[doc = says!(scratch)]
@@ -139,6 +143,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 272, "{} bytes", size_of::<Task>());
     }
 }

@@ -14,6 +14,9 @@ pub(super) const CHECKS_MAY_WRITE: &str = "['**/target/**']";
 /// What the runners of tests keep beside the tests.
 pub(super) const SCRATCH: &str = "['**/__pycache__/**', '**/.pytest_cache/**', '**/node_modules/.cache/**']";
 
+/// What is a test, and what says how tests run and nothing else.
+pub(super) const TESTS: &str = "['**/tests/**', '**/test/**', '**/spec/**', '**/__tests__/**', '**/*_test.*', '**/test_*.*', '**/*.test.*', '**/*.spec.*', '**/*.bats', '**/t/*.t', '**/conftest.py', '**/__snapshots__/**', '**/*.snap', pytest.ini, tox.ini, 'jest.config.*', 'vitest.config.*', .config/nextest.toml]";
+
 words! {
     /// What kind of work a task is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -205,7 +208,7 @@ words! {
 words! {
     /// What a check is to say before the work begins (semantics, section 24).
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[serde(rename_all = "camelCase")]
     pub enum Before: "what a check can be before the work" {
         /// It fails: the work is to make it pass.
         Red = "red",
@@ -213,6 +216,8 @@ words! {
         Green = "green",
         /// Either.
         Any = "any",
+        /// Either, but the work brings a test that fails without it.
+        NewTests = "newTests",
     }
 }
 

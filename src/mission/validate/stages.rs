@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, Agent, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
+    Adapter, Agent, Before, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
 };
 use crate::mission::violation::{Path, Violation, Violations};
 
@@ -161,14 +161,15 @@ impl Checker<'_, '_> {
                 }
                 (None, Some(_)) => {}
             }
-            if stage.agent.is_some() && stage.before.is_some() {
-                self.problems.refuse(
-                    Code::KeyDoesNotApply,
-                    at("before"),
-                    format!("`before` is for a command, and the stage {name} has an agent"),
-                    "remove `before`",
-                );
-            }
+            let wrong = match stage.before {
+                Some(_) if stage.agent.is_some() => {
+                    format!("`before` is for a command, and the stage {name} has an agent")
+                }
+                Some(Before::NewTests) => "`before: newTests` is for checks of type `test`".to_owned(),
+                _ => continue,
+            };
+            self.problems
+                .refuse(Code::KeyDoesNotApply, at("before"), wrong, "remove `before`");
         }
     }
 

@@ -8,8 +8,8 @@ use crate::domain::{look_alike, skeleton_of};
 use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, Check, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview, Mission, Reviewers,
-    Task, TaskType,
+    Adapter, Before, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview,
+    Mission, Reviewers, Task, TaskType,
 };
 use crate::mission::named_files::place_in;
 use crate::mission::scalar::Referent;
@@ -68,6 +68,7 @@ impl Checker<'_, '_> {
         }
         self.before_of_a_judge();
         self.hidden_targets();
+        self.new_tests();
         if !self.task.expectations.is_empty() {
             self.expectations();
         }
@@ -175,6 +176,51 @@ impl Checker<'_, '_> {
                 "`before` says what tests and commands are to be, and there is none",
                 "add `requiredTests` or `commands`, or remove it",
             );
+        }
+    }
+
+    /// Only a test in a worktree can be run with the tests of the work and without the rest of it.
+    fn new_tests(&mut self) {
+        let isolation = self.task.isolation.unwrap_or(self.mission.isolation());
+        for (at, expectation) in self.task.expectations.iter().enumerate() {
+            let Expectation::Check(check) = expectation else {
+                continue;
+            };
+            if check.before() != Some(Before::NewTests) {
+                continue;
+            }
+            let kind = CommandCheck::Test;
+            let (message, help) = if !matches!(check, Check::Command { kind: found, .. } if *found == kind) {
+                (
+                    "`before: newTests` is for checks of type `test`",
+                    "write `type: test`, or another `before`",
+                )
+            } else if isolation != Isolation::Worktree {
+                (
+                    "`before: newTests` runs the tests of the work without the work, which needs a worktree",
+                    "add `isolation: worktree`, or write another `before`",
+                )
+            } else {
+                continue;
+            };
+            let path = Path::of("tasks")
+                .item(self.index)
+                .key("expectations")
+                .item(at)
+                .key("before");
+            self.problems.refuse(Code::KeyDoesNotApply, path, message, help);
+        }
+        let verify = self.task.verify.as_deref().and_then(|gate| gate.before);
+        let facts = self.task.verification.as_deref().and_then(|by| by.before);
+        for (key, before) in [("verify", verify), ("verification", facts)] {
+            if before == Some(Before::NewTests) {
+                self.problems.refuse(
+                    Code::KeyDoesNotApply,
+                    self.path(key).key("before"),
+                    "`before: newTests` is for checks of type `test`",
+                    "write another `before`",
+                );
+            }
         }
     }
 

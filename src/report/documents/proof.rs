@@ -38,6 +38,11 @@ impl ProofRow {
             let said = items.iter().map(|item| state.before(id, item).result);
             said.filter(|before| *before == result).count()
         };
+        let task = state.task(id);
+        let proven = items
+            .iter()
+            .filter(|item| state.weighed(id, task, item).is_proven_by_new_tests());
+        let proven_by_new_tests = proven.count();
         let all = [BeforeWork::Red, BeforeWork::Green, BeforeWork::Unknown];
         let [red, green, unknown] = all.map(count);
         let total = items.len();
@@ -47,6 +52,10 @@ impl ProofRow {
             (_, 0) => format!("{red} of {total} checks were red before"),
             _ => format!("{red} of {total} checks were red before, {unknown} unknown"),
         };
+        let before = match proven_by_new_tests {
+            0 => before,
+            number => format!("{before}, {number} proven by new tests"),
+        };
         let words = match shows_nothing(state, id) {
             Some(why) => format!("{before}; {why}"),
             None => before,
@@ -55,7 +64,7 @@ impl ProofRow {
             red,
             green,
             unknown,
-            proven_by_new_tests: 0,
+            proven_by_new_tests,
             words,
         })
     }
@@ -76,7 +85,9 @@ pub(in crate::report) fn shows_nothing(state: &State, id: TaskId) -> Option<&'st
 /// Why the flag of accepted work is what it is, where that is no verdict's cause.
 pub(super) fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
     let task = state.task(id);
-    task.flag()
-        .filter(|_| task.attempt.is_vacuous())
-        .map(|_| Cause::Vacuous)
+    task.flag()?;
+    match task.attempt.has(Mark::TestsChanged) {
+        true => Some(Cause::TestsChanged),
+        false => task.attempt.is_vacuous().then_some(Cause::Vacuous),
+    }
 }

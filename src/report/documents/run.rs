@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::counts::Counts;
 use super::fields;
 use super::gates::GateRow;
-use super::proof::flag_cause;
 use super::task::TaskRow;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
-use crate::domain::{Cause, Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
+use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
 use crate::mission::BarrierKind;
 use crate::mission::model::{FinalChecks, Review};
@@ -299,7 +298,10 @@ impl<'a> Tasks<'a> {
     /// Accepted work whose checks were green all along, and that nothing else stands for, in file order.
     pub fn unproven(self) -> Vec<TaskId> {
         let done = self.state.plan.task_ids();
-        let is_vacuous = |id: &TaskId| flag_cause(self.state, *id) == Some(Cause::Vacuous);
+        let is_vacuous = |id: &TaskId| {
+            let task = self.state.task(*id);
+            task.flag().is_some() && task.attempt.is_vacuous()
+        };
         done.filter(is_vacuous).collect()
     }
 

@@ -2,10 +2,10 @@
 
 use super::payload::{Payload, facts, file, payload, scores};
 use crate::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine::Mark;
-use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
+use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent};
 use crate::judging::baseline::items;
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
@@ -47,7 +47,7 @@ impl EventExpander {
                 payload!(self.task(task); "stageRepeated": again)
             }
             Job::Artifacts(dependency) => self.failed_dependency(task, dependency),
-            Job::Baseline => self.task(task),
+            Job::Baseline | Job::Look(_) => self.task(task),
             Job::Finish(command) => self.finish_command(task, command),
             Job::Check(check) => self.check(task, check),
             Job::Grade(round) => payload!(self.task(task); round),
@@ -72,18 +72,14 @@ impl EventExpander {
             }
             (_, JobEnd::Seen { files, hollow }) => payload!(self.task(task); "files": facts(files), hollow),
             (_, JobEnd::Baseline { checks, .. }) => {
-                let items = items(self.plan.task(task));
-                let told = checks.iter().map(|seen| {
-                    let item = items.iter().find(|item| item.key == seen.key);
-                    json!({
-                        "label": item.map(|item| &item.label),
-                        "before": seen.before,
-                        "reason": Some(&seen.reason).filter(|reason| !reason.is_empty()),
-                        "durationMs": seen.duration,
-                    })
-                });
-                payload!(self.task(task); "checks": told.collect::<Vec<_>>())
+                payload!(self.task(task); "checks": self.seen(task, checks, "before"))
             }
+            (_, JobEnd::Looked(looked)) => payload!(self.task(task);
+                "files": looked.files,
+                "checks": self.seen(task, &looked.checks, "result"),
+                "control": self.seen(task, &looked.control, "result"),
+                "message": looked.lost,
+            ),
             (_, JobEnd::Checked(result)) => payload!(self.job_details(task, job);
                 "passed": result.passed,
                 "message": result.message,
@@ -96,6 +92,21 @@ impl EventExpander {
                 Payload::default()
             }
         }
+    }
+
+    /// What checks of a task said where they were looked at by themselves, under this key.
+    fn seen(&self, task: TaskId, checks: &[SeenBefore], said: &str) -> Vec<Value> {
+        let items = items(self.plan.task(task));
+        let told = checks.iter().map(|seen| {
+            let item = items.iter().find(|item| item.key == seen.key);
+            json!({
+                "label": item.map(|item| &item.label),
+                said: seen.before,
+                "reason": Some(&seen.reason).filter(|reason| !reason.is_empty()),
+                "durationMs": seen.duration,
+            })
+        });
+        told.collect()
     }
 
     pub(super) fn finish_command(&self, task: TaskId, index: u32) -> Payload {

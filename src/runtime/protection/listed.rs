@@ -1,12 +1,14 @@
 //! What is protected and why, in words, before a run begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
+use crate::judging::touched_tests;
+use crate::mission::model::Settings;
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
 
@@ -58,10 +60,14 @@ pub fn listed(
                 .or_insert_with(|| "`protect`".to_owned());
         }
         let marks = look(std::slice::from_ref(&scope), &folder.join(".polpo"), 0);
-        warnings.extend(marks.map_or_else(|unknown| unknown, |marks| idle_patterns(plan, &scope, &marks)));
+        warnings.extend(marks.map_or_else(
+            |unknown| unknown,
+            |marks| idle_patterns(plan, "protect", &scope, &marks),
+        ));
         patterns.push(scope);
     }
     warnings.extend(shared_builds(plan, false));
+    warnings.extend(idle_tests(plan, &folder.join(".polpo")));
     warnings.sort();
     warnings.dedup();
     (
@@ -72,7 +78,7 @@ pub fn listed(
 
 /// The patterns of a scope that name none of the files that were looked at, nor a folder, one sentence each. Of a folder that is
 /// made later nothing can be said.
-pub fn idle_patterns(plan: &Plan, scope: &Scope, marks: &FileMarks) -> Vec<String> {
+pub fn idle_patterns(plan: &Plan, key: &str, scope: &Scope, marks: &FileMarks) -> Vec<String> {
     if scope
         .root
         .starts_with(plan.rules.worktrees.root.as_deref().unwrap_or(Path::new("-")))
@@ -94,6 +100,28 @@ pub fn idle_patterns(plan: &Plan, scope: &Scope, marks: &FileMarks) -> Vec<Strin
         .iter()
         .filter(|pattern| !scope.root.join(pattern.trim_end_matches("/**")).exists());
     let idle = idle.filter(names_nothing);
-    idle.map(|pattern| format!("`protect`: {pattern} names nothing that is there"))
+    idle.map(|pattern| format!("`{key}`: {pattern} names nothing that is there"))
         .collect()
+}
+
+/// What a mission says of `tests` and that names nothing in the workspace, one sentence each; `never` is not looked into. Blocks.
+pub fn idle_tests(plan: &Plan, never: &Path) -> BTreeSet<String> {
+    let usual = Settings::default().tests();
+    let asked = plan
+        .selected_ids()
+        .filter(|id| touched_tests::is_wanted(plan, *id));
+    let written: BTreeSet<&[Box<str>]> = asked.map(|id| touched_tests::globs(plan, id)).collect();
+    let written = written.into_iter().filter(|globs| **globs != *usual);
+    let idle = written.flat_map(|globs| {
+        let scope = Scope {
+            root: plan.rules.workspace.clone(),
+            patterns: globs.iter().map(ToString::to_string).collect(),
+        };
+        match look(std::slice::from_ref(&scope), never, 0) {
+            Ok(marks) => idle_patterns(plan, "tests", &scope, &marks),
+            // They name so much that nobody can look at it.
+            Err(_) => Vec::new(),
+        }
+    });
+    idle.collect()
 }

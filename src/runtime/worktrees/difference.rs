@@ -30,6 +30,8 @@ pub struct Work {
 
 /// What became of a path that is in the first tree only.
 pub(super) const GONE: &str = "is gone";
+/// What became of one that is in the second tree only.
+pub(super) const APPEARED: &str = "appeared";
 
 /// A path that differs between two trees.
 #[derive(Debug)]
@@ -38,6 +40,13 @@ pub struct Changed {
     pub path: String,
     /// What became of it, as a verb with a subject before it.
     pub what: &'static str,
+}
+
+impl Changed {
+    /// Whether it was there before.
+    pub fn was_there(&self) -> bool {
+        self.what != APPEARED
+    }
 }
 
 impl Work {

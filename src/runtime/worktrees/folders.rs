@@ -168,7 +168,13 @@ impl Worktrees {
     }
 
     /// The files of a commit in a folder that has its own repository, and what it needs beside them.
-    fn check_out_anew(&self, plan: &Plan, name: &str, commit: &str, agent: &str) -> Result<(), WorkError> {
+    pub(super) fn check_out_anew(
+        &self,
+        plan: &Plan,
+        name: &str,
+        commit: &str,
+        agent: &str,
+    ) -> Result<(), WorkError> {
         let folder = self.root.join(name);
         let git = folder.join(".git");
         let is_new = !is_folder(&git);

@@ -15,7 +15,7 @@ use crate::store::no_links::open_folders;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
-use super::difference::{Changed, Difference, GONE, NotCommitted, Work};
+use super::difference::{APPEARED, Changed, Difference, GONE, NotCommitted, Work};
 use super::folders::remove;
 use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
@@ -350,7 +350,7 @@ impl Worktrees {
                 _ => {}
             }
             let what = match raw.chars().next_back() {
-                Some('A') => "appeared",
+                Some('A') => APPEARED,
                 Some('D') => GONE,
                 _ => "was changed",
             };
@@ -534,7 +534,7 @@ impl Worktrees {
         })
     }
 
-    fn commit_tree(
+    pub(super) fn commit_tree(
         &self,
         plan: &Plan,
         task: TaskId,

@@ -13,6 +13,7 @@
 //! | `difference` | what a task did, as it differs from what it began with |
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
+//! | `looks` | trees and folders for looks at tests that the work of a task changed |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `prepare` | the setup command of a folder |
 //! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
@@ -39,6 +40,7 @@ use user_repository::User;
 mod difference;
 mod folders;
 mod hidden;
+mod looks;
 mod merge;
 mod prepare;
 #[cfg(test)]
@@ -49,6 +51,7 @@ mod unmerged;
 mod user_repository;
 
 pub(super) use difference::NotCommitted;
+pub(super) use looks::Sides;
 pub(super) use prepare::{Folder, Preparation};
 
 /// What the run began with.
@@ -92,6 +95,7 @@ pub fn check_repository(plan: &Plan, is_trusted: bool) -> Result<(), WorkError> 
 /// # Errors
 /// What is missing, in words.
 pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkError> {
+    Worktrees::at_rest(run).clear_looks()?;
     let plan = &state.plan;
     if !plan.selected_ids().any(|id| plan.task(id).is_isolated()) {
         return Ok(());
@@ -133,7 +137,9 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     if state.phase == engine::RunPhase::Finished {
         // What is left of them is removed with the run.
         let _ = store::remove_all(&run.builds());
-        Worktrees::at_rest(run).tidy(state);
+        let worktrees = Worktrees::at_rest(run);
+        let _ = worktrees.end_looks();
+        worktrees.tidy(state);
     }
 }
 
@@ -207,6 +213,8 @@ pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact])
 #[derive(Debug, Clone)]
 pub(super) struct Worktrees {
     root: PathBuf,
+    /// Its repository.
+    bare: PathBuf,
     state: PathBuf,
     run: String,
     /// The commit of all that was accepted: what the journal says, and what this session has merged since. `None`: what the run
@@ -247,13 +255,14 @@ impl Worktrees {
             accepted: Arc::default(),
             hidden: None,
             root: run.worktrees(),
+            bare: run.worktrees().join("repository.git"),
             state: run.state_folder().path().to_owned(),
             run: run.id().to_string(),
         }
     }
 
     fn repository(&self) -> PathBuf {
-        self.root.join("repository.git")
+        self.bare.clone()
     }
 
     fn folder(&self, task: TaskId) -> PathBuf {

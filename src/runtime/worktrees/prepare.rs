@@ -86,7 +86,11 @@ impl Preparation {
             .await
     }
 
-    async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
+    /// Runs the setup command in a folder that was made just now.
+    ///
+    /// # Errors
+    /// Why it has failed.
+    pub async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
         let worktrees = &self.worktrees;
         if worktrees.ready_mark(&name).exists() {
             return Ok(());

@@ -181,6 +181,7 @@ impl Scene {
     fn worktrees(&self) -> Worktrees {
         Worktrees {
             hidden: None,
+            bare: self.path("run").join("repository.git"),
             root: self.path("run"),
             state: self.path("state"),
             run: "r".to_owned(),

@@ -33,6 +33,16 @@ pub(super) struct User {
 }
 
 impl User {
+    /// The repository that a folder belongs to, if it belongs to one.
+    pub(super) fn at(folder: &Path, is_trusted: bool) -> Result<Self, WorkError> {
+        let here = std::fs::canonicalize(folder)?;
+        Ok(Self {
+            wanted: Configuration::of(&here)?,
+            top: here,
+            is_trusted,
+        })
+    }
+
     /// The repository whose top is the workspace. Where it is not trusted it must be this user's own.
     pub(super) fn open(workspace: &Path, is_trusted: bool) -> Result<Self, WorkError> {
         let version = text(run(Git::new().arg("--version")).map_err(|why| {
@@ -45,12 +55,7 @@ impl User {
                 "isolation: worktree needs git 2.38 or newer, this is {version}"
             )));
         }
-        let here = std::fs::canonicalize(workspace)?;
-        let user = Self {
-            wanted: Configuration::of(&here)?,
-            top: here,
-            is_trusted,
-        };
+        let user = Self::at(workspace, is_trusted)?;
         let top = output(user.git().args(["rev-parse", "--show-toplevel"]))?;
         let place = workspace.display();
         if !top.status.success() {

@@ -39,6 +39,10 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("baseline {}", title(&turn.task)),
         Effect::Job {
             turn,
+            job: Job::Look(look),
+        } => format!("{} {}", look.as_str(), title(&turn.task)),
+        Effect::Job {
+            turn,
             job: Job::Finish(command),
         } => format!("finish {} {}", title(&turn.task), command + 1),
         Effect::Job {

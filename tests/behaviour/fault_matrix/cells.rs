@@ -230,6 +230,8 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
             Job::Check(_) | Job::PeerCheck(..) => vec![Row::Check],
             // The same commands, before the work.
             Job::Baseline => vec![Row::Check, Row::Finish, Row::Probe, Row::StageCommand],
+            // The same commands elsewhere.
+            Job::Look(_) => vec![Row::Check, Row::Finish],
             Job::Finish(_) => vec![Row::Finish],
             Job::Grade(_) => vec![Row::Probe],
             Job::Stage(step, _) => match step.stage() {

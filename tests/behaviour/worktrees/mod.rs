@@ -33,7 +33,7 @@ pub fn repository(mission: Mission, files: &[(&str, &str)]) -> Workspace {
 }
 
 /// The same where the mission says what is isolated.
-fn committed(workspace: Workspace, files: &[(&str, &str)]) -> Workspace {
+pub fn committed(workspace: Workspace, files: &[(&str, &str)]) -> Workspace {
     git(&workspace, &["init", "-q", "-b", "main"]);
     workspace.write(".gitignore", ".polpo\nhome\nseen\n");
     for (name, text) in files {

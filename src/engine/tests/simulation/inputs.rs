@@ -448,6 +448,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 hollow: None,
             }
         }
+        Job::Look(_) => JobEnd::Looked(Box::default()),
         Job::Baseline => JobEnd::Baseline {
             on: None,
             checks: said_before(plan, answer),

@@ -149,7 +149,10 @@ fn short_lines(text: &mut String, full: &FullAttempt<'_>) {
     check_lines(text, full.checks.iter().filter(|check| !check.passed));
     // What failed checks printed stands above.
     let stages = full.stages.iter();
-    let stages = stages.filter(|stage| stage.stage != Stage::Checks.as_str() || full.checks.is_empty());
+    let stages = stages.filter(|stage| {
+        let is_beside = full.checks.iter().all(|check| check.passed) && !stage.findings.is_empty();
+        stage.stage != Stage::Checks.as_str() || full.checks.is_empty() || is_beside
+    });
     stages.for_each(|stage| stage_lines(text, stage));
     if let Some(turn) = full.turns.last() {
         turn_line(text, turn);
@@ -191,6 +194,12 @@ fn attempt_lines(text: &mut String, full: &FullAttempt<'_>) {
         tool_lines(text, turn.tools.as_ref());
     }
     check_lines(text, full.checks.iter());
+    for look in &full.looks {
+        let verdict = look
+            .passed
+            .map_or("unknown", |passed| if passed { "passed" } else { "failed" });
+        append_line!(text, "  {} {}: {verdict}", look.kind, sanitize(&look.command));
+    }
     full.reviews.iter().for_each(|call| call_lines(text, call));
     for handoff in &full.handoffs {
         let record = handoff.record.as_ref();

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
-use crate::engine::{CheckResult, State, ToolLedgerRef};
-use crate::judging::baseline::CheckPlace;
+use crate::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
+use crate::judging::baseline::{CheckPlace, Weighed, items};
 use crate::mission::model::{Before, Check};
 use crate::store::{AskFile, SpoolName};
 
@@ -88,6 +88,8 @@ struct FullAttempt<'a> {
     turns: Vec<TurnRow<'a>>,
     /// What its checks said.
     checks: Vec<CheckRow<'a>>,
+    /// What tests that it changed said: those that were there on the work, and those that it brings without it.
+    looks: Vec<LookRow<'a>>,
     /// Calls to reviewers.
     reviews: Vec<CallRow<'a>>,
     /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
@@ -165,18 +167,34 @@ struct CheckRow<'a> {
     message: &'a str,
     /// How long it took, in milliseconds.
     duration_ms: u64,
-    /// What the mission says that it is to be before the work: `red`, `green` or `any`.
+    /// What the mission says that it is to be before the work: `red`, `green`, `any` or `newTests`.
     declared: Option<&'static str>,
     /// What it was before the work.
     before: Option<BeforeWork>,
     /// Why it was red, or is unknown.
     before_reason: Option<&'a str>,
-    /// What makes it a proof that the work was done: `baseline`.
+    /// What makes it a proof that the work was done: `baseline` or `new-tests`.
     proven_by: Option<&'static str>,
     /// How often it had failed just before, and ran again for that.
     reruns: u32,
     /// What it printed.
     output: Option<FileView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LookRow<'a> {
+    /// What was looked at: `old-tests` or `new-tests`.
+    kind: &'static str,
+    /// The command, in a few words.
+    command: String,
+    /// The first of the tests that were put in the place of others.
+    files: &'a [Box<str>],
+    /// Whether it passed; null where that could not be told.
+    passed: Option<bool>,
+    /// What it said, or why nothing could be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 #[derive(Default, Serialize, JsonSchema)]
@@ -334,7 +352,18 @@ fn check_rows<'a>(
     let row = |(n, result): &'a (u32, CheckResult)| {
         let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
         let before = item.map(|item| state.before(task, item));
-        let is_proof = before.is_some_and(|before| before.result == BeforeWork::Red && !before.never_ran);
+        let new_tests = match attempt.number == state.task(task).attempt.number {
+            true => item.and_then(|item| state.task(task).new_tests_fail(&state.plan, task, item.key)),
+            false => None,
+        };
+        let weighed = before.map(|before| Weighed {
+            before: before.result,
+            never_ran: before.never_ran,
+            new_tests_fail: new_tests,
+            passes: result.passed,
+            is_declared_guard: false,
+            is_left_out: false,
+        });
         let label = declared.get(*n as usize).map(Check::label);
         CheckRow {
             check: label.unwrap_or_else(|| format!("check {n}")),
@@ -345,12 +374,39 @@ fn check_rows<'a>(
             declared: item.and_then(|item| item.declared).map(Before::as_str),
             before: before.map(|before| before.result),
             before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
-            proven_by: (is_proof && result.passed).then_some("baseline"),
+            proven_by: weighed.and_then(Weighed::proven_by),
             reruns: result.reruns,
             output: files(&SpoolName::Check(task, attempt.number, *n)),
         }
     };
     attempt.checks.iter().map(row).collect()
+}
+
+fn look_rows<'a>(state: &'a State, task: TaskId, attempt: &'a AttemptHistory) -> Vec<LookRow<'a>> {
+    let items = items(state.plan.task(task));
+    let of_look = |(look, looked): &'a (Look, Looked)| {
+        let lost = looked.lost.as_deref().map(|why| (None, Some(why), None));
+        let seen = looked.checks.iter().map(|seen| {
+            let message = Some(seen.reason.as_str()).filter(|reason| !reason.is_empty());
+            (Some(seen.key), message, seen.passed())
+        });
+        let rows: Vec<LookRow<'a>> = lost
+            .into_iter()
+            .chain(seen)
+            .map(|(key, message, passed)| {
+                let item = items.iter().find(|item| Some(item.key) == key);
+                LookRow {
+                    kind: look.as_str(),
+                    command: item.map(|item| item.label.clone()).unwrap_or_default(),
+                    files: &looked.files,
+                    passed,
+                    message,
+                }
+            })
+            .collect();
+        rows
+    };
+    attempt.looks.iter().flat_map(of_look).collect()
 }
 
 fn attempt_row<'a>(
@@ -382,6 +438,7 @@ fn attempt_row<'a>(
         },
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: check_rows(state, history.task, attempt, files),
+        looks: look_rows(state, history.task, attempt),
         reviews,
         asks,
         handoffs: attempt

@@ -371,6 +371,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 },
                 model: Some("m-1".to_owned()),
                 files: Some(TurnFiles {
+                    tests: None,
                     protected: vec!["tests/a.rs was changed".to_owned()],
                     changed: Some(1),
                     written: Some(2),

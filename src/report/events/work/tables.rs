@@ -67,6 +67,7 @@ impl EventExpander {
             Job::Scan { .. } => ("scan", "files"),
             Job::Artifacts(_) => ("scan", "artifacts"),
             Job::Baseline => ("command", "baseline"),
+            Job::Look(look) => ("command", look.as_str()),
             Job::Finish(_) => ("command", "finish"),
             Job::Check(check) => (self.kind_of_check(task, check), "check"),
             Job::Grade(_) => ("scan", "grade"),
@@ -79,6 +80,7 @@ impl EventExpander {
         };
         let (stage, round) = match job {
             Job::Scan { .. } | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => (None, None),
+            Job::Look(_) => (Some(Stage::Proof), None),
             Job::Finish(_) => (Some(Stage::Finish), None),
             Job::Check(_) => (Some(Stage::Checks), None),
             Job::Merge(number) => (Some(Stage::Merge), Some(number)),

@@ -1,0 +1,155 @@
+//! Looks at tests that the work of a task changed: those that were there on the work, and those that it brings without it, each in a
+//! folder that nobody else works in and that nothing stays of (semantics, section 24).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{BeforeWork, Digest, TurnId};
+use crate::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
+use crate::executor::baseline::BaselineLook;
+use crate::executor::error::WorkError;
+use crate::executor::runner::{Commands, Owner};
+use crate::executor::task_command::{Apart, TaskCommands};
+use crate::store::SpoolName;
+
+use super::effects::{Executor, Message};
+use super::worktrees::{Preparation, Sides, Worktrees};
+
+/// What is run of the work as it is, to see that what failed elsewhere passes there.
+const CONTROL: &str = "control";
+
+/// One look that is made.
+struct LookAt {
+    /// Of the task, where it works.
+    commands: TaskCommands,
+    turn: TurnId,
+    sides: Sides,
+    worktrees: Worktrees,
+    runner: Commands,
+}
+
+impl Executor {
+    /// Runs the commands of a task on its tests as they were, or on what it began with.
+    pub(super) fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
+        let Some(sides) = sides(state, turn) else {
+            return;
+        };
+        let at = LookAt {
+            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
+            turn,
+            worktrees: self.worktrees.of_looks(sides.is_shared),
+            sides,
+            runner: self.commands.clone(),
+        };
+        let control = state.task(turn.task).attempt.looks.control();
+        let known: BTreeSet<Digest> = control.map(|seen| seen.key).collect();
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let looked = at.make(look, &known).await;
+            let looked = looked.unwrap_or_else(|why| Looked {
+                lost: Some(why.to_string().into()),
+                ..Looked::default()
+            });
+            // The loop holds the receiver as long as it lives.
+            let _ = sender.send(Message::Fact(Fact::JobEnded {
+                turn,
+                job: Job::Look(look),
+                end: JobEnd::Looked(Box::new(looked)),
+            }));
+        });
+        self.keep_track(work.abort_handle());
+    }
+}
+
+/// What the work began with and what it left.
+fn sides(state: &State, turn: TurnId) -> Option<Sides> {
+    let (plan, course) = (&state.plan, &state.task(turn.task).course);
+    let is_shared = !plan.task(turn.task).commits();
+    let [base, work] = match is_shared {
+        true => course.evidence.tests.as_deref()?.trees.clone()?,
+        false => {
+            let commit = course.committed.as_deref()?.commit.as_ref()?;
+            [commit.onto.clone(), commit.id.clone()]
+        }
+    };
+    Some(Sides {
+        base: base.into(),
+        work: work.into(),
+        folder: plan.root_of(turn.task),
+        is_shared,
+    })
+}
+
+impl LookAt {
+    /// Makes it; of what is `known` on the work as it is nothing is run again.
+    async fn make(&self, look: Look, known: &BTreeSet<Digest>) -> Result<Looked, WorkError> {
+        let (files, checks) = self.run(look.as_str(), Some(look), None).await?;
+        let red = checks.iter().filter(|seen| seen.before == BeforeWork::Red);
+        let open: BTreeSet<Digest> = red
+            .map(|seen| seen.key)
+            .filter(|key| !known.contains(key))
+            .collect();
+        let control = match open.is_empty() {
+            true => Vec::new(),
+            false => self.run(CONTROL, None, Some(open)).await?.1,
+        };
+        Ok(Looked {
+            files,
+            checks,
+            control,
+            lost: None,
+        })
+    }
+
+    /// Runs commands in a folder of this name, which is gone behind it.
+    async fn run(
+        &self,
+        word: &'static str,
+        look: Option<Look>,
+        only: Option<BTreeSet<Digest>>,
+    ) -> Result<(Vec<Box<str>>, Vec<SeenBefore>), WorkError> {
+        let name = format!("{}-{word}", self.turn.task.0);
+        let seen = self.run_in(&name, (word, look), only).await;
+        let worktrees = self.worktrees.clone();
+        tokio::task::spawn_blocking(move || worktrees.remove_folder(&name)).await??;
+        seen
+    }
+
+    async fn run_in(
+        &self,
+        name: &str,
+        (word, look): (&'static str, Option<Look>),
+        only: Option<BTreeSet<Digest>>,
+    ) -> Result<(Vec<Box<str>>, Vec<SeenBefore>), WorkError> {
+        let (worktrees, plan, sides) = (
+            self.worktrees.clone(),
+            self.commands.plan.clone(),
+            self.sides.clone(),
+        );
+        let (task, folder) = (self.turn.task, name.to_owned());
+        let laid = move || worktrees.lay_out((&plan, task), &folder, &sides, look);
+        let files = tokio::task::spawn_blocking(laid).await??;
+        let commands = TaskCommands {
+            apart: Some(Apart {
+                folder: self.worktrees.place_of(name),
+                objects: self.worktrees.objects(),
+            }),
+            ..self.commands.clone()
+        };
+        let preparation = Preparation {
+            task: commands.clone(),
+            commands: self.runner.clone(),
+            worktrees: self.worktrees.clone(),
+        };
+        let output = SpoolName::Look(task, self.turn.attempt, CONTROL, 0);
+        preparation
+            .set_up((name.to_owned(), Owner::Task(task), output))
+            .await?;
+        let look = BaselineLook {
+            commands,
+            turn: self.turn,
+            known: BTreeMap::new(),
+            elsewhere: Some((word, only)),
+        };
+        Ok((files, look.look(&self.runner).await))
+    }
+}

@@ -1,0 +1,259 @@
+//! What tests that the work of a task changed are looked at by: trees of what it began with and of what it left, and folders in
+//! which tests of one lie over the other (semantics, section 24).
+//!
+//! The folders lie in one of their own and are removed behind each look. Trees of the workspace itself are taken into a repository
+//! of ours that borrows the objects of the user's, by an index of ours: what the user has is only read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use crate::domain::TaskId;
+use crate::engine::Look;
+use crate::executor::error::WorkError;
+use crate::judging::touched_tests::{Patterns, TouchedTests};
+use crate::mission::Plan;
+
+use super::super::odd_files::odd_file;
+use super::Worktrees;
+use super::folders::{copy, exclude, init, remove};
+use super::git::{self, Git, borrow, entries, refused, run, text};
+use super::user_repository::User;
+
+/// The folder of the folders of looks.
+const LOOKS: &str = "looks";
+/// The repository of trees of the workspace.
+const WORKSPACE: &str = "workspace.git";
+/// Paths of the workspace that are no work: the state folder.
+const NO_WORK: &str = ":(exclude,top,glob)**/.polpo/**";
+/// What runners keep of tests by time and size, which may be those of another one.
+const CACHE: &str = "__pycache__";
+
+/// What lies over what.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    /// The tree, or commit, of what the task began with.
+    pub base: String,
+    /// That of what it left.
+    pub work: String,
+    /// The folder whose files that git ignores a look is made with.
+    pub folder: PathBuf,
+    /// Whether that is the workspace itself.
+    pub is_shared: bool,
+}
+
+/// A path that differs between two trees.
+struct Between {
+    /// Its mode and its content in the first tree.
+    old: String,
+    /// The same in the second one.
+    new: String,
+    was_there: bool,
+    path: String,
+}
+
+impl Worktrees {
+    /// The same, whose folders are those of looks: at work in the workspace itself, or in worktrees.
+    pub fn of_looks(&self, is_shared: bool) -> Self {
+        let bare = match is_shared {
+            true => self.root.join(WORKSPACE),
+            false => self.repository(),
+        };
+        Self {
+            root: self.root.join(LOOKS),
+            bare,
+            ..self.clone()
+        }
+    }
+
+    /// Where the folder of a look lies.
+    pub fn place_of(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Where its objects lie.
+    pub fn objects(&self) -> PathBuf {
+        self.repository().join("objects")
+    }
+
+    /// Removes what a session that was killed left of its looks. Blocks.
+    pub(super) fn clear_looks(&self) -> Result<(), WorkError> {
+        remove(&self.root.join(LOOKS))?;
+        remove(&self.root.join(WORKSPACE).with_extension("index.lock"))
+    }
+
+    /// The same, once there is nothing more to be looked at.
+    pub(super) fn end_looks(&self) -> Result<(), WorkError> {
+        self.clear_looks()?;
+        let trees = self.root.join(WORKSPACE);
+        remove(&trees.with_extension("index"))?;
+        remove(&trees)
+    }
+
+    /// Git in the workspace itself, by our own repository and index.
+    fn in_workspace(&self, workspace: &Path) -> Git {
+        let index = self.repository().with_extension("index");
+        let git = self.git().env("GIT_WORK_TREE", workspace).indexed(&index);
+        git.at(workspace)
+    }
+
+    /// The tree of all that lies in the workspace, but for what git ignores; `None` where it is no part of a repository. Blocks.
+    ///
+    /// # Errors
+    /// Why git cannot take it.
+    pub fn tree_of_workspace(&self, plan: &Plan) -> Result<Option<String>, WorkError> {
+        let workspace = fs::canonicalize(&plan.rules.workspace)?;
+        if git::folders_of(&workspace).is_empty() {
+            return Ok(None);
+        }
+        // Nobody else writes to the index meanwhile.
+        let _held = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let trees = self.of_looks(true);
+        trees.begin_trees(plan, &workspace)?;
+        let git = || trees.in_workspace(&workspace);
+        if let Some(odd) = odd_file(|| Ok(git()), &workspace, plan.rules.worktrees.max_file)? {
+            return Err(refused(odd));
+        }
+        run(git().args(["add", "-A", "--", ".", NO_WORK]))?;
+        Ok(Some(text(run(git().arg("write-tree"))?)))
+    }
+
+    /// Makes the repository of such trees, if it is not there.
+    fn begin_trees(&self, plan: &Plan, workspace: &Path) -> Result<(), WorkError> {
+        let repository = self.repository();
+        if repository.join(super::EXCLUDED).exists() {
+            return Ok(());
+        }
+        let user = User::at(workspace, true)?;
+        init(&repository, &user.object_format()?)?;
+        borrow(&repository, "", &user.objects()?)?;
+        for (key, value) in user.line_ends() {
+            run(self.git().args(["config", key, &value]))?;
+        }
+        // It comes last: with it there is all of it.
+        exclude(plan, &user.excludes()?, &repository)
+    }
+
+    fn between(&self, from: &str, to: &str) -> Result<Vec<Between>, WorkError> {
+        let differ = ["diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z"];
+        let said = run(self.git().args(differ).args([from, to]))?;
+        let parts: Vec<String> = entries(&said).collect();
+        let pairs = parts.chunks_exact(2).filter_map(|pair| {
+            let mut words = pair[0].strip_prefix(':')?.split(' ');
+            let [old_mode, new_mode, old, new, how] =
+                std::array::from_fn(|_| words.next().unwrap_or_default());
+            Some(Between {
+                old: format!("{old_mode} {old}"),
+                new: format!("{new_mode} {new}"),
+                was_there: how != "A",
+                path: pair[1].clone(),
+            })
+        });
+        Ok(pairs.collect())
+    }
+
+    /// What of the difference between two trees is about tests; `None` where nothing is. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn touched(
+        &self,
+        [from, to]: [&str; 2],
+        patterns: &Patterns,
+    ) -> Result<Option<TouchedTests>, WorkError> {
+        let all = self.between(from, to)?;
+        Ok(patterns.touched(all.iter().map(|found| (&*found.path, found.was_there))))
+    }
+
+    /// Makes the folder of a look: the work as it is, or with the tests of one side over the other. The tests that were put in the
+    /// place of others. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git, or of the system.
+    pub fn lay_out(
+        &self,
+        (plan, task): (&Plan, TaskId),
+        name: &str,
+        sides: &Sides,
+        look: Option<Look>,
+    ) -> Result<Vec<Box<str>>, WorkError> {
+        self.remove_folder(name)?;
+        let folder = self.root.join(name);
+        fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
+        let patterns = Patterns::of(plan, task);
+        let (mut lines, mut files) = (String::new(), Vec::new());
+        for found in self.between(&sides.base, &sides.work)? {
+            let over = match look {
+                Some(Look::Old) if found.was_there => &found.old,
+                Some(Look::New) => &found.new,
+                Some(Look::Old) | None => continue,
+            };
+            if patterns.is_test(&found.path) {
+                lines += &format!("{over}\t{}\0", found.path);
+                files.push(found.path.into());
+            }
+        }
+        let under = match look {
+            Some(Look::New) => &sides.base,
+            Some(Look::Old) | None => &sides.work,
+        };
+        let list = folder.with_extension("list");
+        fs::write(&list, lines).map_err(WorkError::file("write", &list))?;
+        let git = || self.git().indexed(&folder.with_extension("index"));
+        run(git().args(["read-tree", under]))?;
+        let put = ["update-index", "--replace", "-z", "--index-info"];
+        run(git().args(put).reading(&list))?;
+        let tree = text(run(git().arg("write-tree"))?);
+        remove(&list)?;
+        self.bring_ignored(sides, &folder)?;
+        let commit = self.commit_tree(plan, task, &tree, &[])?;
+        self.check_out_anew(plan, name, &commit, "quorum")?;
+        files.truncate(super::MOST_NAMED);
+        Ok(files)
+    }
+
+    /// Copies what git ignores where the work lies, each file with its time: what was built of other sources is older than these.
+    fn bring_ignored(&self, sides: &Sides, folder: &Path) -> Result<(), WorkError> {
+        let git = match sides.is_shared {
+            true => self.in_workspace(&sides.folder),
+            false => self.at(&sides.folder)?,
+        };
+        let list = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+        ];
+        let state = fs::canonicalize(self.state_folder())?;
+        let is_left_out = |path: &Path| {
+            path.ends_with(CACHE) || path.is_dir() && fs::canonicalize(path).is_ok_and(|path| path == state)
+        };
+        for path in entries(&run(git.args(list))?) {
+            let path = path.trim_end_matches('/');
+            let (from, to) = (sides.folder.join(path), folder.join(path));
+            copy(&from, &to, &is_left_out)?;
+            keep_times(&from, &to)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives copied files the times of those that they are copies of.
+fn keep_times(from: &Path, to: &Path) -> Result<(), WorkError> {
+    let Ok(kind) = fs::symlink_metadata(to).map(|found| found.file_type()) else {
+        return Ok(());
+    };
+    if kind.is_dir() {
+        for entry in fs::read_dir(to).map_err(WorkError::file("read", to))? {
+            let name = entry.map_err(WorkError::file("read", to))?.file_name();
+            keep_times(&from.join(&name), &to.join(&name))?;
+        }
+    } else if kind.is_file() {
+        let time = fs::symlink_metadata(from).and_then(|found| found.modified());
+        let set = time.and_then(|time| fs::File::open(to)?.set_modified(time));
+        set.map_err(WorkError::file("date", to))?;
+    }
+    Ok(())
+}
