@@ -6,9 +6,9 @@ use globset::{GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::TaskId;
-use crate::mission::Plan;
 use crate::mission::model::{Check, TaskType};
 use crate::mission::named_files::{place_in, readings};
+use crate::mission::{Extent, Plan};
 
 use super::baseline::{CheckPlace, Item, items};
 
@@ -82,7 +82,8 @@ impl TouchedTests {
 pub fn is_wanted(plan: &Plan, id: TaskId) -> bool {
     let work = plan.task(id);
     let has_hands = plan.agent(work.agent).spec.has_hands();
-    let runs = work.kind != TaskType::Verification && !work.side_effects && !plan.rules.only_judges;
+    let runs =
+        work.kind != TaskType::Verification && !work.side_effects && plan.rules.extent != Extent::Judging;
     runs && has_hands && items(work).iter().any(|item| is_command(plan, id, item))
 }
 
@@ -92,7 +93,8 @@ pub fn is_command(plan: &Plan, id: TaskId, item: &Item) -> bool {
     match item.place {
         CheckPlace::Check(at) => {
             let check = plan.task(id).checks().get(at as usize);
-            !matches!(check, None | Some(Check::FileExists { .. }))
+            // Nobody who works is told what a hidden one says.
+            check.is_some_and(|check| !check.is_hidden() && !matches!(check, Check::FileExists { .. }))
         }
         CheckPlace::Finish(_) => true,
         CheckPlace::Criterion(_) | CheckPlace::Stage(_) => false,

@@ -20,8 +20,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 839_120),
-    ("tokens: core", 493_560),
+    ("tokens: all", 849_000),
+    ("tokens: core", 502_500),
     ("tokens: edges", 344_700),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),

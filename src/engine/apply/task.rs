@@ -1,12 +1,13 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, FailureClass, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, FailureClass, Finding, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
+use crate::engine::stages::FLAKY;
 use crate::engine::state::{
     APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
     Reopened, Streak, TaskState,
@@ -305,8 +306,11 @@ impl TaskState {
     fn take_verdict(&mut self, report: &StageReport) {
         self.course.streak.take_verdict(report);
         self.attempt.take_marks(report);
+        // Checks say of themselves only that they are flaky.
+        let is_beside = |finding: &Finding| !finding.description.starts_with(FLAKY);
         let looks = &mut self.attempt.looks;
-        looks.told |= report.stage == Stage::Checks && !(looks.made.is_empty() && report.findings.is_empty());
+        looks.told |= report.stage == Stage::Checks
+            && (!looks.made.is_empty() || report.findings.iter().any(is_beside));
         // A file of done work changed, and no check holds it any more.
         if let (Stage::Audit, Lifecycle::Done { flag, .. }) = (report.stage, &mut self.lifecycle) {
             *flag = (*flag).max(report.marks().collect());

@@ -5,7 +5,7 @@ use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::stages::will_be_judged;
 use crate::judging::baseline::{self, Item, items, named};
-use crate::mission::model::TaskType;
+use crate::mission::model::{Before, TaskType};
 
 use super::transaction::Transaction;
 

@@ -11,6 +11,7 @@ use crate::judging::baseline::{Item, items};
 use crate::mission::Plan;
 use crate::mission::model::{Before, TaskType};
 
+use super::checks::told_flaky;
 use super::proof::will_be_judged;
 use super::view::View;
 
@@ -37,6 +38,12 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     };
     let mut report = view.report(StageKey::Of(Stage::Checks), verdict, fails_by);
     report.findings = findings;
+    // It takes the place of what the checks said.
+    let results = view.judging().map_or(&[][..], |judging| &judging.checks);
+    told_flaky(
+        &mut report,
+        view.work().checks().iter().zip(results.iter().flatten()),
+    );
     Some(report)
 }
 
