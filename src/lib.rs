@@ -51,7 +51,6 @@ macro_rules! worded {
 macro_rules! words_of {
     ($(#[$doc:meta])* $method:ident { $($variant:ident => $word:literal,)+ }) => {
         $(#[$doc])*
-        #[must_use]
         pub const fn $method(self) -> &'static str {
             match self {
                 $(Self::$variant => $word,)+

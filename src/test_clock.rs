@@ -12,7 +12,6 @@ use std::time::Duration;
 const VARIABLE: &str = "QUORUM_TEST_CLOCK_SCALE";
 
 /// How long to wait where the rules say so long.
-#[must_use]
 pub fn scaled(pause: Duration) -> Duration {
     #[cfg(debug_assertions)]
     {
@@ -26,14 +25,12 @@ pub fn scaled(pause: Duration) -> Duration {
 }
 
 /// How many milliseconds a built-in time-out comes to.
-#[must_use]
 pub fn scaled_ms(limit_ms: u64) -> u64 {
     let limit = scaled(Duration::from_millis(limit_ms)).as_millis();
     u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
 /// Whether anything is waited for less long than the rules say.
-#[must_use]
 pub fn is_scaled() -> bool {
     #[cfg(debug_assertions)]
     {

@@ -2,6 +2,7 @@
 # Writes one line for each commit since the last tag; since the beginning, if there is none.
 set -eu
 cat > /dev/null
+rm -f release.md   # what an earlier run has handed over
 command -v git > /dev/null || { echo "git is needed to list what was committed: install it" >&2; exit 1; }
 if ! git rev-parse --verify -q HEAD > /dev/null 2>&1; then
   printf '# Changes\n\nNothing is committed yet.\n' > notes.md

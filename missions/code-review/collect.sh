@@ -2,6 +2,7 @@
 # Writes the change of the repository around the workspace to change.diff. Where nothing is committed yet, that is everything
 # there is.
 set -eu
+rm -f verdict.md   # of an earlier run
 command -v git > /dev/null || { echo "git is needed to tell what has changed: install it" >&2; exit 1; }
 if ! head=$(git rev-parse --verify -q HEAD 2> /dev/null); then
   top=$(git rev-parse --show-toplevel 2> /dev/null || dirname "$PWD")

@@ -41,7 +41,7 @@ const MOST_HELD: u64 = 1 << 30;
 const LONGEST_LINE: usize = 120;
 
 /// What a question is for. Two questions of one run never share it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
     /// The task's title.
@@ -101,7 +101,7 @@ pub(super) struct Question {
 }
 
 /// The result of one tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Given {
     tool: String,
     failed: bool,

@@ -67,7 +67,7 @@ pub struct Hook {
 }
 
 /// Why a notification was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DeliveryError {
     /// By class.
     pub class: FailureClass,

@@ -27,7 +27,7 @@ pub fn path_variable() -> String {
 }
 
 /// A command line whose program was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     /// Absolute path. A bare name would make every start of it search, and fork instead of spawn.
     path: PathBuf,
@@ -201,7 +201,7 @@ fn positional(script: &str, names: &[&str]) -> String {
 
 /// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
 /// for to look up variables takes longer than all else about the start of a process that is done here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChildEnv {
     variables: Vec<(String, String)>,
     secrets: Secrets,

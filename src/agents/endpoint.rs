@@ -39,7 +39,7 @@ pub struct Endpoint {
 }
 
 /// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EndpointError {
     /// The agent is no model behind HTTP.
     #[error("it is not reached over HTTP")]

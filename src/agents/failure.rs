@@ -50,7 +50,7 @@ pub fn presentable(text: &str, secrets: &Secrets, most: usize) -> String {
 }
 
 /// What an answer with an error says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorAnswer<'a> {
     /// The HTTP status, or the status that the body names.
     pub status: u16,
@@ -219,7 +219,7 @@ pub struct FailedCommand<'a> {
 }
 
 /// What a failure says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToldFailure {
     pub class: FailureClass,
     /// How long whoever failed asks to be left alone, where that is told.

@@ -73,7 +73,7 @@ impl ModelRequest {
 }
 
 /// A picture for a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Image {
     /// What it is: `image/png`, `image/jpeg`.
     pub media_type: &'static str,
@@ -93,7 +93,7 @@ impl Image {
 }
 
 /// What the model replied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelReply {
     /// The text; empty when the provider sent none.
@@ -121,7 +121,7 @@ pub struct ToolSpec {
 }
 
 /// A model's wish to use a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's name for the call; empty where it has none.
     pub id: String,
@@ -132,7 +132,7 @@ pub struct ToolCall {
 }
 
 /// What came out of a tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     /// What the model is told.
     pub text: String,
@@ -170,7 +170,7 @@ impl ToolResult {
 }
 
 /// One reply that asked for tools, with what they gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// The reply as the provider sent it.
     pub said: Value,
@@ -197,7 +197,7 @@ impl ModelReply {
 }
 
 /// Tokens as the provider counted them. Missing or negative counts are unknown, never free (semantics, section 19).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens of the question.
@@ -207,7 +207,7 @@ pub struct Usage {
 }
 
 /// What a body with a status of success turned out to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     /// A reply; its text may be empty.
     Reply(ModelReply),
@@ -218,7 +218,7 @@ pub(super) enum Answer {
 }
 
 /// Why there is no reply.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[error("{message}")]
 pub struct ModelError {

@@ -25,7 +25,7 @@ const PIECE: u64 = 1024 * 1024;
 const MIN_LINE: usize = 12;
 
 /// Values that must not stand in any text. The longest first: one may be a part of another.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Secrets {
     values: Vec<String>,
     /// How many values are too short to be told from words.

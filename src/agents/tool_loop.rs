@@ -33,7 +33,7 @@ const LONGEST_WHY: usize = 300;
 const LONGEST_NAME: usize = 100;
 
 /// What a conversation may use at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Replies that may ask for tools.
     pub rounds: usize,
@@ -101,7 +101,7 @@ pub struct ToolRecord {
 }
 
 /// What a conversation has used so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Tokens of all its requests that were answered. One that does not say makes the sum unknown: it is never free.
     pub usage: Usage,

@@ -95,7 +95,7 @@ pub struct Output {
 
 /// What `--json` says. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the place of a
 /// global one of the same name, and clap then wants both to have one type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Json {
     /// Nothing.
     Unsaid,
@@ -139,7 +139,7 @@ impl OfRun {
 }
 
 /// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 pub enum Format {
     /// For people
     Human,
@@ -166,7 +166,7 @@ impl Format {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
 pub enum When {
     /// If the output is a terminal
     #[default]
@@ -177,7 +177,7 @@ pub enum When {
     Never,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
 pub enum Progress {
     /// Bars on a terminal, else plain lines
     #[default]

@@ -17,7 +17,6 @@ use super::help::{Groups, root_template};
 /// The whole command line, of what the structs declare.
 ///
 /// A switch whose variable is `1`, `yes` or `on` is on, as people and pipelines write it.
-#[must_use]
 pub fn with_help(declared: Command, groups: &Groups) -> Command {
     let mut root = with_details(declared, None);
     // The flags of `run` are taken here too, but shown there.
@@ -63,7 +62,6 @@ fn with_details(command: Command, format: Option<&Arg>) -> Command {
 }
 
 /// The formats in which a command prints its result, the usual one first.
-#[must_use]
 pub fn formats(command: &str, is_plan: bool) -> &'static [Format] {
     match command {
         _ if is_plan => &[Format::Human, Format::Json, Format::Dot, Format::Mermaid],

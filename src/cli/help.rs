@@ -100,6 +100,7 @@ topics! {
     "promises": "concepts/promises.md",
     "recovery": "guides/recovery.md",
     "review-a-diff": "guides/review-a-diff.md",
+    "proof": "guides/proof.md",
     "strict-judging": "guides/strict-judging.md",
     "your-agent": "guides/your-agent.md",
     "worktrees": "guides/worktrees.md",

@@ -392,7 +392,6 @@ fn command_line() -> Command {
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
-#[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
     #[cfg(target_os = "linux")]

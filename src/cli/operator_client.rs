@@ -68,7 +68,7 @@ pub fn refuse_agents() -> Result<(), Failure> {
 }
 
 /// What became of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Submitted {
     /// The writer decided about it, durably.
     Decided(CommandResult),

@@ -17,14 +17,14 @@ use crate::store::{RunFolder, SpoolName};
 use super::file_view::file_view;
 
 /// `--report KIND=PATH`
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReportTarget {
     pub kind: ReportKind,
     pub path: PathBuf,
 }
 
 /// `--report KIND=PATH,KIND=PATH`: several in one value, as one variable holds them. A comma in a path is a part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReportTargets(pub Vec<ReportTarget>);
 
 impl FromStr for ReportTargets {
@@ -51,7 +51,7 @@ impl FromStr for ReportTargets {
 
 worded! {
     /// What a run can be reported as.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
     pub enum ReportKind {
         Junit = "junit",
         Markdown = "markdown",

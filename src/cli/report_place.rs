@@ -21,7 +21,7 @@ const PATIENCE: Timespec = Timespec {
 const MOST_LINKS: usize = 40;
 
 /// The place of a report.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum ReportPlace {
     /// A regular file, or none yet.
     File(PathBuf),

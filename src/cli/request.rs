@@ -110,7 +110,7 @@ struct Approve {
 }
 
 /// How a request is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum Strategy {
     Direct,
     Agent,

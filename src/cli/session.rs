@@ -192,7 +192,7 @@ pub fn run_session(
         .map(|file| file.path)
         .collect();
     let read = ReadBefore { mission, settings };
-    let options = first.options(&state).clone();
+    let options = state.options_of(&first).clone();
     hide(&mut state, &options, &read, refused.is_some());
     begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
     panics::works_on(Some(&run));

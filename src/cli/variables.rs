@@ -112,7 +112,7 @@ fn of_flags(command: &Command) -> Vec<String> {
 }
 
 /// How much is said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Log {
     /// As with `--quiet`.
     Quiet,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeclaredVerdict, Finding, Points, PriorAnswer};
 
 /// What a red team or a vision check reported, finding by finding (section 15).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "ReportForm", into = "ReportForm")]
 pub struct FindingsReport {
     /// The findings that could be read.
@@ -85,7 +85,7 @@ impl From<FindingsReport> for ReportForm {
 }
 
 /// A question with the answer yes or no that a criterion comes to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// The criterion, by its number from 1.
     #[serde(rename = "c")]
@@ -96,7 +96,7 @@ pub struct Probe {
 }
 
 /// What a judge said about work by a rubric, as it said it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RubricReply {
     /// The grades, whatever they are grades of.
     #[serde(rename = "g")]
@@ -116,7 +116,7 @@ pub struct RubricReply {
 }
 
 /// One grade of a judge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradeGiven {
     /// What it is a grade of, as the judge spells it.
     #[serde(rename = "c")]

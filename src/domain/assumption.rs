@@ -17,7 +17,7 @@ worded! {
 }
 
 /// An assumption that an agent found broken, in its own words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BrokenAssumption {
     /// What does not hold.
     #[serde(rename = "k")]

@@ -51,7 +51,7 @@ fn is_bare(text: &str) -> bool {
 }
 
 /// A text that is not a duration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParseDurationError {
     /// A number without a unit.
     #[error("{0} what? {0}s, {0}m or {0}ms")]

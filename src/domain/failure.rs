@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a shell ended without a word of the command that it was to run: its exit codes 126 and 127.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShellFailure {
     /// What it was to run cannot be executed.
     CannotExecute,

@@ -60,7 +60,7 @@ impl Money {
 }
 
 /// Text that is no amount.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{text:?} is no amount of money: write a number such as 5 or 0.25")]
 pub struct ParseMoneyError {
     text: String,

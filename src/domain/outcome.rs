@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// How far a run came that ends with a class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Reach {
     /// Nothing is left that could move without a person.
     End,
@@ -18,7 +18,7 @@ enum Reach {
 }
 
 /// How much there is to worry about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Gravity {
     /// Nothing.
     Good,

@@ -145,7 +145,7 @@ impl Purpose {
 }
 
 /// What an agent said that was asked, as far as it fits what it was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// [`Purpose::Score`]: a score for every dimension of a panel.
     #[serde(rename = "e")]
@@ -248,7 +248,6 @@ pub enum Answer {
 impl Answer {
     /// A short answer in the form in which it was asked for, as events tell it; `None` for what a judge says, and for what
     /// says nothing.
-    #[must_use]
     pub fn short(&self) -> Option<Value> {
         Some(match self {
             Self::IsQuestion(question) => json!({"question": question}),

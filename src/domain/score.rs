@@ -137,7 +137,7 @@ pub enum BarOrigin {
 }
 
 /// A text that is not a bar.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "{text} is not a bar: write a score from 1 to 5 (3.5), points from 20 to 100 (70), or say the scale: \"3.5/5\", \"10/100\""
 )]

@@ -44,7 +44,7 @@ pub enum Stage {
 }
 
 /// What a further stage brings about the work, and with that what follows where it brings nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StageReply {
     /// An opinion with a verdict. Without one the work is kept out.
     Opinion,
@@ -176,7 +176,7 @@ fn position<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 }
 
 /// What a stage says about the work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opinion {
     #[serde(rename = "v")]
     pub verdict: DeclaredVerdict,

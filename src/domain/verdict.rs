@@ -163,7 +163,7 @@ worded! {
 
 /// Something a stage found. A pass may carry findings too.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// How bad.
@@ -212,7 +212,7 @@ pub enum Addressed {
 }
 
 /// What a reviewer answered for one point of the review before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriorAnswer {
     /// The point, by its number from 1.
     #[serde(rename = "i")]
@@ -239,7 +239,7 @@ pub struct Dimension {
 }
 
 /// One dimension's result: of one reviewer, or of the panel's consensus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DimensionScore {
     /// The dimension's name.

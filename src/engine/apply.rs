@@ -9,11 +9,13 @@
 //! | `dependents` | what the end of a task, or its end withdrawn, means for those that wait for it |
 //! | `run` | what events of the run change of its state |
 //! | `task` | what events change of one task |
+//! | `judging` | what events change of the judging of a task |
 //! | `work` | what events of work, turns and questions change of their task |
 
 mod budget;
 mod deadline;
 mod dependents;
+mod judging;
 mod run;
 mod task;
 mod work;

@@ -19,7 +19,7 @@ use crate::mission::{FilesIn, TaskPlan};
 use super::payload::{CheckResult, FileFact, FileRef};
 
 /// What a task was accepted for. Files and checks that it does not name are not in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Acceptance {
     /// The files that were there, as an audit saw them last.
     pub files: Vec<FileFact>,
@@ -34,7 +34,7 @@ pub struct Acceptance {
 }
 
 /// Where the audit of a run stands.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Audit {
     /// How many were asked for.
     pub number: u32,
@@ -54,7 +54,7 @@ pub struct Audit {
 }
 
 /// The word for it in documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AuditStanding {
     /// There is nothing that one could look at, or none is wanted.
@@ -89,7 +89,7 @@ pub type Looks = Vec<(TaskId, Vec<FileFact>)>;
 /// What an audit came to. A record names the file that holds what was seen, by its digest: what many tasks have in common
 /// must not make a record that is too long.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
     /// Which audit.
     pub number: u32,
@@ -101,7 +101,7 @@ pub struct AuditReport {
 }
 
 /// What an audit saw of all accepted work.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AuditEvidence {
     /// The files before any command ran.
     pub looks: Looks,
@@ -131,7 +131,7 @@ impl AuditEvidence {
 }
 
 /// What became of a recorded file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Found {
     /// It is what it was.
     Same,

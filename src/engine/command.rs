@@ -8,7 +8,7 @@ use crate::mission::SubTask;
 
 /// An operator's command, as it is queued and as it is decided about.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
     /// A task, or the run behind a checkpoint, goes on with a person's word.
@@ -63,7 +63,7 @@ pub enum Command {
 }
 
 /// What a command meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandResult {
     /// It changes the run.
@@ -80,7 +80,6 @@ pub enum CommandResult {
 
 impl Command {
     /// A person's yes to a hold.
-    #[must_use]
     pub fn approve(of: impl Into<HoldOwner>, number: u32) -> Self {
         Self::Approve {
             of: of.into(),
@@ -89,7 +88,6 @@ impl Command {
     }
 
     /// A person's no to a hold.
-    #[must_use]
     pub fn reject(of: impl Into<HoldOwner>, number: u32, reason: impl Into<String>) -> Self {
         Self::Reject {
             of: of.into(),
@@ -100,7 +98,6 @@ impl Command {
 
     /// Whether it is a person's judgement, which nobody else may give: it approves, rejects, answers or overrides. Work that
     /// is asked for, paused or cancelled is none.
-    #[must_use]
     pub fn is_a_persons_word(&self) -> bool {
         !matches!(
             self,

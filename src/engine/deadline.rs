@@ -25,7 +25,7 @@ pub enum DeadlineStep {
 
 /// Something that happened to a deadline.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadlineEvent {
     pub step: DeadlineStep,
@@ -57,7 +57,7 @@ impl DeadlineEvent {
 }
 
 /// Where a deadline stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DeadlineState {
     /// When its time began.
     pub since: Option<Timestamp>,
@@ -90,7 +90,7 @@ impl DeadlineState {
 }
 
 /// The deadlines of a run, by task; `None` is the mission's.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Deadlines(pub(super) BTreeMap<Option<TaskId>, DeadlineState>);
 
 impl Deadlines {

@@ -9,7 +9,7 @@ use super::payload::Asked;
 const EXCHANGES_KEPT: usize = 16;
 
 /// What the agent of a task asked, and was answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Dialog {
     /// What its last turn ended with that may be a question.
     pub said: Option<Asked>,
@@ -26,7 +26,7 @@ pub struct Dialog {
 }
 
 /// A question that was answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// What was asked.
     pub question: String,
@@ -66,7 +66,6 @@ impl Dialog {
     }
 
     /// The call that a person has allowed, in the words in which it was asked about.
-    #[must_use]
     pub fn allowed_wish(&self) -> Option<&str> {
         let last = self.exchanges.last().filter(|_| self.allowed.is_some());
         last.map(|exchange| exchange.question.as_str())

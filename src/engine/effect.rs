@@ -12,7 +12,7 @@ use super::state::{RunPhase, State};
 use super::work::id::{TaskWork, WorkId};
 
 /// Something to do in the world, named by value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Write the prompt of the next turn. Harmless to repeat, so it may run before the record is durable.
     PreparePrompt(TurnId),
@@ -86,7 +86,6 @@ pub enum Effect {
 
 impl Effect {
     /// The work of a task that it starts, or ends.
-    #[must_use]
     pub fn work(&self) -> Option<WorkId> {
         match *self {
             Self::RunTurn { turn, .. } | Self::KillTurn { turn, .. } => Some(WorkId::turn(turn)),
@@ -97,7 +96,6 @@ impl Effect {
     }
 
     /// The part of judging that it asks for, if it does.
-    #[must_use]
     pub fn judged_work(&self) -> Option<WorkId> {
         let judges = match self {
             Self::Job { job, .. } => job.judges(),
@@ -109,7 +107,6 @@ impl Effect {
 }
 
 /// What follows from an event that was just applied.
-#[must_use]
 pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     let one = match event {
         Event::Task(
@@ -152,19 +149,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             turn: *turn,
             idle: *idle,
         }),
-        // Nobody looked, because others are at work, so nobody has waited.
-        Event::Work(
-            _,
-            WorkEvent::Ended {
-                end: JobEnd::Baseline { checks, .. },
-                ..
-            },
-        ) if checks.iter().all(|seen| seen.reason == SeenBefore::TURN_NEAR) => None,
-        // No turn has begun meanwhile where it was looked.
-        Event::Work(task, WorkEvent::Ended { job, .. }) if *job == Job::Baseline => {
-            let near = state.near(*task).chain([*task]);
-            return near.filter_map(|id| prepare_prompt(state, id)).collect();
-        }
+        Event::Work(task, WorkEvent::Ended { end, .. }) => return behind_baseline(state, *task, end),
         Event::Work(task, WorkEvent::Requested(job)) => {
             started(state, WorkId::job(state.current_turn(*task), *job))
         }
@@ -188,8 +173,19 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     one.into_iter().collect()
 }
 
+/// What waited for a baseline: no turn has begun meanwhile where it was looked.
+fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
+    match end {
+        // Where nobody looked, because others are at work, nobody has waited.
+        JobEnd::Baseline { checks, .. } if checks.iter().any(|seen| seen.reason != SeenBefore::TURN_NEAR) => {
+            let near = state.near(task).chain([task]);
+            near.filter_map(|id| prepare_prompt(state, id)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// What is still to do in a state that was just recovered, beside what its new events ask for.
-#[must_use]
 pub fn pending_effects(state: &State) -> Vec<Effect> {
     let mut pending = Vec::new();
     for id in state.plan.task_ids() {
@@ -265,7 +261,6 @@ fn deliver(state: &State, number: u32) -> Option<Effect> {
 }
 
 /// Whether the prompt of a turn is still to be written.
-#[must_use]
 pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
     prepare_prompt(state, turn.task) == Some(Effect::PreparePrompt(turn))
 }
@@ -298,7 +293,6 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
 
 /// Whether an effect is still to be made. Others may have overtaken it: the end of what it was for, an audit that holds back
 /// what begins, a budget that has no room for its call.
-#[must_use]
 pub fn may_be_made(state: &State, effect: &Effect) -> bool {
     match effect {
         Effect::NoteFiles { turn, .. } => {

@@ -18,10 +18,10 @@ use super::merging::Delivery;
 use super::notice::FailedTool;
 use super::payload::{
     Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
-    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
 };
-use super::state::State;
 use super::timers::Timer;
+use super::voided::VoidedStage;
 use super::work::id::WorkId;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
@@ -198,18 +198,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The options of the session that it begins; of any other one those on record.
-    #[must_use]
-    pub fn options<'o>(&'o self, state: &'o State) -> &'o RunOptions {
-        match self {
-            Self::Start(started) => &started.options,
-            Self::Resume { options, .. } => options,
-            _ => &state.options,
-        }
-    }
-
     /// The work of a task that it tells of.
-    #[must_use]
     pub fn work(&self) -> Option<WorkId> {
         Some(match self {
             Self::TurnSpawned { turn, .. }
@@ -226,7 +215,6 @@ impl Fact {
 
     /// Whether it is decided again until nothing follows from it any more: what it leads to, of many tasks, is more than one
     /// record holds.
-    #[must_use]
     pub fn takes_several_records(&self) -> bool {
         match self {
             Self::RetryFailed | Self::Redo(_) => true,
@@ -236,7 +224,6 @@ impl Fact {
     }
 
     /// The part of judging that has come back with a word. One that failed has none.
-    #[must_use]
     pub fn judged_work(&self) -> Option<WorkId> {
         let is_word = match self {
             Self::JobEnded { job, end, .. } => {
@@ -260,7 +247,6 @@ impl Fact {
     }
 
     /// Whether it is a person's word, by which something passes or does not: nobody else may give it.
-    #[must_use]
     pub fn is_a_persons_word(&self) -> bool {
         match self {
             Self::Operator(said) => said.command.is_a_persons_word(),
@@ -270,7 +256,6 @@ impl Fact {
     }
 
     /// Whether others than a session may put it on record, while none lives.
-    #[must_use]
     pub fn may_come_from_outside(&self) -> bool {
         matches!(
             self,
@@ -288,7 +273,7 @@ impl Fact {
 
 /// The prompt of a turn, as it was written.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
     /// The turn it is for.
@@ -314,7 +299,7 @@ pub struct OperatorInput {
 
 /// Why a notification was not taken.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Undelivered {
     /// By class.
@@ -406,7 +391,6 @@ pub struct AskFailure {
 
 impl TurnEnd {
     /// The end of a turn in which nothing went wrong and nothing is known to have been said.
-    #[must_use]
     pub fn clean(turn: TurnId) -> Self {
         Self {
             turn,
@@ -434,7 +418,6 @@ impl TurnEnd {
     }
 
     /// The end of a turn that the runner itself called off.
-    #[must_use]
     pub fn interrupted(turn: TurnId) -> Self {
         Self {
             interrupted: true,

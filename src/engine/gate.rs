@@ -14,7 +14,7 @@ use super::state::State;
 
 worded! {
     /// Where a gate stands.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     pub enum GateStanding {
         /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
@@ -31,7 +31,7 @@ worded! {
 }
 
 /// A gate as people and documents see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GateView<'a> {
     /// Where it stands.
     pub standing: GateStanding,
@@ -43,7 +43,6 @@ pub struct GateView<'a> {
 
 /// Where a gate stands, and why. One whose tasks have ended but that was not evaluated, because the run was killed before
 /// it could be, is evaluated here.
-#[must_use]
 pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
     let gate = state.gate(id);
     if gate.left || state.plan.gate(id).part != Part::Selected {

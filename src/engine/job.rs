@@ -7,10 +7,10 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
-use super::looks::{Look, Looked};
 use super::merging::Merged;
 use super::payload::{CheckResult, FileFact};
 use super::seen_before::SeenBefore;
+use super::test_looks::{Look, Looked};
 
 /// One piece of such work, by what tells it apart within its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl JobEnd {
 }
 
 /// What an approver that is no person said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApproverSaid {
     /// It agrees.

@@ -12,7 +12,6 @@ use super::state::{Attempt, Course, Lifecycle, State, TaskState};
 /// stage can see again is as it is on record: what the worker said, which files it wrote, which calls it made, who worked,
 /// what the work was built without, which files were protected when its run began. No verdict of the record counts, and the
 /// work is not done again, whatever is found.
-#[must_use]
 pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
     let (mut state, recorded) = (State::new(plan), run.task(id));
     state.protected = Some(run.protected.clone().unwrap_or_default());

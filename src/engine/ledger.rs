@@ -24,7 +24,7 @@ pub(super) fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
 }
 
 /// What turns and calls used. Unknown is not nothing: it is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Turns and calls that reached an agent.
     pub requests: u64,
@@ -52,13 +52,11 @@ impl Spent {
     }
 
     /// What counts against `maxCost`.
-    #[must_use]
     pub fn counted_cost(&self) -> Money {
         self.cost.unwrap_or_default().plus(self.charged)
     }
 
     /// What counts against `maxTokens`.
-    #[must_use]
     pub fn counted_tokens(&self) -> u64 {
         let (read, written) = (self.input_tokens, self.output_tokens);
         read.unwrap_or(0).saturating_add(written.unwrap_or(0))
@@ -66,7 +64,7 @@ impl Spent {
 }
 
 /// By how much the ceilings were overshot by calls that nobody could stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overshoot {
     /// Beyond `maxCost`.
     pub cost: Option<Money>,
@@ -78,14 +76,13 @@ pub struct Overshoot {
 
 impl Overshoot {
     /// Whether every ceiling held.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// A call that is out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Open {
     agent: AgentId,
     /// Whether it reached the agent and is counted as a request.
@@ -94,7 +91,7 @@ struct Open {
 }
 
 /// What is not known of what a call used, and is charged with it for that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Unknown {
     /// What is charged: the most that it might have cost.
     charged: Money,
@@ -106,7 +103,7 @@ struct Unknown {
 }
 
 /// A call that was dropped in this session: nobody waits for it, and its end may still come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Dropped {
     open: Open,
     /// What it is charged with until then.
@@ -114,7 +111,7 @@ struct Dropped {
 }
 
 /// What is set aside for a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Reserved {
     /// The most that it may cost, where that is known.
     pub cost: Option<Money>,
@@ -134,7 +131,7 @@ impl Reserved {
 }
 
 /// Whether a call may be made now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum CallAdmission {
     /// It may.
     Admitted,
@@ -181,19 +178,16 @@ pub struct Ledger {
 
 impl Ledger {
     /// What was used so far.
-    #[must_use]
     pub fn spent(&self) -> &Spent {
         &self.spent
     }
 
     /// What ended the work of this session, if its budget did.
-    #[must_use]
     pub fn limit(&self) -> Option<Ceiling> {
         self.limit
     }
 
     /// Time that the sessions before this one took, where it is counted, and when this one began.
-    #[must_use]
     pub fn time(&self) -> (Millis, Option<Timestamp>) {
         (self.time_used, self.since)
     }
@@ -289,7 +283,6 @@ impl Ledger {
     }
 
     /// By how much the ceilings were overshot.
-    #[must_use]
     pub fn overshoot(&self, plan: &Plan) -> Overshoot {
         let budget = &plan.rules.budget;
         let cost = self.spent.counted_cost();

@@ -11,7 +11,7 @@ use super::job::Job;
 use super::state::State;
 
 /// An event that its task cannot have where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum IllegalEvent {
     /// A transition that the life cycle does not have, or that does not say of an end how it is.
     #[error(

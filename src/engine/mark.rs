@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::QualityFlag;
 
 /// What should be known of work beside that it goes on. Verdicts leave marks on the attempt, and acceptance leaves its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// It passed only with a foundation task's relief.

@@ -42,7 +42,7 @@ impl Members {
 }
 
 /// An id that is none of the mission's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct Stranger(String);
 

@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use super::payload::{Commit, is_default};
 
 /// What became of a try to merge the work of an isolated task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Merged {
     /// It is part of what was accepted.
@@ -33,7 +33,7 @@ pub enum Merged {
 
 /// What became of the accepted work of isolated tasks when a session had nothing left to do.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Commits that the run has added to what it began with.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]

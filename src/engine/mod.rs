@@ -31,7 +31,7 @@
 //! | `judged_again` | work that another run has on record is judged once more: `quorum review TASK` |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
-//! | `looks` | what was looked at of tests that the work changed, on record (24) |
+//! | `looks` | what the state knows of tests that the work changed (24) |
 //! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
@@ -49,7 +49,9 @@
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `timers` | what becomes due by itself, and when |
+//! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
 //! | `told` | facts that are events: a record does not say them twice |
+//! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
 mod apply;
@@ -87,10 +89,12 @@ mod signature;
 mod stages;
 mod state;
 mod sums;
+mod test_looks;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod told;
+mod voided;
 mod work;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
@@ -116,7 +120,6 @@ pub use judged_again::judged_again;
 #[cfg(test)]
 pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
-pub use looks::{Look, Looked};
 pub use mark::Mark;
 pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use merging::{Delivery, Merged};
@@ -128,7 +131,7 @@ pub use outcome::{Outcome, outcome};
 pub use payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
     ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
-    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};
@@ -142,13 +145,14 @@ pub use state::{
     SeatState, State, TaskState,
 };
 pub use sums::Counts;
+pub use test_looks::{Look, Looked};
 pub use timers::Timer;
+pub use voided::VoidedStage;
 pub use work::id::{TaskWork, WorkId};
 pub use work::policy::{AfterCrash, WorkKind, policy};
 pub use work::retry::{FailedTry, Retry, Tries};
 
 /// Why a further stage will not be asked about a task, where that is known beforehand.
-#[must_use]
 pub fn not_asked(
     state: &State,
     task: crate::domain::TaskId,
@@ -158,13 +162,11 @@ pub fn not_asked(
 }
 
 /// Why a run cannot have this task, in words; `None` where it can (section 16).
-#[must_use]
 pub fn cannot_add(state: &State, task: &crate::mission::SubTask) -> Option<String> {
     decide::scope(&state.plan, task).err()
 }
 
 /// The task that a run has for a request from outside (section 16).
-#[must_use]
 pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::TaskId> {
     decide::task_of(&state.plan, request)
 }

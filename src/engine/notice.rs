@@ -72,7 +72,7 @@ impl Topic {
 
 /// What a channel is told, by value: the state may have moved on when it is delivered.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     /// What it is about.
     #[serde(rename = "k")]
@@ -111,7 +111,6 @@ pub struct Notice {
 
 impl Notice {
     /// A notice without details.
-    #[must_use]
     pub fn new(topic: Topic, at: Timestamp) -> Self {
         Self {
             topic,
@@ -130,7 +129,7 @@ impl Notice {
 }
 
 /// An operation that failed for good, on its way to the dead-letter queue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedOperation {
     /// Its id within the run: the same operation never has two.
     #[serde(rename = "i")]
@@ -147,7 +146,7 @@ pub struct FailedOperation {
 }
 
 /// What could not be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Operation {
     /// A notification could not be delivered.
     #[serde(rename = "n")]
@@ -186,7 +185,7 @@ pub enum Operation {
 }
 
 /// A tool call of a turn that failed for good.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedTool {
     pub tool: Box<str>,
     /// Its arguments, long texts cut.
@@ -243,7 +242,7 @@ pub enum NoticeEvent {
 }
 
 /// A notification that has not come to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenNotice {
     pub channel: Box<str>,
     /// What it is told.
@@ -269,7 +268,6 @@ pub struct Notices {
 
 impl Notices {
     /// One that has not come to its end.
-    #[must_use]
     pub fn open(&self, number: u32) -> Option<&OpenNotice> {
         self.open.get(&number)
     }
@@ -300,13 +298,11 @@ impl Notices {
     }
 
     /// Dead letters that the queue is not known to have, by id.
-    #[must_use]
     pub fn letters(&self) -> &BTreeMap<String, FailedOperation> {
         &self.letters
     }
 
     /// Whether no channel is still to be told anything.
-    #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.open.is_empty()
     }

@@ -7,7 +7,7 @@ use super::payload::StopCause;
 use super::state::State;
 
 /// What a session ended with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The condition that weighs most, of those not allowed.
     pub class: OutcomeClass,
@@ -18,7 +18,6 @@ pub struct Outcome {
 }
 
 /// The outcome of a state in which nothing moves any more. Total: every state has exactly one.
-#[must_use]
 pub fn outcome(state: &State) -> Outcome {
     let mut conditions = conditions(state);
     let (allowed, counting): (Vec<_>, Vec<_>) = conditions
@@ -71,7 +70,6 @@ impl State {
 }
 
 /// All conditions that hold, the one that weighs most first; `[ok]` if none does.
-#[must_use]
 pub fn conditions(state: &State) -> Vec<OutcomeClass> {
     let counts = &state.sums.counts;
     let for_judges = state.parked_for_judges();

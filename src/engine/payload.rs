@@ -10,13 +10,11 @@ use crate::domain::{
     RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
 };
 use crate::engine::mark::Mark;
-use crate::judging::touched_tests::TouchedTests;
+use crate::judging::touched::TouchedTests;
 use crate::mission::RunOptions;
 
-use super::work::id::WorkId;
-
 /// What was kept of a damaged journal, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Salvaged {
     /// By whom, as recorded.
     pub by: String,
@@ -56,7 +54,7 @@ pub struct RunStarted {
 }
 
 /// The word of an operator's key for a record (semantics, section 22): a run that somebody else put into the state folder has none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OriginCode {
     /// The key's fingerprint, which tells nothing of the key.
     #[serde(rename = "f")]
@@ -67,7 +65,7 @@ pub struct OriginCode {
 }
 
 /// The supervisor of a session, as it can be recognised after a crash: a pid alone may be reused.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SupervisorRef {
     /// Process id.
     #[serde(rename = "p")]
@@ -96,7 +94,7 @@ pub enum StopCause {
 }
 
 /// A process as it can be recognised later: a pid alone may be reused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessRef {
     /// Process id, and process group id.
     #[serde(rename = "p")]
@@ -108,7 +106,7 @@ pub struct ProcessRef {
 
 /// How a turn ended.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Exit {
     /// Exit code, where the process exited.
     #[serde(rename = "c")]
@@ -129,7 +127,7 @@ pub struct Exit {
 
 /// A task waits for a moment or for a slot, and holds none.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deferral {
     /// Why the task waits.
@@ -146,7 +144,7 @@ pub struct Deferral {
 }
 
 /// What a task waits for without a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum DeferralReason {
     /// A limit of a subscription that resets (section 13).
     #[serde(rename = "w")]
@@ -168,7 +166,7 @@ impl Exit {
 
 /// What a turn or call used. `None` is unknown, never free.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read.
     #[serde(rename = "i")]
@@ -189,7 +187,7 @@ impl Usage {
 }
 
 /// The session of an agent's program, in which its next turn goes on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRef {
     /// What the program calls it.
     pub id: Box<str>,
@@ -227,7 +225,7 @@ pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
 
 worded! {
     /// What was done about a dependency that failed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
     pub enum Way {
         /// Enough of its files are there.
         #[serde(rename = "a")]
@@ -245,7 +243,7 @@ worded! {
 }
 
 /// What a turn ended with that may be a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The agent's words, cut to a bounded length.
     #[serde(rename = "t")]
@@ -259,7 +257,7 @@ pub struct Asked {
 }
 
 /// A file in the spool that a record vouches for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRef {
     /// Its length in bytes.
     #[serde(rename = "n")]
@@ -271,7 +269,7 @@ pub struct FileRef {
 
 /// What the runtime saw of one file that the task's rules name.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileFact {
     /// Its path, relative to the workspace.
     #[serde(rename = "p")]
@@ -290,45 +288,10 @@ pub struct FileFact {
     pub stored: Option<Box<str>>,
 }
 
-/// A part of judging while which protected files were not what they were: what it says does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VoidedStage {
-    /// Which part.
-    #[serde(rename = "p")]
-    pub work: WorkId,
-    /// What is still not as it was when the session began, one sentence a file.
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<String>,
-    /// What was changed and put back meanwhile, one sentence a file.
-    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
-    pub restored: Vec<String>,
-    /// Whether a turn or a command of another task overlapped.
-    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
-    pub shared: bool,
-}
-
-impl VoidedStage {
-    /// Whether it changed something itself, and would do so again.
-    pub(crate) fn did_it(&self) -> bool {
-        !self.shared && !self.changed.is_empty()
-    }
-
-    /// All that was not as it must be, in one line.
-    pub(crate) fn what(&self) -> String {
-        let all: Vec<&str> = self
-            .changed
-            .iter()
-            .chain(&self.restored)
-            .map(String::as_str)
-            .collect();
-        all.join(", ")
-    }
-}
-
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before
 /// and after.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TurnFiles {
     /// What became of protected files, one sentence a file.
     #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
@@ -351,7 +314,7 @@ pub struct TurnFiles {
 }
 
 /// What judges, each file with the digest of its content.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProtectedFiles {
     /// The programs and scripts, as they are.
     pub files: Vec<(String, Option<Digest>)>,
@@ -361,7 +324,7 @@ pub struct ProtectedFiles {
 }
 
 /// A commit of the work of an isolated task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Commit {
     /// Its name in git.
     pub id: Box<str>,
@@ -390,7 +353,7 @@ pub struct Commit {
 
 /// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter
 /// sees none of them have no ledger, which is unknown and not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolCalls {
     /// Calls of every kind.
     #[serde(rename = "n")]
@@ -401,7 +364,7 @@ pub struct ToolCalls {
 }
 
 /// What a check showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// Whether it passed.
     #[serde(rename = "p")]
@@ -419,7 +382,7 @@ pub struct CheckResult {
 
 /// A raw reply and what is known about it.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplyRef {
     /// The reply's text.
     #[serde(rename = "f")]
@@ -440,7 +403,7 @@ pub struct ReplyRef {
 }
 
 /// What a model did with the tools that it was given: every call is on record in the spool.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolLedgerRef {
     /// The record, one line a call; `None` if there was no call.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
@@ -476,7 +439,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// What a call that failed had used until then.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Used {
     /// Of its requests that were answered.
     #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
@@ -488,7 +451,7 @@ pub struct Used {
 
 /// The verdict of one stage on one attempt.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageReport {
     #[serde(rename = "t")]
     pub task: TaskId,
@@ -593,7 +556,7 @@ impl StageReport {
 
 /// What came out of a gate.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
     /// Whether it passed.
     #[serde(rename = "p")]

@@ -8,7 +8,7 @@ use super::payload::Way;
 use super::state::State;
 
 /// What is done about the dependencies of a task that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct DependencyRecovery {
     /// Dependencies that nothing stands in for yet.
     pub failed: Vec<FailedDependency>,
@@ -21,7 +21,7 @@ pub struct DependencyRecovery {
 }
 
 /// A dependency that failed, and what was tried about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FailedDependency {
     pub dependency: TaskId,
     /// Whether its files were looked at.
@@ -31,7 +31,7 @@ pub struct FailedDependency {
 }
 
 /// A dependency that a task does without.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WaivedDependency {
     pub dependency: TaskId,
     /// Why it may.
@@ -42,7 +42,6 @@ pub struct WaivedDependency {
 
 impl DependencyRecovery {
     /// What was tried about a dependency.
-    #[must_use]
     pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
         self.failed.iter().find(|entry| entry.dependency == dependency)
     }

@@ -15,7 +15,7 @@ pub const REPLAN_AFTER: u32 = 1;
 pub const ESCALATE_AFTER: u32 = 3;
 
 /// What is known of one wave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// Whether any of its tasks was begun.
     pub began: bool,

@@ -7,7 +7,7 @@ use crate::domain::{BeforeWork, Digest, Millis};
 use super::payload::is_default;
 
 /// What a check of a task said before the work on it began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeenBefore {
     /// The digest of what the check does.
     #[serde(rename = "k")]
@@ -44,7 +44,6 @@ impl SeenBefore {
     }
 
     /// Whether it passed, where that could be told.
-    #[must_use]
     pub fn passed(&self) -> Option<bool> {
         match self.before {
             BeforeWork::Green => Some(true),
@@ -60,7 +59,7 @@ impl SeenBefore {
 }
 
 /// What the checks of a task said before the work on it began. It is looked at once a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Baseline {
     /// Whether somebody looks now.
     pub open: bool,

@@ -28,6 +28,7 @@ use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 use super::audit::Audit;
 use super::command::CommandResult;
 use super::deadline::Deadlines;
+use super::fact::Fact;
 use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
@@ -142,7 +143,7 @@ pub struct State {
 }
 
 /// Where a session stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunPhase {
     /// No `run:started` yet.
     New,
@@ -154,7 +155,7 @@ pub enum RunPhase {
     Finished,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GateState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
@@ -179,7 +180,7 @@ impl GateState {
 }
 
 /// The state of a checkpoint or a delay.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BarrierState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
@@ -200,7 +201,7 @@ impl BarrierState {
 }
 
 /// How far a checkpoint or a delay got.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum BarrierStage {
     /// Its tasks have not all ended.
     #[default]
@@ -214,6 +215,15 @@ pub enum BarrierStage {
 }
 
 impl State {
+    /// The options of the session that a fact begins; of any other one those on record.
+    pub fn options_of<'o>(&'o self, first: &'o Fact) -> &'o RunOptions {
+        match first {
+            Fact::Start(started) => &started.options,
+            Fact::Resume { options, .. } => options,
+            _ => &self.options,
+        }
+    }
+
     /// The state before the first event.
     pub(crate) fn new(plan: Arc<Plan>) -> Self {
         let mut state = Self {
@@ -389,7 +399,6 @@ impl State {
 
     /// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
     /// nothing is left to do.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         if self.sums.counts.failed == 0 || !self.has_all_ended() {
             return false;
@@ -412,7 +421,6 @@ impl State {
 
     /// The turn of a task that is or was last in flight.
     /// The session in which the turn of a task that comes, or is under way, goes on.
-    #[must_use]
     pub fn session_of(&self, task: TaskId) -> Option<&SessionRef> {
         let agent = &self.plan.worker_of(task).spec;
         let session = self.task(task).course.session.as_deref();

@@ -5,7 +5,7 @@ use std::ops::{AddAssign, SubAssign};
 use crate::domain::QualityFlag;
 
 /// Sums over all tasks that readers are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {
     /// Tasks that the run takes.
@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 /// All sums over tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sums {
     /// Those that readers are told: of tasks that the run takes.
     pub counts: Counts,
@@ -117,7 +117,6 @@ field_by_field!(Sums {
 
 impl Counts {
     /// Tasks that are done or failed, superseded ones included.
-    #[must_use]
     pub fn ended(&self) -> u32 {
         self.done + self.failed + self.superseded
     }

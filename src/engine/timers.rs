@@ -43,7 +43,7 @@ pub enum Timer {
 }
 
 /// The timers that run. Setting, cancelling and finding the next one cost O(log n).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timers {
     by_time: BTreeSet<(Timestamp, Timer)>,
     by_timer: BTreeMap<Timer, Timestamp>,

@@ -14,7 +14,7 @@ use super::task_command::TaskCommands;
 const REASON: u64 = 2_000;
 
 /// Which approver of which approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApproverId {
     pub task: TaskId,
     /// The approval, by its number within the task.

@@ -10,7 +10,7 @@ use crate::agents::command::{check_argv, missing_program};
 use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
 use crate::engine::{JobEnd, SeenBefore};
 use crate::judging::baseline::{CheckPlace, Item, items};
-use crate::judging::touched_tests::is_command;
+use crate::judging::touched::is_command;
 use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::store::SpoolName;

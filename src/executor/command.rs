@@ -20,7 +20,6 @@ use crate::test_clock::scaled_ms;
 use super::error::WorkError;
 use super::preset_files::files_of;
 use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_head, read_tail};
-use super::task_command::Apart;
 use super::workspace::make_folder;
 
 /// From SIGTERM to SIGKILL (semantics, section 5).
@@ -35,6 +34,14 @@ const STDERR_TAIL: u64 = 8_000;
 const STDOUT_TAIL: u64 = 1024 * 1024;
 /// Characters of what a failed agent says of itself that are quoted.
 pub const LONGEST_QUOTE: usize = 500;
+
+/// A folder that a task's commands work in instead of its own.
+#[derive(Debug, Clone)]
+pub struct Apart {
+    pub folder: PathBuf,
+    /// The objects that its repository borrows.
+    pub objects: PathBuf,
+}
 
 /// A command that is to be run, with all that it needs.
 #[derive(Debug, Clone, Default)]
@@ -150,7 +157,7 @@ impl Outputs {
 }
 
 /// Why a program was ended before its time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum GivenUp {
     /// It waits for its provider for too long.
     Waits {
@@ -288,7 +295,7 @@ pub fn built_in_timeout() -> Millis {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum How<'e> {
     /// There never was a process: why.
     NotStarted(&'e str),

@@ -14,7 +14,7 @@ use super::command::{CommandEnd, CommandJob, GivenUp, Outputs};
 use super::error::WorkError;
 
 /// Whose work a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Owner {
     /// A worker's turn itself.
     Turn(TurnId),

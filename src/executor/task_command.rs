@@ -11,18 +11,10 @@ use crate::domain::{Millis, TaskId};
 use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
 
-use super::command::{Asked, CommandJob, Outputs};
+use super::command::{Apart, Asked, CommandJob, Outputs};
 use super::error::WorkError;
 use super::spool::clear;
 use super::workspace::workspace;
-
-/// A folder that a task's commands work in instead of its own.
-#[derive(Debug, Clone)]
-pub struct Apart {
-    pub folder: PathBuf,
-    /// The objects that its repository borrows.
-    pub objects: PathBuf,
-}
 
 /// A task, as far as its commands depend on it.
 #[derive(Clone)]

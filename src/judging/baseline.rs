@@ -20,7 +20,7 @@ pub enum CheckPlace {
 }
 
 /// One check of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     pub place: CheckPlace,
     /// What it is to be before the work, where the file tells.
@@ -39,13 +39,11 @@ pub struct Item {
 
 impl Item {
     /// Whether it is to fail before the work.
-    #[must_use]
     pub fn is_to_be_red(&self) -> bool {
         self.declared == Some(Before::Red) || self.list == Some(ListOf::FailToPass)
     }
 
     /// Whether it is not there to show that the work was done.
-    #[must_use]
     pub fn is_declared_guard(&self) -> bool {
         self.guards_by_nature || matches!(self.declared, Some(Before::Green | Before::Any))
     }
@@ -55,7 +53,6 @@ impl Item {
 const MOST_NAMED: usize = 5;
 
 /// The labels of checks, as a sentence has them.
-#[must_use]
 pub fn named(items: &[Item]) -> String {
     let first = items.iter().take(MOST_NAMED);
     let mut names: Vec<String> = first.map(|item| format!("`{}`", item.label)).collect();
@@ -66,7 +63,6 @@ pub fn named(items: &[Item]) -> String {
 }
 
 /// Checks that are to fail before the work and pass. Of `failToPass` one that does not pass is enough.
-#[must_use]
 pub fn wrongly_green(all: &[Item], before: impl Fn(&Item) -> BeforeWork) -> Vec<Item> {
     let is_green = |item: &&Item| before(item) == BeforeWork::Green;
     let is_of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
@@ -77,7 +73,6 @@ pub fn wrongly_green(all: &[Item], before: impl Fn(&Item) -> BeforeWork) -> Vec<
 
 /// Whether anything is looked at before the work on a task: it does work, which harms nobody when parts of it are done twice, and
 /// nobody has switched it off.
-#[must_use]
 pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
     let work = plan.task(task);
     let is_on = work.baseline.unwrap_or(plan.rules.settings.baseline);
@@ -85,7 +80,6 @@ pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// Everything that a task is checked by without anybody's opinion, in the order of its stages.
-#[must_use]
 pub fn items(task: &TaskPlan) -> Vec<Item> {
     match task.kind {
         TaskType::Verification => Vec::new(),
@@ -199,7 +193,7 @@ fn key_of(check: &Check) -> String {
 }
 
 /// What a check that stands for accepted work has come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
     /// What it said before the work.
     pub before: BeforeWork,
@@ -251,7 +245,7 @@ impl Weighed {
 }
 
 /// What stands for accepted work, of which no check has failed: the first that applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ProofOf {
     /// It has no check.
     Unchecked,
@@ -269,7 +263,6 @@ pub enum ProofOf {
 
 /// What stands for work with these checks. `is_judged`: somebody with an opinion has let it pass; `is_refactoring`: what it does is
 /// to keep everything green.
-#[must_use]
 pub fn proof_of(checks: &[Weighed], is_judged: bool, is_refactoring: bool) -> ProofOf {
     if checks.is_empty() {
         ProofOf::Unchecked

@@ -7,7 +7,7 @@ use crate::domain::Points;
 use crate::mission::model::Color;
 
 /// Sums of the three channels over so many pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sum {
     /// Red, green, blue.
     pub channels: [u64; 3],

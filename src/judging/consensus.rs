@@ -12,14 +12,14 @@ use crate::mission::model::Consensus;
 const TOLERANCE: u8 = 30;
 
 /// What one seat said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeatScores {
     /// Its scores, dimensions spelled as the task spells them.
     pub scores: Vec<DimensionScore>,
 }
 
 /// What the panel says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
     /// The consensus of each dimension that anybody scored, in the task's order.
     pub dimensions: Vec<DimensionScore>,
@@ -30,7 +30,7 @@ pub struct Merged {
 }
 
 /// One seat's score that lies too far from the median.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outlier {
     /// The seat's position in the panel, from 0.
     pub seat: usize,

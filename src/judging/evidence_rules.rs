@@ -74,7 +74,7 @@ pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option
 }
 
 /// What the runtime saw of one declared target file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TargetFile {
     /// The path as declared, relative to the workspace.
     pub path: String,
@@ -83,7 +83,7 @@ pub struct TargetFile {
 }
 
 /// What is at a declared path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FileState {
     /// Nothing.
     Missing,
@@ -96,7 +96,7 @@ pub enum FileState {
 }
 
 /// Work turned down before a judge saw it. Never counts for the judge breaker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PreflightReject {
     /// The points that the attempt gets.
     pub points: Points,

@@ -23,7 +23,7 @@
 //! | `question` | whether what an agent said instead of working may be a question (5) |
 //! | `rubric` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
 //! | `stages` | what further stages say, and what findings lead to (6.7, 15) |
-//! | `touched_tests` | which files of those that work changes are tests (24) |
+//! | `touched` | which files of those that work changes are tests (24) |
 //! | `triage` | reading what an agent says about a request for work (16) |
 //! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
 //! | `write_intent` | whether a description asks for a file to be written, and for which (6, preflight) |
@@ -45,7 +45,7 @@ pub mod protected;
 pub mod question;
 pub mod rubric;
 pub mod stages;
-pub mod touched_tests;
+pub mod touched;
 pub mod triage;
 pub mod verification;
 pub mod write_intent;

@@ -4,7 +4,7 @@ use super::parser::form::{read_object, wrong};
 use super::parser::{Quoted, Unparsed};
 
 /// What an agent made of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Triage {
     /// It becomes a task, perhaps under a better title and with a better description.
     Accepted {

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use crate::domain::{Bar, Cause, CriterionGrade, Finding, Points, Severity, Verdict};
 
 /// What was decided, and by what.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// Pass, fail or refer.
     pub verdict: Verdict,

@@ -37,7 +37,6 @@ const NO_FILES: [&str; 12] = [
 
 /// The files that a description asks to be written, by the names that it gives; empty where it names none. `None`: it asks
 /// for no file.
-#[must_use]
 pub fn asked_files(description: &str) -> Option<Vec<&str>> {
     let tokens: Vec<&str> = description.split_whitespace().collect();
     let mut asked = None;

@@ -42,7 +42,6 @@ use rules::rules;
 ///
 /// # Panics
 /// When a name in the mission is unknown, which [`super::load()`] has ruled out.
-#[must_use]
 pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let rules = rules(&mission, options);
     let assignees = assignees(&mission);

@@ -49,7 +49,7 @@ pub enum ConditionError {
 }
 
 /// What is wrong with an expression, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wrong {
     pub message: String,
     pub help: String,

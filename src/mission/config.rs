@@ -14,7 +14,7 @@ use super::written::Written;
 use crate::domain::{Bar, BarOrigin};
 
 /// Whose a configuration file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ConfigLayer {
     /// `quorum.yaml` of the project.
     Project,
@@ -102,7 +102,6 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
 
 /// The paths of all keys below `settings`, in the order of their declaration: `concurrency`, `sla.warningThreshold`; each
 /// with whether quorum acts on it.
-#[must_use]
 pub fn setting_paths() -> Vec<(String, bool)> {
     let mut paths = Vec::new();
     for key in Settings::TABLE.keys {
@@ -118,7 +117,6 @@ pub fn setting_paths() -> Vec<(String, bool)> {
 }
 
 /// The settings that a mission itself gives, with its own budget among them.
-#[must_use]
 pub fn settings_of(mission: Mission) -> Settings {
     Settings {
         budget: mission.budget.or(mission.settings.budget),

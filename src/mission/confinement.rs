@@ -4,7 +4,7 @@
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
 
 /// What one level says; `None` where it leaves that to the next one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Confinement {
     sandbox: Option<Sandbox>,
     network: Option<NetworkAccess>,

@@ -9,7 +9,6 @@ use super::model::Settings;
 use crate::domain::{Bar, Dimension};
 
 /// The settings that hold where no file, variable or flag says anything.
-#[must_use]
 pub fn default_settings() -> Settings {
     Settings {
         concurrency: NonZeroU32::new(processors()),
@@ -25,7 +24,6 @@ pub(super) fn processors() -> u32 {
 }
 
 /// What a panel scores where a mission names no dimensions (section 2).
-#[must_use]
 pub fn default_dimensions() -> Vec<Dimension> {
     [
         (

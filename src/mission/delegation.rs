@@ -41,7 +41,7 @@ const COMMANDS: usize = 50;
 /// A sub-task that an agent asks for. Nothing is known yet of the names in it.
 #[skip_serializing_none]
 #[apply(Vec => #[serde(default, skip_serializing_if = "Vec::is_empty")])]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubTask {
     pub title: String,
@@ -94,7 +94,6 @@ pub(super) mod gate_by_value {
 
 /// Reads `delegate` of a result file: a list of sub-tasks, or one. What cannot be read is told in words, one by one;
 /// the others stand.
-#[must_use]
 pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
     let items = match value {
         Value::Null => &[],
@@ -112,7 +111,7 @@ pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
 }
 
 /// What is wrong with a sub-task.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SubTaskError {
     /// It is none at all.
     #[error("it is no object with a `title`")]

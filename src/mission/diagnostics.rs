@@ -148,7 +148,7 @@ impl Excerpt {
 }
 
 /// One thing that is wrong with, or worth knowing about, a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
     /// Its stable code.
     pub code: Code,
@@ -210,7 +210,6 @@ impl Diagnostic {
     }
 
     /// The machine-readable form, one object of the `diagnostics` array.
-    #[must_use]
     pub fn row(&self) -> DiagnosticRow<'_> {
         DiagnosticRow {
             code: self.code.as_str(),
@@ -225,7 +224,6 @@ impl Diagnostic {
     }
 
     /// The form for people, without a trailing newline.
-    #[must_use]
     pub fn render(&self, style: Style) -> String {
         let fit = |text: &str| if style.ascii { ascii(text) } else { text.to_owned() };
         let level = match self.severity {
@@ -309,7 +307,7 @@ impl Excerpt {
 }
 
 /// How diagnostics are drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Style {
     /// With ANSI colours.
     pub color: bool,
@@ -333,7 +331,6 @@ fn renderer(style: Style) -> Renderer {
 }
 
 /// All diagnostics for people: the first twenty, the number of the others, and a last line that sums up.
-#[must_use]
 pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: Style) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter().take(SHOWN) {

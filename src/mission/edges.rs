@@ -21,7 +21,6 @@ struct Base<T> {
 
 impl<T: Copy> Edges<T> {
     /// Builds the adjacency of `nodes` nodes from pairs, keeping the pairs' order within a node.
-    #[must_use]
     pub fn new(nodes: usize, pairs: &[(u32, T)]) -> Self {
         let mut starts = vec![0u32; nodes + 1];
         for (from, _) in pairs {
@@ -47,7 +46,6 @@ impl<T: Copy> Edges<T> {
     }
 
     /// The targets of a node. A node that came later and has none yet has none.
-    #[must_use]
     pub fn of(&self, node: impl Into<usize>) -> &[T] {
         let node = node.into();
         if !self.changed.is_empty()

@@ -10,7 +10,7 @@ use super::pipeline::Reviewers;
 use super::plan::{ApproverPlan, Plan, TaskPlan};
 
 /// An agent that may judge, and why it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Eligible {
     pub agent: AgentId,
     /// The first rule that lets it in.

@@ -106,7 +106,7 @@ fn is_variable_name(name: &str) -> bool {
 }
 
 /// An environment variable that a text needs and that has no value that is text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("the environment variable {0} is not set, or not to UTF-8 text")]
 pub struct UnsetVariable(pub String);
 

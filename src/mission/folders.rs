@@ -24,13 +24,11 @@ impl Plan {
     pub const MERGED: &str = "merged";
 
     /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
-    #[must_use]
     pub fn workspace_of(&self, id: TaskId) -> PathBuf {
         self.within(id, self.root_of(id))
     }
 
     /// The folder that stands for the workspace where a task works, absolute.
-    #[must_use]
     pub fn root_of(&self, id: TaskId) -> PathBuf {
         let worktrees = self.rules.worktrees.root.as_ref();
         let worktrees = worktrees.filter(|_| self.task(id).is_isolated());
@@ -39,7 +37,6 @@ impl Plan {
 
     /// The folder in which accepted work of a task is looked at again: for an isolated one, where all that was accepted
     /// lies together.
-    #[must_use]
     pub fn audited_workspace_of(&self, id: TaskId) -> PathBuf {
         let worktrees = self.rules.worktrees.root.as_ref();
         match worktrees.filter(|_| self.task(id).has_worktree()) {
@@ -50,7 +47,6 @@ impl Plan {
 
     /// The folder in which whoever judges task `by` finds the work of a task: for a verification in a worktree, in what was
     /// accepted when it began.
-    #[must_use]
     pub fn workspace_seen_by(&self, by: TaskId, id: TaskId) -> PathBuf {
         if self.task(by).has_worktree() && self.task(id).has_worktree() {
             self.within(id, self.root_of(by))
@@ -60,7 +56,6 @@ impl Plan {
     }
 
     /// The folder of the user that a task works in, or would work in if it were not isolated.
-    #[must_use]
     pub fn shared_workspace_of(&self, id: TaskId) -> PathBuf {
         self.within(id, self.rules.workspace.clone())
     }
@@ -73,14 +68,12 @@ impl Plan {
     }
 
     /// Whether two tasks that work in the workspace itself work in one folder, or one of them in a folder of the other's.
-    #[must_use]
     pub fn share_folder(&self, one: TaskId, other: TaskId) -> bool {
         let [one, other] = [one, other].map(|id| self.shared_workspace_of(id));
         one.starts_with(&other) || other.starts_with(&one)
     }
 
     /// Where the files of a task lie for whoever comes after it.
-    #[must_use]
     pub fn files_in(&self, id: TaskId) -> FilesIn {
         let task = self.task(id);
         match task.isolation {
@@ -91,7 +84,6 @@ impl Plan {
     }
 
     /// Where a file of a task lies: equal for two tasks that name the same file.
-    #[must_use]
     pub fn place(&self, id: TaskId, path: &str) -> String {
         let inner = place_in(self.task(id).workspace.as_deref().unwrap_or_default(), path);
         match self.files_in(id) {

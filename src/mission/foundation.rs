@@ -37,7 +37,6 @@ pub(super) fn mark(plan: &mut Plan, names_bar: &[bool]) {
 
 impl Plan {
     /// What work on a task must reach where this bar holds: the bar, or less for a foundation.
-    #[must_use]
     pub fn relieved(&self, id: TaskId, bar: Bar) -> Bar {
         if !self.task(id).foundation {
             return bar;

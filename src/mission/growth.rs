@@ -101,13 +101,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Plan {
     /// The fixup that a task has, begun or not.
-    #[must_use]
     pub fn fixup(&self, id: TaskId) -> Option<TaskId> {
         self.fixups.0.get(&id).copied()
     }
 
     /// For a fixup: the task that it mends.
-    #[must_use]
     pub fn mended_by(&self, id: TaskId) -> Option<TaskId> {
         let from = self.task(id).provenance.as_deref()?;
         from.source
@@ -127,7 +125,6 @@ impl Plan {
 
     /// The task with this title, whatever became of it. The first question costs O(all tasks), every other O(log of those
     /// that were added).
-    #[must_use]
     pub fn find(&self, title: &str) -> Option<TaskId> {
         let title = &*folded(title);
         if let Some(id) = self.titles.later.get(title) {
@@ -141,14 +138,12 @@ impl Plan {
     }
 
     /// A task whose title looks like this one and is another one (semantics, section 22). Costs O(all tasks).
-    #[must_use]
     pub fn find_alike(&self, title: &str) -> Option<TaskId> {
         let mut tasks = self.task_ids().filter(|id| self.task(*id).part != Part::Removed);
         tasks.find(|id| look_alike(&self.task(*id).title, title))
     }
 
     /// The agent with this name that the mission has.
-    #[must_use]
     pub fn find_agent(&self, name: &str) -> Option<AgentId> {
         let found = self
             .agents
@@ -158,13 +153,11 @@ impl Plan {
     }
 
     /// How often work was handed down on the way to a task: 0 for those of the mission.
-    #[must_use]
     pub fn depth(&self, id: TaskId) -> u32 {
         self.task(id).provenance.as_ref().map_or(0, |from| from.depth)
     }
 
     /// Why criteria of work that is delegated are refused (semantics, section 17, `clarification: enforce`).
-    #[must_use]
     pub fn refused_criterion(&self, criteria: &[String]) -> Option<String> {
         if self.recipe.settings.clarification != Some(Clarification::Enforce) {
             return None;

@@ -68,7 +68,7 @@ const FAMILIES: &[(&str, &str)] = &[
 ];
 
 /// Why an agent may not judge the work of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Dependence {
     /// Both use this model.
     SameModel(String),
@@ -100,7 +100,7 @@ impl fmt::Display for Dependence {
 }
 
 /// What an agent thinks with, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelIdentity<'a> {
     name: &'a str,
     /// An echo and a person share no model with anybody.

@@ -3,7 +3,7 @@
 //! ```text
 //! keys! {
 //!     /// What is said and done about deadlines.
-//!     #[derive(Debug, Clone, Default, PartialEq, Eq)]
+//!     #[derive(Debug, Clone, Default, PartialEq)]
 //!     pub struct Sla: "sla settings", by level {
 //!         /// The share of the time after which a warning is given [=].
 //!         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
@@ -167,7 +167,6 @@ macro_rules! keys {
         impl $Name {
             $($(
                 #[doc = concat!("`", $key, "`, or what holds where nobody says anything.")]
-                #[must_use]
                 $vis fn $field(&self) -> <$T as $crate::mission::keys::Untold>::Told {
                     $crate::mission::keys::Untold::or_text(&self.$field, $default)
                 }
@@ -185,7 +184,7 @@ macro_rules! effective {
             $(, $mark:ident $(($($argument:expr),+))?)*;
     )+ }) => {
         #[doc = concat!("What [`", stringify!($Name), "`] come to: each with a default, as said or that.")]
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $Effective {
             $($(
                 #[doc = concat!("`", $key, "`, by default `", stringify!($default), "`.")]
@@ -195,7 +194,6 @@ macro_rules! effective {
 
         impl $Name {
             /// What they come to, with defaults.
-            #[must_use]
             pub fn effective(&self) -> $Effective {
                 $Effective {
                     $($($field: $crate::mission::keys::Untold::or_text(&self.$field, $default),)?)+
@@ -348,7 +346,7 @@ macro_rules! lists {
 lists!(Vec<T>, ThinVec<T>, Box<[T]>);
 
 /// Entries by name, in the order of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(Box<str>, T)>);
 
 impl<T> Default for Named<T> {
@@ -418,7 +416,7 @@ impl Value<Fraction> for Vec<(Box<str>, Points)> {
 }
 
 /// The place of a key that nothing acts on yet. It is checked, as the type that `as` names, and never read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Later;
 
 impl<T: Value> Value<T> for Later {

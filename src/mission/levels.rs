@@ -114,7 +114,6 @@ impl<T: Shown> Level for Named<T> {
 }
 
 /// An amount as a file would say it.
-#[must_use]
 pub fn money_value(amount: Money) -> Json {
     json!(Decimal::from(amount).to_f64())
 }

@@ -12,7 +12,6 @@ use crate::domain::{Digest, Hasher, TaskId};
 
 impl Plan {
     /// The digest of a task's title, description and criteria, and of the chain of those that it was handed down by.
-    #[must_use]
     pub fn chain_hash(&self, id: TaskId) -> Digest {
         let task = self.task(id);
         let from = task.provenance.as_deref();
@@ -28,7 +27,6 @@ impl Plan {
     }
 
     /// The same of a sub-task that is about to be made, delegated by a task.
-    #[must_use]
     pub fn chain_hash_of(&self, by: TaskId, sub_task: &SubTask) -> Digest {
         hash(
             Some(self.chain_hash(by)),
@@ -39,14 +37,12 @@ impl Plan {
     }
 
     /// Whether the digest of a task's text is on record: `delegation_chain_hash` is in its chain.
-    #[must_use]
     pub fn records_digest(&self, id: TaskId) -> bool {
         self.middleware(id).has(AgentMiddleware::DelegationChainHash)
     }
 
     /// The digest that the record has of delegated work and the one made anew, where they differ (semantics, section 17): what is about
     /// to be done is not what was delegated.
-    #[must_use]
     pub fn drifted(&self, id: TaskId) -> Option<(Digest, Digest)> {
         let from = self.task(id).provenance.as_deref()?;
         let is_held = from.origin == Origin::Delegated && self.records_digest(id);

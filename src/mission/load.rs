@@ -144,7 +144,7 @@ pub struct Loaded {
 }
 
 /// Diagnostics of one file, in the order of the file, errors first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// The diagnostics with details.
     pub diagnostics: Vec<Diagnostic>,
@@ -154,7 +154,6 @@ pub struct Report {
 
 impl Report {
     /// Whether the file cannot be used.
-    #[must_use]
     pub fn has_errors(&self) -> bool {
         self.diagnostics
             .iter()
@@ -162,13 +161,11 @@ impl Report {
     }
 
     /// The text for people: at most twenty diagnostics, and how many more there are.
-    #[must_use]
     pub fn render(&self, style: Style) -> String {
         render_all(&self.diagnostics, self.more, style)
     }
 
     /// The diagnostics as documents have them.
-    #[must_use]
     pub fn rows(&self) -> Vec<DiagnosticRow<'_>> {
         self.diagnostics.iter().map(Diagnostic::row).collect()
     }
@@ -214,14 +211,12 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
 
 /// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on
 /// them loads them as a mission or as settings.
-#[must_use]
 pub fn plain(text: &str) -> Option<Value> {
     let (tree, _) = Tree::parse(text).ok()?;
     (tree.kind(tree.root()) == Kind::Map).then(|| tree.plain(tree.root()))
 }
 
 /// The agents that a mission defines itself, as plain data. A mission may leave all its agents to `quorum.yaml`.
-#[must_use]
 pub fn agents_in(text: &str) -> Value {
     let agents = plain(text).and_then(|mut mission| Some(mission.get_mut("agents")?.take()));
     agents.unwrap_or_else(|| json!({}))

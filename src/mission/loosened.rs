@@ -51,12 +51,8 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
     }
     let usual = Settings::default();
     let beyond = |globs: &[Box<str>], usual: &[Box<str>]| -> String {
-        let beyond: Vec<&str> = globs
-            .iter()
-            .filter(|glob| !usual.contains(glob))
-            .map(AsRef::as_ref)
-            .collect();
-        beyond.join(", ")
+        let beyond = globs.iter().filter(|glob| !usual.contains(glob));
+        beyond.map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
     };
     let more = settings.checks_may_write.as_deref();
     let more = beyond(more.unwrap_or_default(), &usual.checks_may_write());
@@ -65,11 +61,8 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         "checksMayWrite",
         &format!("checks may write below protected folders: {more}"),
     );
-    switch(
-        settings.tests.is_some(),
-        "tests",
-        "what is taken for a test is said elsewhere",
-    );
+    let tests = "what is taken for a test is said elsewhere";
+    switch(settings.tests.is_some(), "tests", tests);
     let fewer = beyond(&usual.scratch(), &settings.scratch());
     switch(
         !fewer.is_empty(),

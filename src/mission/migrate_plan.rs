@@ -13,7 +13,6 @@ use super::worktree_plan::WorktreePlan;
 use crate::domain::{AgentId, BarrierId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
-#[must_use]
 pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     let ids = Ids {
         agents: Places::new(

@@ -29,7 +29,6 @@ fn is_meant(pattern: &str, path: &str) -> bool {
 
 impl TaskPlan {
     /// Whether the task names files: targets, or such as a check wants to be there.
-    #[must_use]
     pub fn names_files(&self) -> bool {
         self.named_files().next().is_some()
     }
@@ -41,7 +40,6 @@ impl TaskPlan {
     }
 
     /// Whether a path, relative to its workspace, is one that the task names.
-    #[must_use]
     pub fn names(&self, path: &str) -> bool {
         self.target_files.iter().any(|target| **target == *path)
             || self.wanted_files().any(|pattern| is_meant(pattern, path))
@@ -57,7 +55,6 @@ impl TaskPlan {
 
 /// Where a file lies, seen from the mission's workspace, by the workspace of its task as it is written; empty is the
 /// mission's own.
-#[must_use]
 pub fn place_in(workspace: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let is_absolute = workspace.starts_with('/');

@@ -71,7 +71,6 @@ pub(super) struct CompileContext {
 
 impl Plan {
     /// How a process is confined that works for a task, is an agent, or both.
-    #[must_use]
     pub fn confinement(&self, task: Option<TaskId>, agent: Option<AgentId>) -> Confinement {
         let of_task = task.map(|task| self.task(task).confinement).unwrap_or_default();
         let of_agent = agent.map(|agent| Confinement::of_agent(&self.agent(agent).spec));
@@ -95,7 +94,6 @@ impl Plan {
     }
 
     /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
-    #[must_use]
     pub fn new(
         name: String,
         agents: Vec<AgentPlan>,
@@ -148,56 +146,47 @@ impl Plan {
     }
 
     /// The task with this id.
-    #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskPlan {
         &self.tasks[id.index()]
     }
 
     /// The title of a task.
-    #[must_use]
     pub fn title(&self, id: TaskId) -> &str {
         &self.task(id).title
     }
 
     /// The titles of tasks, in their order.
-    #[must_use]
     pub fn titles(&self, ids: &[TaskId]) -> Vec<&str> {
         ids.iter().map(|id| self.title(*id)).collect()
     }
 
     /// What is done around the turns of a task (semantics, section 17).
-    #[must_use]
     pub fn middleware(&self, id: TaskId) -> &model::AgentChain {
         let own = self.task(id).middleware.as_deref();
         own.unwrap_or(&self.rules.middleware)
     }
 
     /// The agent with this id.
-    #[must_use]
     pub fn agent(&self, id: AgentId) -> &AgentPlan {
         &self.agents[id.index()]
     }
 
     /// The agent who works on a task.
-    #[must_use]
     pub fn worker_of(&self, task: TaskId) -> &AgentPlan {
         self.agent(self.task(task).agent)
     }
 
     /// The name of an agent.
-    #[must_use]
     pub fn agent_name(&self, id: AgentId) -> &str {
         &self.agent(id).name
     }
 
     /// The names of agents, in their order.
-    #[must_use]
     pub fn agent_names(&self, ids: &[AgentId]) -> Vec<&str> {
         ids.iter().map(|id| self.agent_name(*id)).collect()
     }
 
     /// Who is asked instead of an agent that cannot be reached, in order; each once, with those who stand in for them.
-    #[must_use]
     pub fn fallbacks(&self, agent: AgentId) -> Vec<AgentId> {
         let mut found: Vec<AgentId> = Vec::new();
         let named = |id: AgentId| {
@@ -215,7 +204,6 @@ impl Plan {
     }
 
     /// What a model costs, if it has a price.
-    #[must_use]
     pub fn price(&self, model: &str) -> Option<&model::Price> {
         let mut prices = self.rules.prices.iter();
         prices
@@ -224,20 +212,17 @@ impl Plan {
     }
 
     /// The model of an agent that is paid by its tokens and has no price; `None` where everything is known.
-    #[must_use]
     pub fn unpriced_model(&self, agent: AgentId) -> Option<&str> {
         let model = super::validate::budget::model_of(&self.agent(agent).spec)?;
         self.price(model).is_none().then_some(model)
     }
 
     /// The channel of this name.
-    #[must_use]
     pub fn channel(&self, name: &str) -> Option<&ChannelPlan> {
         self.channels.iter().find(|channel| &*channel.name == name)
     }
 
     /// The names of all channels that anything in the plan notifies, each once.
-    #[must_use]
     pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
         let of_barriers = self.barriers.iter().filter_map(|hold| hold.notify.as_deref());
@@ -252,13 +237,11 @@ impl Plan {
     }
 
     /// The gate with this id.
-    #[must_use]
     pub fn gate(&self, id: GateId) -> &GatePlan {
         &self.gates[id.index()]
     }
 
     /// The hold with this id.
-    #[must_use]
     pub fn barrier(&self, id: BarrierId) -> &BarrierPlan {
         &self.barriers[id.index()]
     }
@@ -302,7 +285,7 @@ fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[Ta
 }
 
 /// What part a task or a gate has in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Part {
     /// It is worked on, or evaluated.
     #[default]
@@ -314,7 +297,7 @@ pub enum Part {
 }
 
 /// What of a mission is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Extent {
     /// All of it.
     #[default]
@@ -338,7 +321,7 @@ pub struct AgentPlan {
 }
 
 /// A channel with its name, and what holds for its `sandbox`; the rest as written in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChannelPlan {
     pub name: Box<str>,
     /// What the file says of it.
@@ -432,7 +415,7 @@ pub struct TaskPlan {
 }
 
 /// How long an agent may be silent (semantics, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Silence {
     /// Then somebody is warned.
     pub warned_after: Millis,
@@ -443,7 +426,6 @@ pub struct Silence {
 
 impl Silence {
     /// By the threshold of the task or its agent, else by the one of all.
-    #[must_use]
     pub fn of(own: Option<Millis>, all: Millis) -> Self {
         Self {
             warned_after: own.unwrap_or(all),
@@ -453,7 +435,7 @@ impl Silence {
 }
 
 /// How often a task may be tried (semantics, section 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttemptLimits {
     /// Fixes after one execute or retry.
     pub max_fix_attempts: u32,
@@ -489,7 +471,7 @@ pub struct GatePlan {
 }
 
 /// Somebody's agreement that a task needs before it starts, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalPlan {
     /// The approval gate that asks for it; `None` for the task's own `requiresApproval`.
     pub gate: Option<Box<str>>,
@@ -502,7 +484,7 @@ pub struct ApprovalPlan {
 }
 
 /// One who may agree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ApproverPlan {
     /// A person, by the name that the file has.
     Person(Box<str>),
@@ -514,7 +496,6 @@ pub enum ApproverPlan {
 
 impl ApproverPlan {
     /// The approver as records name it.
-    #[must_use]
     pub fn name(&self, plan: &Plan) -> String {
         match self {
             Self::Person(name) => name.to_string(),
@@ -525,7 +506,7 @@ impl ApproverPlan {
 }
 
 /// A checkpoint or a delay, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BarrierPlan {
     /// Its name, unique among those of its kind.
     pub name: Box<str>,
@@ -544,7 +525,7 @@ pub struct BarrierPlan {
 }
 
 /// What a checkpoint or a delay waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BarrierKind {
     /// A person's word.
     Checkpoint,

@@ -37,7 +37,6 @@ pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
 }
 
 /// The preset that says what the program of an agent loads by itself: its own, else the built-in one of the same program.
-#[must_use]
 pub fn program_of(agent: &Agent) -> Option<Arc<Preset>> {
     let own = agent
         .preset

@@ -23,7 +23,7 @@ worded! {
 }
 
 /// Where an added task comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Provenance {
     /// Why it is there.
     pub origin: Origin,

@@ -9,7 +9,7 @@ use super::edges::Edges;
 use super::plan::{Part, Plan};
 
 /// Where the edges of a verification lead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Route {
     /// `onPass`.
     pub pass: TaskId,
@@ -25,7 +25,6 @@ pub struct Route {
 
 impl Route {
     /// Where an edge leads.
-    #[must_use]
     pub fn target(&self, edge: Edge) -> TaskId {
         match edge {
             Edge::Pass => self.pass,
@@ -35,19 +34,16 @@ impl Route {
     }
 
     /// Whether an edge has work done again instead of leading on.
-    #[must_use]
     pub fn goes_back(&self, edge: Edge) -> bool {
         edge == Edge::Fail && self.fail_goes_back
     }
 
     /// Where its edges lead, whatever it takes to come there.
-    #[must_use]
     pub fn ends(&self) -> (TaskId, TaskId, TaskId, bool) {
         (self.pass, self.fail, self.refer, self.fail_goes_back)
     }
 
     /// Whether an edge of it leads on to a task.
-    #[must_use]
     pub fn leads_to(&self, task: TaskId) -> bool {
         self.forward().any(|(_, target)| target == task)
     }
@@ -72,7 +68,6 @@ impl Route {
 
 impl Plan {
     /// Where a verification leads; `None` for every other task.
-    #[must_use]
     pub fn route(&self, id: TaskId) -> Option<&Route> {
         self.task(id).route.as_deref()
     }

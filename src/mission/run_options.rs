@@ -10,7 +10,7 @@ use super::written::SaidBy;
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunOptions {
     /// The folder of the mission file, absolute. `workspace` is relative to it.

@@ -90,7 +90,7 @@ impl Form {
 }
 
 /// Why a text is not the value that a key takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fault {
     pub code: Code,
     pub message: String,
@@ -148,7 +148,7 @@ impl Scalar for Millis {
 }
 
 /// A size in bytes, above zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bytes(NonZeroU64);
 
 impl Bytes {
@@ -199,7 +199,7 @@ impl Scalar for Bytes {
 }
 
 /// A duration that a mission of many tasks keeps for each of them: never zero, so that none takes no room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span(NonZeroU64);
 
 impl Span {
@@ -221,7 +221,7 @@ impl Scalar for Span {
 }
 
 /// A number of tries that a mission of many tasks keeps for each of them: never the largest one, so that none takes no room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tries(NonZeroU32);
 
 impl Tries {
@@ -243,7 +243,7 @@ impl Scalar for Tries {
 }
 
 /// A deadline: a moment or a duration from the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deadline {
     /// This moment.
     At(Timestamp),

@@ -14,7 +14,7 @@ use super::shape::{Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 
 /// A kind of file that has a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileKind {
     /// A mission file.
     Mission,
@@ -43,7 +43,6 @@ impl FileKind {
 }
 
 /// The JSON Schema (draft 2020-12) of a kind of file.
-#[must_use]
 pub fn json_schema(kind: FileKind) -> Value {
     let mut definitions = Map::new();
     let root = table_schema(kind.table(), &mut definitions);
@@ -205,7 +204,7 @@ fn name_schema(form: &Form) -> Value {
 }
 
 /// One key's documentation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FieldDoc {
     /// Where it stands: `qualityGates.minScore`.
     pub path: String,
@@ -228,7 +227,7 @@ pub struct FieldDoc {
 }
 
 /// A path at which no key is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place} has no key '{key}'")]
 pub struct NoSuchField {
     /// Where it was looked for.

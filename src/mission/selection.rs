@@ -11,7 +11,7 @@ use super::text::quoted;
 use crate::domain::{TaskId, folded};
 
 /// A title after `--only` that the mission does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("there is no task {} to be selected", quoted(title))]
 pub struct UnknownTask {
     /// What was asked for.

@@ -2,7 +2,7 @@
 //! from one of them without reading all (semantics, section 6.4).
 
 /// How a character of a command stands there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quoting {
     /// The shell reads it itself.
     Bare,
@@ -57,7 +57,7 @@ pub fn characters(command: &str) -> impl Iterator<Item = (usize, char, Quoting)>
 }
 
 /// A word of a command as the program gets it: without quotes and escapes, its pieces joined.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Word {
     /// What it says.
     pub text: String,

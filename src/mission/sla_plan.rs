@@ -7,7 +7,7 @@ use crate::domain::{Millis, Points, Timestamp};
 use super::model;
 
 /// What is said and done about deadlines, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SlaPlan {
     /// The share of the time after which a warning is given, as points.
     pub warning: Points,
@@ -35,7 +35,6 @@ impl Default for SlaPlan {
 
 impl SlaPlan {
     /// The first look at a deadline whose time began at `since` that comes at a moment or behind it.
-    #[must_use]
     pub fn look_at(&self, since: Timestamp, moment: Timestamp) -> Timestamp {
         let Some(Millis(interval)) = self.check_interval else {
             return moment;
@@ -45,7 +44,6 @@ impl SlaPlan {
     }
 
     /// When a warning is given about a time from one moment to another.
-    #[must_use]
     pub fn warning_at(&self, since: Timestamp, due: Timestamp) -> Timestamp {
         let all = Decimal::from(due.since(since).0);
         let share = all * self.warning.value() / Decimal::ONE_HUNDRED;

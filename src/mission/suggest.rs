@@ -32,13 +32,11 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `did you mean 'x'?` if something is close.
-#[must_use]
 pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     closest(text, known).map(|name| format!("did you mean {}?", quoted(name)))
 }
 
 /// `did you mean 'x'?` if something is close, else the names there are (at most eight), introduced by `otherwise`.
-#[must_use]
 pub fn suggestion<'a, I>(text: &str, known: I, otherwise: &str) -> String
 where
     I: IntoIterator<Item = &'a str>,

@@ -18,7 +18,6 @@ pub struct TaskList {
 
 impl TaskList {
     /// How many there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.base.len() + self.later.len()
     }
@@ -34,7 +33,6 @@ impl TaskList {
     }
 
     /// The one at a position, if there is one.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<&TaskPlan> {
         match index.checked_sub(self.base.len()) {
             None if self.changed.is_empty() => self.base.get(index),

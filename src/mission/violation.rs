@@ -19,10 +19,10 @@ use super::suggest::closest;
 const KEPT: usize = 100;
 
 /// A path to a value in the document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Path(Vec<Step>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Step {
     Key(Cow<'static, str>),
     Item(usize),
@@ -55,7 +55,7 @@ impl fmt::Display for Path {
 }
 
 /// Where a problem is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Place {
     /// The file as a whole.
     File,

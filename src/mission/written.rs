@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 use super::document::Tree;
 
 /// What one file says under `settings`, and of rubrics, and on which line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Written {
     /// What the file is called; empty for the mission itself.
     file: Box<str>,
@@ -52,7 +52,7 @@ impl Written {
 
 /// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SaidBy {
     /// Of reviews that are switched off.
@@ -65,14 +65,13 @@ pub struct SaidBy {
 
 impl SaidBy {
     /// Whether there is nothing to tell.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// Something that makes judging less strict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Loosening {
     /// What: `reviews are switched off`.
     pub what: String,
@@ -86,7 +85,6 @@ pub struct Loosening {
 
 impl Loosening {
     /// Both in one sentence: ``reviews are switched off (`evaluate` in quorum.yaml:2)``.
-    #[must_use]
     pub fn words(&self) -> String {
         format!("{} ({})", self.what, self.place)
     }

@@ -8,7 +8,6 @@ use super::rank::{Rank, reason};
 const MOST: usize = 10;
 
 /// The workflow commands, one a line.
-#[must_use]
 pub fn annotations(run: &RunDocument<'_>) -> String {
     let (mut errors, mut warnings, mut notices) = (Vec::new(), Vec::new(), Vec::new());
     for gate in run.failed_gates() {

@@ -6,7 +6,6 @@ use crate::engine::{Ceiling, State};
 use super::text::{count, sanitize};
 
 /// `the cost ceiling of $5.00 is reached`
-#[must_use]
 pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
     let agent = |agent| sanitize(state.plan.agent_name(agent)).into_owned();
@@ -57,7 +56,6 @@ fn most<T: ToString>(ceiling: Option<T>) -> String {
 }
 
 /// What ended the work of the session, and by how much the budget was overshot; one sentence each.
-#[must_use]
 pub(super) fn sentences(state: &State) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(ceiling) = state.ledger.limit() {
@@ -79,7 +77,6 @@ pub(super) fn sentences(state: &State) -> Vec<String> {
 }
 
 /// `, cost $0.84 of $5.00`; empty where nobody asks for the cost and nobody told it.
-#[must_use]
 pub(super) fn cost_words(state: &State) -> String {
     let spent = state.ledger.spent();
     let budget = &state.plan.rules.budget;
@@ -103,7 +100,6 @@ pub(super) fn cost_words(state: &State) -> String {
 }
 
 /// ` of 10 requests`, where there is such a ceiling.
-#[must_use]
 pub(super) fn requests_words(state: &State) -> String {
     let spent = state.ledger.spent();
     let requests = usize::try_from(spent.requests).unwrap_or(usize::MAX);
@@ -118,7 +114,6 @@ pub(super) fn requests_words(state: &State) -> String {
 }
 
 /// `$0.84/$5.00`, or what was spent where nothing limits it; `None` where nothing is known of either.
-#[must_use]
 pub(super) fn footer_words(state: &State) -> Option<String> {
     let cost = state.ledger.spent().cost;
     match state.plan.rules.budget.max_cost {

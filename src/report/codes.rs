@@ -6,7 +6,6 @@ use super::style::{Role, Screen};
 use super::words;
 
 /// What a code means and what to do about it, with a line feed at the end.
-#[must_use]
 pub fn one(code: Code, screen: &Screen) -> String {
     let head = format!("{code}: {}", code.summary());
     let head = screen.style.paint(Role::Strong, head);
@@ -15,14 +14,12 @@ pub fn one(code: Code, screen: &Screen) -> String {
 }
 
 /// What something means that has a name, with a line feed at the end.
-#[must_use]
 pub fn word(name: &str, meaning: &str, screen: &Screen) -> String {
     let head = screen.style.paint(Role::Strong, format!("{name}:"));
     screen.wrap_flush(&letters(&format!("{head} {meaning}\n"), screen))
 }
 
 /// All codes and words with a few words each.
-#[must_use]
 pub fn all(screen: &Screen) -> String {
     let line = |name: &str, says: &str| {
         let name = screen.style.paint(Role::Strong, name);

@@ -6,7 +6,6 @@ use super::style::{Role, Screen};
 use super::text::sanitize;
 
 /// One line each, the first of them the oldest.
-#[must_use]
 pub fn list(letters: &[DeadLetter], screen: &Screen) -> String {
     if letters.is_empty() {
         return "there are no dead letters\n".to_owned();
@@ -28,7 +27,6 @@ pub fn list(letters: &[DeadLetter], screen: &Screen) -> String {
 }
 
 /// Everything about one.
-#[must_use]
 pub fn letter(letter: &DeadLetter, screen: &Screen) -> String {
     let text = |text: &str| sanitize(text).into_owned();
     let mut lines = vec![

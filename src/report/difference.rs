@@ -23,7 +23,6 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(2);
 const NAMES: usize = 10;
 
 /// The unified difference of two texts, made harmless for a terminal. `names` are those of the old and the new one.
-#[must_use]
 pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
@@ -68,7 +67,6 @@ fn keep_indent(line: &str) -> String {
 }
 
 /// What an accepted change does to the run, in words. `events` is the decision, `after` the state that it leads to.
-#[must_use]
 pub fn consequences(events: &[Event], after: &State) -> String {
     let mut text = String::new();
     let plan = &after.plan;

@@ -8,7 +8,7 @@ use super::text::{sanitize, width};
 
 worded! {
     /// How a check ended.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum Verdict {
         /// As it should be.
         Ok = "ok",
@@ -63,7 +63,6 @@ impl Check {
     }
 }
 
-#[must_use]
 pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
     let rows = checks.iter().map(|check| DoctorCheck {
         name: &check.name,
@@ -78,7 +77,6 @@ pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
 }
 
 /// The list for people, with a line feed at its end.
-#[must_use]
 pub fn human(checks: &[Check], screen: &Screen) -> String {
     let names: Vec<_> = checks.iter().map(|check| sanitize(&check.name)).collect();
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);

@@ -4,7 +4,6 @@ use super::style::{Role, Screen};
 use super::text::sanitize_lines;
 
 /// `error: …` and `help: …`, with a line feed at the end.
-#[must_use]
 pub fn human(message: &str, help: Option<&str>, screen: &Screen) -> String {
     let error = screen.style.paint(Role::Bad, "error:");
     let mut text = format!("{error} {}\n", sanitize_lines(message));
@@ -13,7 +12,6 @@ pub fn human(message: &str, help: Option<&str>, screen: &Screen) -> String {
 }
 
 /// What to do next, with a line feed at the end.
-#[must_use]
 pub fn help(help: &str, screen: &Screen) -> String {
     let label = screen.style.paint(Role::Active, "help:");
     screen.wrap(&format!("{label} {}\n", sanitize_lines(help)))

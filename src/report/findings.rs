@@ -20,7 +20,7 @@ pub(super) const OUTPUT: &str = "| ";
 /// One finding in `quorum.run/v1`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FindingRow<'a> {
+pub struct FindingRow<'a> {
     /// The stage that found it.
     #[schemars(with = "Stage")]
     stage: &'static str,

@@ -19,7 +19,7 @@ use super::text::count;
 const MOST_NAMES: usize = 8;
 
 /// A bar that a flag or a variable gives, and to how many reviews it applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GivenThreshold {
     pub bar: Bar,
     /// The reviews by whose score it decides.
@@ -28,7 +28,6 @@ pub struct GivenThreshold {
 
 impl GivenThreshold {
     /// The threshold that was given for this run, if one was.
-    #[must_use]
     pub fn of(state: &State) -> Option<Self> {
         let bar = state.plan.rules.settings.eval_threshold;
         if !matches!(bar.origin, BarOrigin::Flag | BarOrigin::Environment) {
@@ -43,7 +42,6 @@ impl GivenThreshold {
     }
 
     /// In words: `--eval-threshold 99 applies to 2 reviews`.
-    #[must_use]
     pub fn words(&self) -> String {
         let name = match self.bar.origin {
             BarOrigin::Flag => "--eval-threshold",
@@ -81,7 +79,6 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
 }
 
 /// Warnings of what cannot work, before anything is started.
-#[must_use]
 pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
@@ -157,7 +154,6 @@ fn idle_fallbacks(state: &State) -> Vec<String> {
 }
 
 /// What makes judging less strict, where neither the mission nor a flag says it: nobody who reads them would know.
-#[must_use]
 pub fn loosened(state: &State) -> Vec<String> {
     let found = state.plan.rules.loosened.iter();
     found
@@ -200,7 +196,6 @@ fn unscored_bars(state: &State) -> Vec<String> {
 }
 
 /// Warnings of each task that will end unreviewed because nobody is able to judge it, and of what to write.
-#[must_use]
 pub fn unjudged(state: &State) -> Vec<String> {
     let plan = &state.plan;
     if !plan.rules.settings.evaluate {

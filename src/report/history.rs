@@ -113,7 +113,6 @@ pub enum CallStanding {
 
 impl TaskHistory {
     /// Before the first event.
-    #[must_use]
     pub fn new(task: TaskId) -> Self {
         Self {
             task,
@@ -169,7 +168,6 @@ pub struct Histories {
 
 impl Histories {
     /// Before the first event, of these tasks; `until` is the number of the last event that counts.
-    #[must_use]
     pub fn of(tasks: impl IntoIterator<Item = TaskId>, until: Option<u64>) -> Self {
         let tasks = tasks.into_iter().map(|task| (task, TaskHistory::new(task)));
         Self {
@@ -190,7 +188,6 @@ impl Histories {
     }
 
     /// The story of a task, if it is one of those.
-    #[must_use]
     pub fn task(&self, id: TaskId) -> Option<&TaskHistory> {
         self.tasks.get(&id)
     }

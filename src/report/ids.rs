@@ -10,7 +10,7 @@ use crate::domain::{BarrierId, HoldOwner, RunId, TaskId};
 /// The id of what waits for a person: `<run-id>.<task index>.<number>`, of a checkpoint `<run-id>.c<index>.<number>`.
 ///
 /// The number counts how often a person was asked about it, so an old answer cannot meet a new question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApprovalId<'a> {
     /// The run.
     pub run: &'a RunId,
@@ -27,7 +27,6 @@ impl fmt::Display for ApprovalId<'_> {
 }
 
 /// What an approval's id names: run, task or checkpoint, number.
-#[must_use]
 pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
     let mut parts = text.rsplitn(3, '.');
     let number = parts.next()?.parse().ok()?;
@@ -40,7 +39,6 @@ pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
 }
 
 /// What the id of an operator request names: run, task, attempt.
-#[must_use]
 pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
     let (of, attempt) = text.rsplit_once(".r")?;
     let (run, task) = of.rsplit_once('.')?;
@@ -52,7 +50,7 @@ pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
 }
 
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestId<'a> {
     /// The run.
     pub run: &'a RunId,
@@ -69,13 +67,11 @@ impl fmt::Display for RequestId<'_> {
 }
 
 /// The id of a notification: `<run-id>.n<number>`. A receiver that has seen it has seen the notification.
-#[must_use]
 pub fn notification_id(run: &str, number: u32) -> String {
     format!("{run}.n{number}")
 }
 
 /// The stable id of a task in events: `t<index>`. The title stands beside it.
-#[must_use]
 pub fn task_key(task: TaskId) -> String {
     format!("t{}", task.0)
 }

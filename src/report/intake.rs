@@ -8,7 +8,6 @@ use super::style::{Role, Screen};
 use super::text::sanitize;
 
 /// A request in a document.
-#[must_use]
 pub fn row(request: &Request) -> IntakeRow<'_> {
     let created = request.status == RequestStatus::TaskCreated;
     let cancelled = request.status == RequestStatus::Cancelled;
@@ -36,7 +35,6 @@ pub fn row(request: &Request) -> IntakeRow<'_> {
 }
 
 /// One line each, the first of them the oldest.
-#[must_use]
 pub fn list(requests: &[Request], screen: &Screen) -> String {
     if requests.is_empty() {
         return "there are no requests\n".to_owned();
@@ -52,7 +50,6 @@ pub fn list(requests: &[Request], screen: &Screen) -> String {
 }
 
 /// Everything about one.
-#[must_use]
 pub fn one(request: &Request, screen: &Screen) -> String {
     let text = |text: &str| sanitize(text).into_owned();
     let mut lines = vec![

@@ -4,7 +4,6 @@ use super::history::{TurnHistory, TurnStanding};
 use super::style::{Role, Screen};
 
 /// The line before a turn's output, with a line feed at its end.
-#[must_use]
 pub fn header(turn: &TurnHistory, screen: &Screen) -> String {
     let standing = match turn.end {
         TurnStanding::Lost => " (interrupted)",

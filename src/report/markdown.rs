@@ -19,7 +19,6 @@ const NAMED: usize = 10;
 const RESERVE: usize = 512;
 
 /// The page. `most` is how many bytes it may have.
-#[must_use]
 pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
     let mut page = Page {
         text: String::new(),

@@ -109,7 +109,6 @@ impl Metrics {
     }
 
     /// The document.
-    #[must_use]
     pub fn document<'a>(&self, plan: &'a Plan, run: &'a RunId) -> MetricsDocument<'a> {
         let nothing = Sums::default();
         let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);

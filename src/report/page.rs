@@ -22,7 +22,6 @@ fn row(screen: &Screen, first: &str, rest: &str) -> String {
 }
 
 /// The page, rendered.
-#[must_use]
 pub fn page(markdown: &str, screen: &Screen) -> String {
     let columns = screen.width.unwrap_or(COLUMNS.0).min(COLUMNS.1);
     let screen = Screen {

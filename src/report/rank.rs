@@ -14,7 +14,7 @@ use super::view::RunView;
 
 /// What a task amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub enum Rank {
     /// Failed by itself.
     Failed,
     /// Failed because of another task.

@@ -15,7 +15,6 @@ pub struct Setting {
 }
 
 /// The table, with a line feed at its end.
-#[must_use]
 pub fn human(settings: &[Setting], with_origin: bool, screen: &Screen) -> String {
     let values: Vec<_> = settings.iter().map(|setting| sanitize(&setting.value)).collect();
     // A long list takes the room that it needs, and no other line is moved aside for it.

@@ -30,7 +30,6 @@ const ROW_HEIGHT: usize = 3;
 
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
 /// What failed, runs or waits stays.
-#[must_use]
 pub fn status_within(run: &RunDocument<'_>, now: Timestamp, screen: &Screen, lines: Option<usize>) -> String {
     let mut page = StatusPage::of(run);
     let mut text = page.render(run.state, now, screen);
@@ -42,7 +41,6 @@ pub fn status_within(run: &RunDocument<'_>, now: Timestamp, screen: &Screen, lin
 }
 
 /// A terminal with this page and nothing else: one frame of `--watch`.
-#[must_use]
 pub fn frame(page: &str, screen: &Screen) -> String {
     // Cursor to the top left, and everything from there on erased; where there is no cursor, pages follow each other.
     let clear = match screen.width {
@@ -127,7 +125,6 @@ struct TaskLine {
 
 impl StatusPage {
     /// What there is to say of a run.
-    #[must_use]
     pub fn of(run: &RunDocument<'_>) -> Self {
         let state = run.tasks.state;
         let shown = shown(state);
@@ -177,7 +174,6 @@ impl StatusPage {
     }
 
     /// Where the run stands, given whether a live process writes to it.
-    #[must_use]
     pub fn run_state(&self, has_writer: bool) -> RunState {
         if has_writer {
             RunState::Running
@@ -187,7 +183,6 @@ impl StatusPage {
     }
 
     /// The page for a screen, with a line feed at its end.
-    #[must_use]
     pub fn render(&self, standing: RunState, now: Timestamp, screen: &Screen) -> String {
         let live = standing == RunState::Running;
         let mut page = Page {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::text::fit;
 
 /// `--color`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum ColorChoice {
     /// On a terminal, unless the environment says otherwise.
     #[default]
@@ -36,7 +36,7 @@ impl FromStr for ColorChoice {
 }
 
 /// How text may look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Style {
     /// Whether colours may be used.
     pub color: bool,
@@ -84,7 +84,7 @@ impl Style {
 }
 
 /// What a piece of text is, for its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Role {
     /// As it should be.
     Good,
@@ -165,7 +165,7 @@ const ASCII: Symbols = Symbols {
 };
 
 /// Where text goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Screen {
     /// Columns of the terminal; `None` where it is none: then nothing is cut and no lines are drawn.
     pub width: Option<usize>,

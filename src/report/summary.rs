@@ -34,7 +34,6 @@ pub(super) fn not_reviewed(state: &State) -> Option<String> {
 const INDENT: &str = "  ";
 
 /// The block of a session that has ended, with a line feed at its end.
-#[must_use]
 pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> String {
     let mut page = Sheet::new(screen);
     head(&mut page, run);

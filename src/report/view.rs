@@ -79,7 +79,7 @@ pub struct RunView {
 }
 
 /// Something that operators are told about work that was accepted all the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OperatorRequest {
     pub task: TaskId,
     /// The attempt after which it was raised; see [`super::ids::RequestId`].
@@ -94,7 +94,7 @@ pub struct OperatorRequest {
 /// being (`agent:spawned`), and every call to a reviewer or another agent that is asked (`work:requested`),
 /// reprompts and repeats included. A spawn
 /// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UsageView {
     /// Worker turns and judge calls.
     pub requests: u32,
@@ -118,7 +118,6 @@ impl UsageView {
 
 impl RunView {
     /// The view before the first event.
-    #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self {
             tasks: vec![TaskView::default(); plan.tasks.len()],
@@ -128,14 +127,12 @@ impl RunView {
 
     /// How long sessions of the run lived, up to the last event: time in which no session lived is a pause, and
     /// no delay of anybody's. `None` before it started.
-    #[must_use]
     pub fn worked_for(&self) -> Option<Millis> {
         let spans = self.sessions.iter().map(|(from, to)| to.since(*from).0);
         (!self.sessions.is_empty()).then(|| Millis(spans.sum()))
     }
 
     /// When the session ended that lived at a moment, as far as it is on record.
-    #[must_use]
     pub fn session_end(&self, moment: Timestamp) -> Option<Timestamp> {
         let mut sessions = self.sessions.iter();
         let (_, end) = sessions.find(|(from, to)| *from <= moment && moment <= *to)?;
@@ -143,20 +140,17 @@ impl RunView {
     }
 
     /// The person on whose word the work of a task was accepted.
-    #[must_use]
     pub fn accepted_by(&self, state: &crate::engine::State, id: TaskId) -> Option<&str> {
         let person = self.persons.get(&id)?;
         (state.task(id).status() == Status::Done).then_some(person)
     }
 
     /// The view of a task.
-    #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskView {
         &self.tasks[id.index()]
     }
 
     /// How many findings the current, or last, attempts of all tasks have. Fixups stand for what they made up for.
-    #[must_use]
     pub fn severities(&self, state: &crate::engine::State) -> SeverityCounts {
         let mut counts = SeverityCounts::default();
         let ids = state.plan.task_ids();

@@ -20,7 +20,7 @@ const TABLES: [&str; 4] = [
 ];
 
 /// A word and what it means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Word {
     /// The word as screens print it.
     pub word: &'static str,
@@ -29,7 +29,6 @@ pub struct Word {
 }
 
 /// What a word means, however it is written: case, `-`, `_` and blanks do not matter.
-#[must_use]
 pub fn find(text: &str) -> Option<Word> {
     let folded = |text: &str| text.trim().to_lowercase().replace(['_', '-'], " ");
     let wanted = folded(text);
@@ -49,7 +48,6 @@ pub fn all() -> impl Iterator<Item = Word> {
 
 impl Word {
     /// The name that it is listed under.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.word.split('|').next().unwrap_or_default()
     }

@@ -18,7 +18,7 @@ use super::evidence::{expand, obstacle, open_beneath};
 const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
 
 /// How a check's command ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandOutcome {
     /// Exit code, unless a signal ended it.
     pub code: Option<i32>,

@@ -181,7 +181,7 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
 }
 
 /// What there is to show of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Preview {
     /// Its beginning, as text.
     Text(String),

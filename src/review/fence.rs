@@ -14,7 +14,7 @@ const MAX_LABEL: usize = 200;
 const MAX_GAP: usize = 16;
 
 /// A text of which the middle may be missing: what was read of a file that is too long to hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Excerpt {
     /// Its beginning, or all of it.
     pub head: String,

@@ -10,7 +10,7 @@ use super::fence::Excerpt;
 use super::rubric::Acceptance;
 
 /// Whose work it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Author {
     pub task: String,
@@ -44,7 +44,7 @@ pub struct Content<'a> {
 }
 
 /// Work was to be handed over to whoever did it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("'{agent}' did '{task}' itself, so its work cannot be handed over to it")]
 pub struct OwnWork {
     pub agent: String,

@@ -37,7 +37,7 @@ pub struct Judgement {
 }
 
 /// A text, by length and digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     /// Its length in bytes.
     pub bytes: u64,
@@ -65,7 +65,7 @@ impl From<&FileRef> for Content {
 }
 
 /// What a reviewer was shown of the work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inputs {
     /// What was said in each task whose work is judged.
@@ -79,7 +79,7 @@ pub struct Inputs {
 }
 
 /// What the worker of a task said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputOutput {
     /// The task's title.
     pub task: String,
@@ -90,7 +90,7 @@ pub struct InputOutput {
 }
 
 /// A file, as the runtime saw it when the judging began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputFile {
     /// Its path in the workspace.
     pub path: String,
@@ -103,7 +103,7 @@ pub struct InputFile {
 }
 
 /// What a check said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputCheck {
     /// Whether it passed.
     pub passed: bool,

@@ -22,7 +22,7 @@ pub const LARGEST_FILE: u64 = 8 * 1024 * 1024;
 const MOST_PIXELS: usize = 40_000_000;
 
 /// A screenshot as it is in the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     /// Its path in the workspace.
     pub path: String,

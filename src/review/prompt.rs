@@ -56,7 +56,7 @@ pub struct Work<'a> {
 }
 
 /// What the review said that sent the work back.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prior {
     /// What the reviewer must answer for; nothing else is shown without any.
     pub points: Vec<Finding>,
@@ -67,7 +67,7 @@ pub struct Prior {
 }
 
 /// How work went that is judged by what was said.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Course {
     /// What the runtime knows of it, a sentence each.
     pub facts: Vec<String>,
@@ -76,7 +76,7 @@ pub struct Course {
 }
 
 /// A file of the work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Artifact {
     /// Its path in the workspace.
     pub path: String,
@@ -87,7 +87,7 @@ pub struct Artifact {
 }
 
 /// What one declared check said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CheckReport {
     /// The check, as the mission names it.
     pub name: String,
@@ -100,7 +100,7 @@ pub struct CheckReport {
 }
 
 /// What is sent to a reviewer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JudgePrompt {
     /// Who the reviewer is and what holds for every reply.
     pub system: String,

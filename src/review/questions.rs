@@ -313,7 +313,6 @@ fn subject(task: &Subject<'_>) -> String {
 const FORM: &str = "\n# Your reply\n";
 
 /// What a question holds of others' words: a reply that repeats it has said nothing.
-#[must_use]
 pub fn quotes(question: &str) -> Quoted {
     let mut said = Quoted::default();
     let material = question

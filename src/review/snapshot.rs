@@ -43,7 +43,7 @@ pub type FileMarks = BTreeMap<String, Mark>;
 
 /// What stood at one path.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Mark {
     /// A regular file.
     #[serde(rename = "f")]
@@ -70,7 +70,7 @@ pub enum Mark {
 }
 
 /// Inode, time of the last write, time of the last change (seconds and nanoseconds).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamp(u64, (i64, i64), (i64, i64));
 
 impl Stamp {
@@ -85,7 +85,7 @@ impl Stamp {
 }
 
 /// What a turn did to files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Difference {
     /// Files whose content is another one, that appeared or vanished.
     pub changed: u32,
@@ -108,7 +108,7 @@ pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks,
 }
 
 /// What stood in files at some moment. Of a file that shows no change since, what it holds need not be read again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
     /// What stood there.
     pub marks: FileMarks,

@@ -155,7 +155,7 @@ impl Left {
 }
 
 /// A turn that goes on in the next session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Running {
     pub turn: TurnId,
     pub process: ProcessRef,

@@ -51,7 +51,7 @@ pub(super) enum Backend {
     Echo,
 }
 /// What a run would need and this machine does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{who}: {problem}")]
 pub struct EnvironmentProblem {
     /// Which agent could not work, or which channel could not be told.

@@ -66,7 +66,7 @@ impl Piece {
 }
 
 /// Who is asked what: replies to another question, or of another judge of the same name, are not to be mixed with these.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedAs {
     /// The agent's adapter.
     pub adapter: Adapter,
@@ -77,7 +77,7 @@ pub struct AskedAs {
 }
 
 /// What a reviewer said of a piece.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReviewerReply {
     /// The last reply, word for word.
     pub reply: String,

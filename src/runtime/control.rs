@@ -33,7 +33,7 @@ const REFUSALS_SAID: u32 = 8;
 const LONGEST_ID: usize = 128;
 
 /// What a peer is answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// What the command met, durably: `{"result":"applied"}`.
@@ -266,7 +266,7 @@ fn send_answer(peer: UnixStream, answer: &Answer) {
 }
 
 /// What came of asking a live runner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// There is none to be reached.
     Nobody,

@@ -33,7 +33,6 @@ pub enum RunError {
 
 impl RunError {
     /// Whether the machine or its user can mend it, so that the run goes on once that is done.
-    #[must_use]
     pub fn is_of_environment(&self) -> bool {
         matches!(self, Self::Folder(_))
     }

@@ -32,7 +32,7 @@ const PASSED: [&str; 20] = [
 ];
 
 /// What is seen of a login.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LoginState {
     /// This variable is set.
     Variable(String),
@@ -43,7 +43,6 @@ pub enum LoginState {
 }
 
 /// What is seen of the login of an agent's program; `None` where its preset does not say by what it is seen.
-#[must_use]
 pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
     let preset = agent.spec.preset.as_deref()?;
     let Login { env, files, help, .. } = &preset.login;

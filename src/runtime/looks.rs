@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{BeforeWork, Digest, TurnId};
 use crate::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
 use crate::executor::baseline::BaselineLook;
+use crate::executor::command::Apart;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
-use crate::executor::task_command::{Apart, TaskCommands};
+use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 
 use super::effects::{Executor, Message};

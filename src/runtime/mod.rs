@@ -27,6 +27,7 @@
 //! | `effects` | performs effects: each becomes a process, a request or a look at files |
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
+//! | `file_records` | the record of files before a turn, and which tests were changed since (24) |
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `git` | the git program: each of its calls, by no configuration but its own |
 //! | `guard` | protected files, looked at around each part of judging (22) |
@@ -91,6 +92,7 @@ mod echo;
 mod effects;
 mod entry;
 mod error;
+mod file_records;
 mod foreign_runs;
 pub mod git;
 mod guard;

@@ -163,7 +163,7 @@ impl Seen {
 }
 
 /// What is not as it was, one sentence a file.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Compared {
     /// As it must be.
     pub changed: Vec<String>,
@@ -225,17 +225,15 @@ impl Protection {
             }
         }
         let marks = protection.baseline_marks();
+        let digest = |path: &Path| digest_of(marks.get(&*path.to_string_lossy()));
         let files = scripts
             .iter()
-            .map(|path| {
-                let digest = digest_of(marks.get(&*path.to_string_lossy()));
-                (name_on_record(path, &folder), digest)
-            })
-            .collect();
+            .map(|path| (name_on_record(path, &folder), digest(path)));
+        let files = files.collect();
         let known = state.protected.clone().unwrap_or_default();
         for (path, was) in &known.files {
             let path = recorded(path, state, options);
-            if digest_of(marks.get(&*path.to_string_lossy())) != *was {
+            if digest(&path) != *was {
                 let name = path.strip_prefix(&protection.root).unwrap_or(&path);
                 warnings.push(format!(
                     "{} is not what it was when the run began; from now on it is protected as it is",

@@ -152,7 +152,7 @@ impl Taken {
 }
 
 /// How a journal is folded. Options change rules, never the graph, so they matter only to who asks the rules.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Fold {
     /// With the options of the first session, and those of the last at the end.
     Quick,

@@ -57,7 +57,7 @@ pub struct Replay {
 }
 
 /// How what was derived stands to what is recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     /// They are the same.
     Equal,
@@ -69,7 +69,6 @@ pub enum Comparison {
 
 impl Comparison {
     /// In a word, and why it is so.
-    #[must_use]
     pub fn words(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Equal => ("equal", None),

@@ -175,14 +175,14 @@ impl Material {
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(plan.task(task), task_state, secrets);
-        let tests = told_of_tests(plan, task, task_state).into_iter();
-        let tests: Vec<String> = tests
-            .map(|finding| secrets.redact(&finding.description))
-            .collect();
-        let course = match judged {
-            [one] if !is_node => course((folder, secrets), plan, one)?,
-            _ => None,
-        };
+        let tests = told_of_tests(plan, task, task_state);
+        let tests = tests.iter().map(|finding| secrets.redact(&finding.description));
+        let tests: Vec<String> = tests.collect();
+        let one = judged.first().filter(|_| judged.len() == 1 && !is_node);
+        let course = one
+            .map(|one| course((folder, secrets), plan, one))
+            .transpose()?
+            .flatten();
         let input_check = |check: &CheckReport| InputCheck {
             passed: check.passed,
             output: Content::of(&check.output),
@@ -194,13 +194,10 @@ impl Material {
             prior_findings: 0,
         };
         let mut said = Quoted::scored_on(scored(plan, task));
-        for text in [&output.head, &output.tail] {
+        let texts = checks.iter().map(|check| &check.output).chain(&tests);
+        for text in texts.chain([&output.head, &output.tail]) {
             collect_quotes(&mut said, text);
         }
-        checks
-            .iter()
-            .for_each(|check| collect_quotes(&mut said, &check.output));
-        tests.iter().for_each(|text| collect_quotes(&mut said, text));
         for artifact in &mut artifacts {
             collect_quotes(&mut said, &artifact.path);
             if let Preview::Text(text) = &mut artifact.preview {

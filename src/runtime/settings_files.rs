@@ -16,7 +16,7 @@ pub const NAME: &str = "quorum.yaml";
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// A place from which settings are read if a file is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SettingsFile {
     /// Whose settings they are.
     pub layer: ConfigLayer,

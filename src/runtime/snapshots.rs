@@ -113,7 +113,7 @@ pub struct Told {
 }
 
 /// What a journal says behind a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
     /// When the snapshot was written.
     pub from: Timestamp,

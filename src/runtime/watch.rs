@@ -5,11 +5,8 @@
 //! end of the turn is held against it, whichever session sees it. The frozen mission is watched for every turn.
 
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-
-use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{
@@ -17,22 +14,21 @@ use crate::engine::{
 };
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
-use crate::executor::spool::{check, read_output, read_tail, write_sealed};
+use crate::executor::spool::{read_output, read_tail, write_sealed};
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
-use crate::judging::touched_tests::{self, Patterns, TouchedTests};
+use crate::judging::touched::{self, Patterns};
 use crate::mission::{Plan, SubTask};
-use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changed_paths, changes, difference, look};
-use crate::store::{self, RunFolder, SpoolName};
+use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
+use crate::store::{RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
-use super::protection::{Protection, ReadBefore, Seen, canonical, protected_scopes};
+use super::file_records::{Record, carried, cut, folders, read_record, tests_of, touched};
+use super::protection::{Protection, ReadBefore, Seen, protected_scopes};
 use super::worktrees::{NotCommitted, Preparation, Worktrees};
 
-/// How many changes a record holds; the others are counted.
-const MOST_NAMED: usize = 20;
 /// How much of either end of an answer is read, in bytes.
 const MOST_ANSWER: usize = 64 * 1024;
 /// The largest record that is read back.
@@ -51,22 +47,6 @@ pub(super) struct Before {
     judgings: u64,
     /// What a task in a worktree had committed.
     committed: Committed,
-}
-
-/// What stood in the files of a task, and in which folders: what was carried elsewhere is looked for there.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record {
-    #[serde(default)]
-    folders: Vec<Folder>,
-    /// Those that are protected.
-    #[serde(default)]
-    protected: FileMarks,
-    /// Those that its rules ask about; `None` where that could not be told.
-    #[serde(default)]
-    watched: Option<FileMarks>,
-    /// Its tests, or all there is; `None` where nobody asks.
-    #[serde(default)]
-    tests: Option<TestsBefore>,
 }
 
 impl Executor {
@@ -142,7 +122,7 @@ impl Executor {
 
     /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
     pub(super) fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
-        let options = first.options(state);
+        let options = state.options_of(first);
         let taken = Protection::take((state, options), read, self.folder.state_folder().path());
         self.protection = Arc::new(taken.protection);
         let warnings = taken.warnings.into_iter().map(Fact::Warn);
@@ -316,7 +296,7 @@ impl After {
         self.protection.mark(plan, task, sub_tasks);
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
-        if let Some(files) = files.as_mut().filter(|_| touched_tests::is_wanted(plan, task)) {
+        if let Some(files) = files.as_mut().filter(|_| touched::is_wanted(plan, task)) {
             files.tests = touched(plan, (folder, &self.worktrees), task, self.first.as_ref()).map(Box::new);
         }
         if plan.task(task).commits() {
@@ -343,14 +323,6 @@ impl After {
     }
 }
 
-fn cut(changes: &mut Vec<String>) {
-    if changes.len() > MOST_NAMED {
-        let more = changes.len() - MOST_NAMED;
-        changes.truncate(MOST_NAMED);
-        changes.push(format!("{more} more"));
-    }
-}
-
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
     let scope = Scope {
         root: workspace(plan, task),
@@ -373,7 +345,7 @@ fn commit(
 ) {
     match worktrees.commit(plan, task, committed) {
         Ok(work) => {
-            if touched_tests::is_wanted(plan, task) {
+            if touched::is_wanted(plan, task) {
                 let changed = work.changed.iter();
                 let changed = changed.map(|changed| (&*changed.path, changed.was_there()));
                 files.tests = Patterns::of(plan, task).touched(changed).map(Box::new);
@@ -393,91 +365,6 @@ fn commit(
     }
 }
 
-/// The tests of a task before its first turn.
-#[derive(Debug, Serialize, Deserialize)]
-enum TestsBefore {
-    /// All that lay in the workspace, as git has taken it.
-    Tree(String),
-    /// What stood in them.
-    Marks(FileMarks),
-    /// Nobody can tell: why.
-    Lost(String),
-}
-
-/// What there is of tests of a task that git does not commit. Blocks.
-fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task: TaskId) -> TestsBefore {
-    let tree = match plan.task(task).is_isolated() {
-        true => None,
-        // Where git cannot take it, the files themselves tell what was changed.
-        false => worktrees.tree_of_workspace(plan).unwrap_or_default(),
-    };
-    tree.map_or_else(|| marks_of_tests(plan, folder, task), TestsBefore::Tree)
-}
-
-fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore {
-    let scope = Scope {
-        root: plan.root_of(task),
-        patterns: touched_tests::globs(plan, task)
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-    };
-    match look(&[scope], folder.state_folder().path(), MOST_READ) {
-        Ok(marks) => TestsBefore::Marks(marks),
-        Err(mut unknown) => {
-            cut(&mut unknown);
-            TestsBefore::Lost(unknown.join("; "))
-        }
-    }
-}
-
-/// Which tests differ from those before the first turn of a task; `None` where none does. Blocks.
-fn touched(
-    plan: &Plan,
-    (folder, worktrees): (&RunFolder, &Worktrees),
-    task: TaskId,
-    first: Option<&(PathBuf, FileRef)>,
-) -> Option<TouchedTests> {
-    if plan.task(task).commits() {
-        return None;
-    }
-    let (path, expected) = first?;
-    let patterns = Patterns::of(plan, task);
-    let (then, before) = match read_record(path, expected) {
-        Ok(record) => (record.folders, record.tests?),
-        Err(why) => return Some(TouchedTests::lost(&format!("the record of them is lost: {why}"))),
-    };
-    match before {
-        TestsBefore::Lost(why) => Some(TouchedTests::lost(&why)),
-        TestsBefore::Tree(base) => {
-            let work = worktrees.tree_of_workspace(plan).and_then(|tree| {
-                let work = tree.ok_or("the workspace is no repository any more")?;
-                let found = worktrees.of_looks(true).touched([&base, &work], &patterns)?;
-                let trees = Some([base.into(), work.into()]);
-                Ok(found.map(|found| TouchedTests { trees, ..found }))
-            });
-            work.unwrap_or_else(|why: WorkError| Some(TouchedTests::lost(&why.to_string())))
-        }
-        TestsBefore::Marks(before) => match marks_of_tests(plan, folder, task) {
-            TestsBefore::Marks(after) => {
-                let now = folders(plan, task);
-                let (before, root) = (carried(before, &then, &now), now[0].0.clone());
-                let changed = changed_paths(&before, &after, &root);
-                let changed: Vec<(&str, bool)> = changed
-                    .map(|(path, _)| {
-                        let inner = Path::new(path).strip_prefix(&root).ok();
-                        let was_there = before.contains_key(path);
-                        (inner.and_then(Path::to_str).unwrap_or(path), was_there)
-                    })
-                    .collect();
-                patterns.touched(changed)
-            }
-            TestsBefore::Lost(why) => Some(TouchedTests::lost(&why)),
-            TestsBefore::Tree(_) => None,
-        },
-    }
-}
-
 fn note(
     plan: &Plan,
     (folder, worktrees): (&RunFolder, &Worktrees),
@@ -488,7 +375,7 @@ fn note(
         folder.state_folder().path(),
         MOST_READ,
     );
-    let is_asked = touched_tests::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
+    let is_asked = touched::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
     let record = Record {
         folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {
@@ -505,38 +392,6 @@ fn note(
     }
     bytes.push(b'\n');
     write_sealed(&path, &bytes)
-}
-
-/// A folder without links, and its number in the file system. A copy of it has another one, and does not show when its files
-/// were written.
-type Folder = (PathBuf, u64);
-
-/// The folders that files of a task lie in: that of the run, and its own.
-fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
-    let all = [plan.root_of(task), workspace(plan, task)].map(|folder| canonical(&folder));
-    all.map(|folder| {
-        (
-            folder.clone(),
-            std::fs::metadata(folder).map_or(0, |found| found.ino()),
-        )
-    })
-    .into()
-}
-
-/// Marks of files that lay in folders which lie elsewhere now.
-fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
-    let place = |path: &str| {
-        let mut folders = from.iter().zip(to);
-        folders.find_map(|(from, to)| Some(to.0.join(Path::new(path).strip_prefix(&from.0).ok()?)))
-    };
-    let name = |path: String| place(&path).map_or(path, |place| place.to_string_lossy().into_owned());
-    marks.into_iter().map(|(path, mark)| (name(path), mark)).collect()
-}
-
-fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
-    check(path, expected)?;
-    let bytes = store::read_regular(path, store::LONGEST_FILE)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }
 
 fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected: &FileRef) -> TurnFiles {

@@ -9,7 +9,7 @@ use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Statu
 use crate::engine::{Feedback, OutputRefs, State, Way};
 use rust_decimal::Decimal;
 
-use crate::judging::touched_tests;
+use crate::judging::touched;
 use crate::mission::model::Check;
 use crate::mission::{Plan, Requirement, Route, StageJudge};
 use crate::review::fence::{fence, fence_excerpt};
@@ -188,7 +188,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
         Requirement::Compilation | Requirement::Command => exits_0(&command.command),
     });
     list(&mut told, "Before you are finished, these must hold", finish);
-    if touched_tests::is_wanted(plan, id) && !task.may_change_tests {
+    if touched::is_wanted(plan, id) && !task.may_change_tests {
         append!(
             told,
             "\nTests that are there already are run on your work as they are now, whatever you make of them; tests that you add are \

@@ -216,7 +216,7 @@ impl Seen {
 }
 
 /// How far a checkpoint or a delay got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Standing {
     Ahead,
     Reached,

@@ -26,7 +26,7 @@ pub const LONGEST_COMMAND: u64 = 64 << 10;
 const REFUSED: &str = "refused";
 
 /// A command on its way: in a file of the inbox, or through the socket of a live writer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Queued {
     /// Its id: it is taken once.
     pub id: String,

@@ -32,7 +32,7 @@ const FORMAT: u32 = 2;
 pub const NOT_UTF8: &str = "its path is not UTF-8 text, and could not be recorded";
 
 /// A state folder, `.polpo/` by default.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StateFolder {
     root: PathBuf,
 }
@@ -286,7 +286,7 @@ fn last_change(path: &Path) -> Timestamp {
 }
 
 /// The folder of one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunFolder {
     root: PathBuf,
     id: RunId,

@@ -29,7 +29,7 @@ pub struct Lock {
 }
 
 /// Who holds a lock, as written inside it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
     /// Process id.

@@ -196,7 +196,7 @@ pub struct Folder {
 
 /// Which file it is, when its content was changed last, and when anything of it was. Nobody without special rights can set
 /// the last back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
     inode: u64,
     /// Seconds and nanoseconds since 1970.

@@ -27,7 +27,7 @@ const NAME: &str = "req-";
 
 /// A request for work.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Its number in the state folder, from 1.
@@ -44,7 +44,7 @@ pub struct Request {
 
 /// A step that a request took.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestStep {
     /// The state that it came to.

@@ -32,7 +32,7 @@ const SCHEMA: &str = "quorum.state/v2";
 const CODE: (&[u8], usize, &[u8]) = (b"\"code\":\"", 64, b"\",");
 
 /// How far a journal goes: what ties a snapshot to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct JournalEnd {
     /// The number that the next event gets.
     pub seq: u64,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 worded! {
     /// What belongs at a place.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     pub(super) enum Kind {
         Folder = "a folder",
         File = "a regular file",
@@ -45,7 +45,7 @@ pub(super) const OF_RUN: &[(&str, Kind)] = &[
 ];
 
 /// Something is in the place of a file or folder of the state.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{path} is {what}: nothing is read or written there")]
 pub struct Misplaced {
     /// Its place.

@@ -29,7 +29,7 @@ struct Greeting {
 }
 
 /// What a supervisor holds.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
     /// The first key that no child has had.
     pub next_key: u64,
@@ -38,7 +38,7 @@ pub struct Holding {
 }
 
 /// A child that a supervisor holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeldChild {
     /// The child's [`Spawn::key`](super::Spawn::key).
     pub key: u64,

@@ -42,7 +42,7 @@ enum How {
 struct Refused(String);
 
 /// Which processes a confined child finds in `/proc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Processes {
     /// Those of its own namespace.
     Own,

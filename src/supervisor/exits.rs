@@ -20,7 +20,7 @@ use crate::store::{checked_line, if_there, open_with};
 
 /// One line of `exits.log`.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExitRecord {
     /// The child's [`Spawn::label`](super::Spawn::label): `task.attempt.turn`.
     pub label: String,
@@ -73,7 +73,7 @@ const READ_AT_MOST: u64 = 64 << 20;
 const LONGEST_LINE: u64 = 64 << 10;
 
 /// What [`read`] found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExitsLog {
     /// The records in the order of the exits.
     pub records: Vec<ExitRecord>,

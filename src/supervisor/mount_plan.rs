@@ -25,7 +25,7 @@ pub enum Access {
 }
 
 /// What a confined child sees. Paths of which nothing is said are what they are outside.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MountPlan {
     /// Each path once, a folder before what lies in it.
     entries: Vec<(PathBuf, Access)>,
@@ -41,7 +41,6 @@ impl MountPlan {
     /// A plan of these rules; `elsewhere`, `Read` or `Write`, holds of all of which they say nothing. Of several rules for one
     /// path the strictest holds. Paths must be absolute, without links and without `.` or `..`; others are left out, because
     /// nobody could tell what they lead to.
-    #[must_use]
     pub fn new(elsewhere: Access, rules: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
         let mut entries: BTreeMap<PathBuf, Access> = BTreeMap::new();
         for (path, access) in rules.into_iter().filter(|(path, _)| is_plain(path)) {
@@ -73,7 +72,6 @@ impl MountPlan {
     }
 
     /// What may be done with a path.
-    #[must_use]
     pub fn access(&self, path: &Path) -> Access {
         let above = self.entries().filter(|(entry, _)| path.starts_with(entry));
         let elsewhere = if self.read_only_elsewhere {

@@ -63,7 +63,7 @@ impl Output {
 }
 
 /// A folder, whatever it is called, and who may do what in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Folder {
     device: u64,
     inode: u64,

@@ -272,7 +272,7 @@ pub(super) fn sole_owner(file: &File) -> bool {
 }
 
 /// What waiting without blocking found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Waited {
     /// This child has exited and is kept as a zombie until [`reap`].
     Exited(Pid),

@@ -23,7 +23,7 @@ const HEADER: usize = size_of::<u32>();
 pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
 
 /// What the runner asks of the supervisor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Where the run's exits are recorded. Must come before the first [`Command::Spawn`].
     Open {
@@ -59,7 +59,7 @@ pub enum Command {
 }
 
 /// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spawn {
     /// The runner's name for the child, unique for the supervisor's life.
     pub key: u64,
@@ -106,7 +106,7 @@ pub struct Spawn {
 }
 
 /// A file that a child is asked by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Where it lies.
     pub path: PathBuf,
@@ -115,7 +115,7 @@ pub struct Told {
 }
 
 /// What the supervisor tells the runner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// The child runs its program, or did: of one that ends at once this is told together with its end.
     Spawned {
@@ -163,7 +163,7 @@ pub enum Event {
 }
 
 /// How far children can be confined here, strongest first (semantics, section 23).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Tier {
     /// Each sees and changes what its plan says, and no process but its own.
     Whole(Way),
@@ -176,7 +176,7 @@ pub enum Tier {
 }
 
 /// Who makes the namespaces of children.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Way {
     /// The supervisor itself.
     Native,
@@ -196,7 +196,7 @@ impl Tier {
 }
 
 /// How a child ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exit {
     /// The child's [`Spawn::key`].
     pub key: u64,

@@ -82,7 +82,7 @@ impl SocketAddress {
 }
 
 /// Why a peer is sent away.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum PeerRefused {
     /// It has gone by itself.
     Gone,

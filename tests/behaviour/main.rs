@@ -46,6 +46,7 @@ mod evidence;
 mod expectations;
 mod failed_dependencies;
 mod failure_classes;
+mod fake_fixes;
 mod fallback;
 mod false_greens;
 mod false_greens_found;

@@ -116,7 +116,9 @@ fn false_green_25_one_document_tells_of_a_run_that_a_disk_stopped() {
 #[test]
 fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
     // Agents that print nothing: what stops is the run, not its agents.
+    // Nor is there a record of tests before each turn, which would fill it.
     let workspace = chain()
+        .tap_mission("name: chain\n", "name: chain\ntests: []\n")
         .tap_mission("[/bin/sh, '", "[/bin/sh, -c, 'exec /bin/sh \"$0\" log > /dev/null', '")
         .tap_mission("logger.sh', log]", "logger.sh']");
     if let Some(finished) = on_a_full_disk(&workspace) {

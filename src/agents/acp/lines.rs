@@ -26,7 +26,7 @@ fn short(text: &str) -> String {
 }
 
 /// What went wrong, as far as the server told it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Failure {
     pub message: String,
     /// The code of a JSON-RPC error.

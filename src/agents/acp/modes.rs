@@ -47,7 +47,7 @@ impl NeededMode {
 }
 
 /// A setting with its values.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 struct Setting {
     /// Values with the names that people read.
     offered: Vec<(String, String)>,

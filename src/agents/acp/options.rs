@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::mission::named_files::readings;
 
 /// How much the agent may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permissions {
     Read,

@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 /// What is done with a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum Decision {
     Allow,
     Deny,
@@ -28,7 +28,7 @@ pub enum Decision {
     Ask(String),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Group {
     Read,
     Edit,

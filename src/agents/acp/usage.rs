@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Tokens; what the server does not tell is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tokens {
     input: Option<u64>,
     output: Option<u64>,

@@ -12,7 +12,7 @@ pub const MAX_LINE: usize = 8 << 20;
 const METHOD_NOT_FOUND: i64 = -32601;
 
 /// A line of more than [`MAX_LINE`] bytes, of which nothing was kept.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct TooLong;
 
 /// Cuts lines out of what arrives in pieces. It holds at most [`MAX_LINE`] bytes and one piece more.
@@ -94,7 +94,7 @@ pub struct RpcError {
 }
 
 /// A line in which there is no JSON object.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct NoMessage;
 
 /// Places of a line at which a message may begin that are looked at.

@@ -3,8 +3,8 @@
 use crate::domain::Millis;
 
 /// An error as a provider's body tells it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::agents) struct ToldError<'a> {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ToldError<'a> {
     /// The status, where the body repeats it.
     pub status: Option<u16>,
     /// Its codes and types.
@@ -19,7 +19,7 @@ pub(in crate::agents) struct ToldError<'a> {
 
 /// A part of a request that some models refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::agents) enum Part {
+pub(crate) enum Part {
     /// The old name of the limit of tokens.
     LimitName,
     Limit,

@@ -8,7 +8,7 @@ use super::*;
 use crate::mission::AgentPlan;
 use crate::mission::model::{Adapter, Agent};
 
-pub(in crate::agents) const KEY: &str = "sk-very-secret";
+pub(crate) const KEY: &str = "sk-very-secret";
 
 /// 21 November 2026, 21:59:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_298_340_000);
@@ -17,7 +17,7 @@ fn endpoint(base_url: &str) -> Endpoint {
     endpoint_of(Adapter::Openai, base_url)
 }
 
-pub(in crate::agents) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
+pub(crate) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
     let agent = AgentPlan {
         name: "judge".into(),
         removed: false,
@@ -33,7 +33,7 @@ pub(in crate::agents) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoi
     Endpoint::of_agent(&agent, |_| Some(KEY.to_owned())).unwrap()
 }
 
-pub(in crate::agents) fn request() -> ModelRequest {
+pub(crate) fn request() -> ModelRequest {
     ModelRequest {
         system: Some("You judge.".to_owned()),
         prompt: "Judge this.".to_owned(),

@@ -55,7 +55,6 @@ impl ByPreset {
     }
 
     /// What a worker of it may do.
-    #[must_use]
     pub fn permissions(&self) -> PermissionSet {
         self.permissions.set()
     }
@@ -93,14 +92,12 @@ impl ByPreset {
 
 impl CommandAgent {
     /// Whether its prompt is an argument; else it is its standard input.
-    #[must_use]
     pub fn takes_prompt_as_argument(&self) -> bool {
         let by = self.by.as_ref();
         by.is_some_and(|by| by.preset.prompt == PromptRoute::Argument)
     }
 
     /// Its argument list, and its whole environment; `told` are variables that nothing else may name.
-    #[must_use]
     pub fn start(
         &self,
         mut told: Vec<(String, String)>,

@@ -7,7 +7,7 @@ use crate::domain::Money;
 use crate::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
 
 /// What a program is started for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Use {
     /// A turn of a worker, with these permissions.
     Work(PermissionSet),
@@ -16,7 +16,7 @@ pub enum Use {
 }
 
 /// The session of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Session<'a> {
     /// A new one; where the program takes an id of ours, this one.
     New(&'a str),
@@ -62,7 +62,6 @@ impl Invocation<'_> {
     }
 
     /// The argument list.
-    #[must_use]
     pub fn argv(&self) -> Vec<String> {
         let preset = self.preset;
         let mut argv: Vec<String> = self.program.to_vec();

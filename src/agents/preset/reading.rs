@@ -25,7 +25,7 @@ const MOST_EVENTS: usize = 20;
 const LONGEST_NAME: usize = 200;
 
 /// What a turn used, as its program says it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Tokens read.
     pub input: Option<u64>,
@@ -104,7 +104,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    #[must_use]
     pub fn of(preset: Arc<Preset>) -> Self {
         Self {
             preset,
@@ -175,7 +174,6 @@ impl Reading {
     }
 
     /// How long it waits, as a line of its standard error says it, in milliseconds.
-    #[must_use]
     pub fn waits_in(&self, line: &str) -> Option<u64> {
         let (_, behind) = self
             .preset
@@ -187,14 +185,12 @@ impl Reading {
     }
 
     /// Whether so many failed requests are more than are waited for.
-    #[must_use]
     pub fn is_too_much_trouble(&self, count: u32) -> bool {
         self.preset.max_troubles.is_some_and(|most| count > most)
     }
 
     /// What a line of its standard error tells of a failed request, if it does: the string of JSON that the preset's text
     /// begins, else the whole line.
-    #[must_use]
     pub fn trouble_in<'l>(&self, line: &'l str) -> Option<&'l str> {
         let (text, behind) = self.preset.troubles.iter().find_map(|text| {
             let (_, behind) = line.split_once(&**text)?;
@@ -209,7 +205,6 @@ impl Reading {
 
     /// The error that a failed turn tells of, as providers write theirs: one line of JSON. `None` where it tells of none. A
     /// turn whose last message is cut has failed.
-    #[must_use]
     pub fn error(&self) -> Option<Value> {
         let heard = &self.heard;
         let message = match (heard.error.as_deref(), &heard.cut) {
@@ -230,19 +225,16 @@ impl Reading {
     }
 
     /// What the error's code is.
-    #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.heard.code.as_deref()
     }
 
     /// Whether it says that nothing more is to come: what it prints as its reply may always go on.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.preset.format == OutputFormat::Jsonl && (self.heard.over || self.heard.ended)
     }
 
     /// Whether it ended as its preset says that a turn ends.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.preset.complete.is_none_or(|field| match field {
             Field::Session => self.heard.session.is_some(),

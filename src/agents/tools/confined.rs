@@ -38,7 +38,7 @@ pub struct Confined {
 type Guard = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Why a path is refused or cannot be used: a text for the model.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// It is one of the names that are never shown.
     #[error("'{0}' is not shown to anybody")]
@@ -70,7 +70,7 @@ pub struct Entry {
 }
 
 /// What is in a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     /// Its names, sorted.
     pub entries: Vec<Entry>,

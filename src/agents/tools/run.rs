@@ -20,7 +20,7 @@ const DEFAULT_TIMEOUT: Millis = Millis::from_secs(120);
 const MOST_WORDS: usize = 1_000;
 
 /// A command that a model wants to be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolCommand {
     /// Program and arguments; a bare program is looked for in PATH.
     pub argv: Vec<String>,

@@ -37,7 +37,7 @@ pub struct Init {
 }
 
 /// What to begin with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
 pub enum Template {
     /// Two tasks, a worker and a reviewer
     #[default]

@@ -95,7 +95,7 @@ pub struct Review {
 
 worded! {
     /// Who grades work that came without a run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
     pub enum GraderChoice {
         /// Reviewers
         Llm = "llm",

@@ -8,7 +8,7 @@ use crate::engine::state::{BarrierStage, State};
 use super::{block, is_halted, leave_barrier, open_gate, unblock};
 
 /// How far a task had come for those who wait for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum DependencyState {
     /// Nobody goes on yet.
     Open,

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Deferral, DeferralReason, VoidedStage};
+use crate::engine::payload::{Deferral, DeferralReason};
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
+use crate::engine::voided::VoidedStage;
 use crate::judging::baseline::{items, named};
 use crate::mission::Extent;
 
@@ -23,7 +24,7 @@ use super::{baseline, holds, pipeline, request, turns};
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
 
 /// How far the work is that wants a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
     /// Its agent is to be started, or started again.
     New,

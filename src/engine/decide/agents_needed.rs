@@ -10,7 +10,6 @@ use crate::mission::Extent;
 use super::approvals;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
-#[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     if state.plan.rules.extent == Extent::Baselines {
         return BTreeSet::new();
@@ -27,7 +26,6 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
 }
 
 /// The agents who judge work or agree to it, without those who stand in for them.
-#[must_use]
 pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {

@@ -8,8 +8,8 @@ use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timest
 use crate::engine::event::{Event, HoldEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
-use crate::engine::payload::VoidedStage;
 use crate::engine::state::{Hold, REJECTED, State, TaskState};
+use crate::engine::voided::VoidedStage;
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;

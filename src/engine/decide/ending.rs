@@ -86,7 +86,6 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 }
 
 /// Σ(score × priority) / Σ(priority) over done tasks with a score; `None` if there is none (section 14).
-#[must_use]
 pub fn mission_score(state: &State) -> Option<Points> {
     let scored = state
         .plan

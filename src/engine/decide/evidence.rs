@@ -9,7 +9,7 @@ use crate::engine::event::{Event, TurnEvent};
 use crate::engine::fact::Fact;
 use crate::engine::payload::TurnFiles;
 use crate::engine::state::{RunPhase, State};
-use crate::judging::touched_tests::TouchedTests;
+use crate::judging::touched::TouchedTests;
 
 use super::transaction::Transaction;
 

@@ -23,7 +23,6 @@ pub(super) fn due(state: &State) -> Vec<Event> {
 }
 
 /// Evaluates a gate from stored state only (section 14).
-#[must_use]
 pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     let gate = state.plan.gate(id);
     let title = |task: &crate::domain::TaskId| state.plan.title(*task);

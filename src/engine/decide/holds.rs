@@ -24,7 +24,7 @@ const ALLOWED_ONCE: &str = "a person allows this call, once";
 const JUDGE: StageKey = StageKey::Of(Stage::Judge);
 
 /// What is said to a hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Word<'a> {
     Yes,
     /// No, and why.

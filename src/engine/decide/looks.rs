@@ -1,28 +1,33 @@
 //! Looks at tests that the work changed, between its checks and its judges (semantics, section 24): which is made, in which order,
-//! and what becomes of the work behind them. What they mean is in `stages::changed_tests`.
+//! and what becomes of the work behind them. What they mean is in `stages::tests_changed`.
 
-use crate::domain::Verdict;
 use crate::engine::job::Job;
-use crate::engine::looks::Look;
+use crate::engine::payload::StageReport;
 use crate::engine::stages;
+use crate::engine::test_looks::Look;
 
+use super::request;
 use super::transaction::Transaction;
-use super::{conclude, request};
 
-/// Makes what is to be looked at before anybody judges the work. Whether judges must wait for it, or the work went back.
+/// Makes what is to be looked at before anybody judges the work. Whether judges must wait for it.
 pub(super) fn come_first(draft: &mut Transaction<'_>) -> bool {
-    let looks = &draft.task.attempt.looks;
-    // What a person has accepted is not looked at any more.
-    if looks.told || draft.task.attempt.accepted.is_some() {
-        return false;
+    let open = draft.task.attempt.looks.open;
+    let is_over = is_over(draft);
+    let look = open.or_else(|| next(draft)).filter(|_| !is_over);
+    if let Some(look) = look.filter(|_| open.is_none()) {
+        request::run(draft, Job::Look(look));
     }
-    if let Some(look) = looks.open.or_else(|| next(draft)) {
-        if looks.open.is_none() {
-            request::run(draft, Job::Look(look));
-        }
-        return true;
-    }
-    conclude(draft)
+    look.is_some()
+}
+
+/// What they mean, once they are made: to be told once.
+pub(super) fn meaning(draft: &Transaction<'_>) -> Option<Box<StageReport>> {
+    stages::weigh_tests(draft.view()).filter(|_| !is_over(draft))
+}
+
+/// Whether nothing of the attempt is looked at any more: it was told, or a person has accepted it.
+fn is_over(draft: &Transaction<'_>) -> bool {
+    draft.task.attempt.looks.told || draft.task.attempt.accepted.is_some()
 }
 
 /// The look that is to be made now.
@@ -39,16 +44,4 @@ fn next(draft: &Transaction<'_>) -> Option<Look> {
     // Work that goes back for the first one needs no second one.
     let goes_back = look == Look::New && stages::sends_back(draft.view());
     (!goes_back).then_some(look)
-}
-
-fn conclude(draft: &mut Transaction<'_>) -> bool {
-    let Some(report) = stages::weigh_tests(draft.view()) else {
-        return false;
-    };
-    let goes_back = report.verdict == Verdict::Fail;
-    conclude::record(draft, *report);
-    if goes_back {
-        conclude::not_good_enough(draft);
-    }
-    goes_back
 }

@@ -97,7 +97,6 @@ pub use redo::done_again;
 pub use worst_case::worst_case;
 
 /// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.
-#[must_use]
 pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let last = match fact {
         Fact::Resume { last, .. } => *last,

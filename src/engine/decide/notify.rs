@@ -413,7 +413,6 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// Whether a session has nothing left to do but to wait for notifications on their way.
-#[must_use]
 pub fn holds_the_end(state: &State) -> bool {
     let waits_for_a_person = state.timers.at(Timer::WaitOver).is_some();
     !state.notices.is_quiet() && (state.notices.announced || !waits_for_a_person) && is_over(state)

@@ -101,7 +101,6 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
 }
 
 /// What a command meets in a state. Decides nothing.
-#[must_use]
 pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
     match command {

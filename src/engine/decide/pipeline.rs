@@ -6,14 +6,17 @@
 //! that does not fit, or leaves points of an earlier review without an answer, is asked for once more; and the second
 //! counts if it fits, else the first.
 
-use crate::domain::{Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, TaskId, Timestamp};
+use crate::domain::{
+    Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
+};
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
-use crate::engine::payload::{ReplyRef, StageReport, VoidedStage};
+use crate::engine::payload::{ReplyRef, StageReport};
 use crate::engine::stages::{self, Actor, Next, Request, Word, prior_points};
 use crate::engine::state::{Ask, Heard, Judging, OpenStage, State, TaskState};
+use crate::engine::voided::VoidedStage;
 use crate::engine::work::id::TaskWork;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::judging::heuristic::named_files;
@@ -63,6 +66,13 @@ fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
 fn judge(draft: &mut Transaction<'_>) {
     if looks::come_first(draft) {
         return;
+    }
+    if let Some(report) = looks::meaning(draft) {
+        let goes_back = report.verdict == Verdict::Fail;
+        conclude::record(draft, *report);
+        if goes_back {
+            return conclude::not_good_enough(draft);
+        }
     }
     let behind = accepted(draft).unwrap_or(CHECKS);
     go_on_from(draft, |key| key > behind && key > CHECKS);

@@ -92,7 +92,6 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
 }
 
 /// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
-#[must_use]
 pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
     built_on(plan, &[root]).into_keys().chain([root]).collect()
 }

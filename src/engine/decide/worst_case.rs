@@ -16,7 +16,7 @@ use super::conclude::allowed_attempt;
 const COUNTED: u32 = 10_000;
 
 /// The most that one task may take in a run without a person's help, with the fixup that it may get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorstCase {
     /// Attempts of every kind; `None` where the limits allow more than anybody would count.
     pub attempts: Option<u32>,
@@ -28,7 +28,6 @@ pub struct WorstCase {
 }
 
 /// The most that a task may take in a run without a person's help (sections 4 and 7). Depends on the plan alone.
-#[must_use]
 pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judge = state.plan.judge(id);
     let rounds = panel_rounds(&state.plan);

@@ -47,7 +47,6 @@ pub enum BudgetEvent {
 
 impl BudgetEvent {
     /// The call that it is about, if it is about one.
-    #[must_use]
     pub fn call(&self) -> Option<WorkId> {
         match self {
             Self::Held { call, .. } | Self::Released { call } | Self::Settled { call, .. } => Some(*call),

@@ -27,7 +27,8 @@ use crate::mission::PlanStep;
 
 use super::deadline::DeadlineEvent;
 use super::notice::NoticeEvent;
-use super::payload::{StageReport, VoidedStage};
+use super::payload::StageReport;
+use super::voided::VoidedStage;
 
 pub use budget::{BudgetEvent, Ceiling};
 pub use gate::GateEvent;
@@ -43,6 +44,10 @@ pub const MOST_AT_ONCE: usize = 10_000;
 /// One thing that happened. State changes only by [`super::apply`]ing these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what a turn came to is most of a record; none is kept in memory behind it"
+)]
 pub enum Event {
     /// To the run as a whole.
     Run(RunEvent),
@@ -68,19 +73,16 @@ pub enum Event {
 
 impl Event {
     /// The verdict of a stage.
-    #[must_use]
     pub fn verdict(report: StageReport) -> Self {
         Self::Task(report.task, TaskEvent::StageVerdict(Box::new(report)))
     }
 
     /// A part of judging that does not count.
-    #[must_use]
     pub fn voided(voided: VoidedStage) -> Self {
         Self::Task(voided.work.task, TaskEvent::StageVoided(Box::new(voided)))
     }
 
     /// What it changes of the plan, where that is not another mission.
-    #[must_use]
     pub fn plan_step(&self) -> Option<PlanStep> {
         match self {
             Self::Run(RunEvent::TasksAdded(addition)) => Some(PlanStep::Added(addition.clone())),
@@ -100,7 +102,6 @@ impl Event {
     }
 
     /// The task that it is about; `None` where it is about the run, or about several tasks.
-    #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         match self {
             Self::Task(task, _) | Self::Work(task, _) => Some(*task),

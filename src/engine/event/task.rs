@@ -8,7 +8,8 @@ use crate::domain::{
     QualityFlag, StageKey, Status, TaskId,
 };
 use crate::engine::mark::Mark;
-use crate::engine::payload::{Deferral, FileFact, StageReport, VoidedStage, Way, is_default};
+use crate::engine::payload::{Deferral, FileFact, StageReport, Way, is_default};
+use crate::engine::voided::VoidedStage;
 use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.

@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `changed_tests` | tests that the work changed or brought; no stage, but said behind the checks (24) |
+//! | `tests_changed` | tests that the work changed or brought; no stage, but said behind the checks (24) |
 //! | `checks` | declared checks: asked for at once, weighed together (6) |
 //! | `evaluation` | what one routed reviewer says (3, 7) |
 //! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
@@ -23,7 +23,6 @@
 //! | `view` | what a stage sees of its task, and what it may say |
 //! | `vision` | screenshots that are looked at by an agent, or measured (6.9) |
 
-mod changed_tests;
 mod checks;
 mod evaluation;
 mod finish_gate;
@@ -35,6 +34,7 @@ mod prior;
 mod proof;
 mod red_team;
 mod step;
+mod tests_changed;
 mod verification;
 mod view;
 mod vision;
@@ -43,8 +43,6 @@ use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, TaskId};
 use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
-pub use changed_tests::told as told_of_tests;
-pub(super) use changed_tests::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
 pub use checks::FLAKY;
 pub(super) use checks::told_flaky;
 use judge::seat_at;
@@ -54,6 +52,8 @@ pub(super) use preflight::lacks_files;
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
 pub(super) use proof::{weigh as weigh_proof, will_be_judged};
+pub use tests_changed::told as told_of_tests;
+pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.

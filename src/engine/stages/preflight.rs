@@ -20,7 +20,6 @@ const KEY: StageKey = StageKey::Of(Stage::Preflight);
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing, and where the work is to write
 /// files, of one that is known to have written none.
-#[must_use]
 pub fn asks_what_it_said(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
     has_no_calls(task) || (must_write(plan.task(id)) && has_written_nothing(plan, id, task))
 }

@@ -11,7 +11,6 @@ use crate::mission::Plan;
 use super::view::View;
 
 /// The points of the last review that sent a task's work back, where whoever judges it must answer for them.
-#[must_use]
 pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let verify = plan
         .task(id)
@@ -62,7 +61,6 @@ pub fn answers(answer: &Answer) -> &[PriorAnswer] {
 
 /// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
 /// time, or could not be asked before.
-#[must_use]
 pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> Option<String> {
     if purpose.round()? <= 1 {
         return None;

@@ -3,11 +3,11 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
-use crate::engine::looks::TestLooks;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
 use crate::engine::seen_before::Baseline;
-use crate::judging::touched_tests::TouchedTests;
+use crate::engine::test_looks::TestLooks;
+use crate::judging::touched::TouchedTests;
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ pub struct Attempt {
 }
 
 /// Whether work was accepted below its bar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum BelowBar {
     #[default]
     No,
@@ -143,7 +143,7 @@ pub struct Course {
 }
 
 /// What a task in a worktree has committed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Committed {
     /// The last commit of its work, as its checks saw it: only on what it lies on it may land.
     pub commit: Option<Commit>,
@@ -176,7 +176,7 @@ impl Course {
 }
 
 /// What has failed in a row; whatever goes well ends the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Streak {
     /// Attempts that failed for a reason of the provider.
     pub provider: u32,
@@ -191,7 +191,7 @@ pub struct Streak {
 }
 
 /// A person's yes to work that is judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HumanDecision {
     /// Where it stands.
     pub stage: Stage,
@@ -202,7 +202,7 @@ pub struct HumanDecision {
 }
 
 /// How often a worker was told in one attempt what its finish gate misses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Nudged {
     /// That its work does not compile.
     pub compilation: u32,
@@ -211,7 +211,7 @@ pub struct Nudged {
 }
 
 /// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Evidence {
     /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
     /// it did is found by the next one.
@@ -225,7 +225,7 @@ pub struct Evidence {
 }
 
 /// The record of files before the first turn of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FirstNoted {
     pub noted: FileSnapshot,
     /// Turns of the task that were started since.
@@ -233,7 +233,7 @@ pub struct FirstNoted {
 }
 
 /// The record of files before a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FileSnapshot {
     /// The turn for which it was made.
     pub turn: TurnId,
@@ -246,7 +246,7 @@ pub struct FileSnapshot {
 }
 
 /// Whether something happened, where that can be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Known {
     /// It did not.
     #[default]
@@ -269,7 +269,7 @@ impl Known {
 }
 
 /// The tool calls of an attempt: of all its turns, or nobody knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calls(pub(crate) Option<ToolCalls>);
 impl Default for Calls {
     /// Before the first turn there was none.

@@ -15,7 +15,7 @@ pub(crate) const ANSWERED: &str = "answered";
 pub(crate) const TIMED_OUT: &str = "timeout";
 
 /// What a task, a checkpoint or a delay waits with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
     /// The reason.
     pub reason: WaitingReason,
@@ -36,7 +36,7 @@ pub struct Hold {
 }
 
 /// What an answer to a hold leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Resume {
     /// The task starts, once everybody has agreed.
     Start,

@@ -125,7 +125,7 @@ pub struct Consent {
 
 /// Accepted work is done once more, in one attempt beside all limits, because it did not stand; or a verification judges
 /// once more, because work that it had judged is done again. Over when the task ends or begins anew.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reopened {
     /// What did not stand.
     pub why: Box<str>,
@@ -138,7 +138,7 @@ pub struct Reopened {
 }
 
 /// What a turn said: the files that hold it, and who did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct OutputRefs {
     /// Standard output.
     pub stdout: Option<FileRef>,
@@ -150,7 +150,7 @@ pub struct OutputRefs {
     pub model: Option<Box<str>>,
 }
 /// What a person answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApprovalDecision {
     /// The approval's number within the task.
     pub number: u32,
@@ -158,7 +158,7 @@ pub struct ApprovalDecision {
     pub approved: bool,
 }
 /// An agent that is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     /// The call that is out.
     pub id: AskId,
@@ -172,7 +172,7 @@ pub struct Ask {
     pub window: Option<Timestamp>,
 }
 /// What an attempt was sent back with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Feedback {
     pub attempt: u32,
     /// The stage that failed.
@@ -240,7 +240,7 @@ pub struct Judging {
     pub heard: Option<Box<Heard>>,
 }
 /// Where the merge of an isolated task's work stands.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Merging {
     /// Which try it is, from 1.
     pub number: u32,
@@ -253,7 +253,7 @@ pub struct Merging {
 }
 
 /// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Heard {
     /// What could be read of it.
     pub answer: Answer,
@@ -262,7 +262,7 @@ pub struct Heard {
     pub id: AskId,
 }
 /// A verdict of a stage of judges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaidVerdict {
     /// The kind of stage.
     pub stage: Stage,
@@ -273,7 +273,7 @@ pub struct SaidVerdict {
     pub by_somebody: bool,
 }
 /// A stage that is asked and is no panel: the verification, or a further stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenStage {
     pub key: StageKey,
     /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
@@ -284,7 +284,7 @@ pub struct OpenStage {
     pub plain: bool,
 }
 /// One seat of a panel, or the single seat of an evaluation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Seat {
     /// Who sits on it.
     pub agent: AgentId,
@@ -303,7 +303,7 @@ pub struct Seat {
     pub state: SeatState,
 }
 /// Where a seat stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SeatState {
     /// It is asked.
     Asked,

@@ -8,7 +8,6 @@ use super::id::{TaskWork, WorkId};
 
 impl TaskState {
     /// Whether its worker is to act and does not.
-    #[must_use]
     pub fn is_between_turns(&self) -> bool {
         self.work.turn.is_none() && matches!(self.status(), Status::Assigned | Status::InProgress)
     }
@@ -24,7 +23,6 @@ impl TaskState {
     }
 
     /// The agent that is asked by this call.
-    #[must_use]
     pub fn open_ask(&self, call: WorkId) -> Option<&Ask> {
         self.asks_out().find(|open| WorkId::ask(open.id) == call)
     }
@@ -52,7 +50,6 @@ impl State {
     }
 
     /// Whether the work is still waited for.
-    #[must_use]
     pub fn is_out(&self, work: WorkId) -> bool {
         let Some(task) = self.tasks.get(work.task.index()) else {
             return false;

@@ -5,7 +5,7 @@
 use crate::domain::{Millis, Purpose};
 
 /// A kind of work; of a question to an agent, with its purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WorkKind {
     /// A worker acts.
     Turn,
@@ -29,7 +29,7 @@ pub enum WorkKind {
 }
 
 /// What follows when work fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// How often a request is made again whose failure may pass. Of a turn it is one request to a model that is meant: a
     /// process that has begun is never repeated.
@@ -49,7 +49,7 @@ pub struct Policy {
 }
 
 /// The longest pause before a try again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LongestPause {
     /// Whoever asks for a longer one is down as far as a run is concerned.
     GiveUp(Millis),
@@ -58,7 +58,7 @@ pub enum LongestPause {
 }
 
 /// What the next session does with work that was out when a session died.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AfterCrash {
     /// The work outlives the session: it is taken over, or it is lost.
     AdoptOrLose,
@@ -69,7 +69,7 @@ pub enum AfterCrash {
 }
 
 /// An operation of the dead-letter queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Letter {
     /// `judge:AGENT`
     Judge,
@@ -78,7 +78,6 @@ pub enum Letter {
 }
 
 /// What follows when this work fails.
-#[must_use]
 pub const fn policy(job: WorkKind) -> Policy {
     match job {
         WorkKind::Turn => Policy {

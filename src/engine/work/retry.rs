@@ -11,7 +11,7 @@ const FIRST_PAUSE: Millis = Millis::from_secs(1);
 const UNTOLD: Millis = Millis::from_secs(30 * 60);
 
 /// How often work that is open failed, and when it may be tried again. Starts and requests have bounds of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tries {
     /// Starts that failed: nothing came to be.
     pub starts: u32,
@@ -49,7 +49,7 @@ pub struct FailedTry {
 }
 
 /// What may be done once more of a try that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Again {
     /// Its start: nothing came to be.
     Start,
@@ -59,7 +59,7 @@ pub enum Again {
 }
 
 /// What follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Retry {
     /// It is tried again.
     After {
@@ -76,7 +76,6 @@ pub enum Retry {
 
 impl FailedTry {
     /// A request that failed, for the reasons of this class.
-    #[must_use]
     pub fn of(class: FailureClass, retry_after: Option<Millis>, jitter: u16) -> Self {
         let again = if class.request_retried() {
             Again::Request
@@ -117,7 +116,6 @@ impl FailedTry {
 }
 
 /// A first pause doubled so often, and up to half as much again by `jitter` (0 to 1000).
-#[must_use]
 pub fn back_off(first: Millis, doublings: u32, jitter: u16) -> Millis {
     let base = first.0 << doublings;
     Millis(base + base * u64::from(jitter.min(1000)) / 2000)

@@ -47,7 +47,7 @@ pub struct Entry {
 }
 
 /// How many replies could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Replies {
     /// By our own parser.
     pub read: u32,

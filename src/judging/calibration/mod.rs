@@ -72,7 +72,7 @@ impl Truth {
 }
 
 /// What one judge said about one piece of work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Say {
     /// One for each dimension, in their order; `None` where nothing could be read.
     pub dimensions: Vec<Option<Points>>,

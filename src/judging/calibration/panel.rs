@@ -31,7 +31,7 @@ fn seat(set: &LabelSet, say: &Say) -> Option<SeatScores> {
 }
 
 /// How an adaptive panel of three would have done (section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Skips {
     /// With the seats in the order in which they were named.
     pub in_order: Skipped,
@@ -40,7 +40,7 @@ pub struct Skips {
 }
 
 /// How often the last seat need not have been asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Skipped {
     /// Panels looked at.
     pub panels: u32,

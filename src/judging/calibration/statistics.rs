@@ -110,7 +110,7 @@ pub fn auroc(scores: &[f64], good: &[bool]) -> Option<f64> {
 }
 
 /// Pass and fail counted against the truth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Confusion {
     /// Good work that passed.
     pub good_passed: u32,

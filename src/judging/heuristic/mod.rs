@@ -18,7 +18,7 @@ use crate::domain::{CriterionGrade, Points};
 use crate::mission::shell_line::exited;
 
 /// What the caller saw for itself. What is not in here is unknown, not absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     /// Files, by the paths of [`named_files`]; the output of the work has the empty path.
     pub files: Vec<FileFacts>,
@@ -27,7 +27,7 @@ pub struct Facts {
 }
 
 /// One path, relative to the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FileFacts {
     /// The path as the criterion writes it.
     pub path: String,
@@ -36,7 +36,7 @@ pub struct FileFacts {
 }
 
 /// What is in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Content {
     /// Its size in bytes.
     pub bytes: u64,
@@ -45,7 +45,7 @@ pub struct Content {
 }
 
 /// A text that was read, perhaps not to its end.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text {
     /// The part of the text that was read, from its beginning.
     pub text: String,
@@ -54,7 +54,7 @@ pub struct Text {
 }
 
 /// The result of one command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CommandFacts {
     /// The command line.
     pub command: String,

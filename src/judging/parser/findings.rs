@@ -24,10 +24,10 @@ const EVIDENCE: &[&str] = &["evidence", "proof", "location", "file", "line"];
 const NOTHING: &[&str] = &["-", "n/a", "na", "none", "null", "unknown"];
 
 /// One item of a list of findings, with the value that holds it; `None` if it says nothing.
-pub(in crate::judging) type Item<'a> = Option<(Finding, &'a Json)>;
+pub(crate) type Item<'a> = Option<(Finding, &'a Json)>;
 
 /// The items of all lists of findings that a value has, in their order; `None` if it has no such list.
-pub(in crate::judging) fn items_of(value: &Json) -> Option<Vec<Item<'_>>> {
+pub(crate) fn items_of(value: &Json) -> Option<Vec<Item<'_>>> {
     let lists: Vec<&Json> = match value {
         value if matches!(value, Json::List(_)) || is_finding(value) => vec![value],
         object => object.all(LISTS).collect(),
@@ -38,20 +38,20 @@ pub(in crate::judging) fn items_of(value: &Json) -> Option<Vec<Item<'_>>> {
 }
 
 /// Whether an object is a finding itself, outside of any list.
-pub(in crate::judging) fn is_finding(value: &Json) -> bool {
+pub(crate) fn is_finding(value: &Json) -> bool {
     let mut lists = value.all(LISTS).filter(|list| matches!(list, Json::List(_)));
     value.get(SEVERITIES).is_some() && value.get(DESCRIPTIONS).is_some() && lists.next().is_none()
 }
 
 /// Whether a finding says in a text of its own what is wrong.
-pub(in crate::judging) fn is_described(finding: &Json) -> bool {
+pub(crate) fn is_described(finding: &Json) -> bool {
     finding
         .get(DESCRIPTIONS)
         .is_some_and(|said| !is_nothing(&said.words()))
 }
 
 /// The findings of a verdict that does not hang on them: at most so many.
-pub(in crate::judging) fn findings_of(verdict: &Json, most: usize) -> Vec<Finding> {
+pub(crate) fn findings_of(verdict: &Json, most: usize) -> Vec<Finding> {
     let items = items_of(verdict).unwrap_or_default().into_iter().flatten();
     items.map(|(finding, _)| finding).take(most).collect()
 }

@@ -101,7 +101,7 @@ pub(super) fn is_in(words: &str, word: &str) -> bool {
 }
 
 /// Where a JSON value was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     /// The reply is nothing else.
     Whole,

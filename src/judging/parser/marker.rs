@@ -296,7 +296,7 @@ fn skip_scale<'a>(text: &'a str, scale: &Scale) -> &'a str {
 }
 
 /// Whether a remark may follow the number.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Remark {
     Allowed,
     Refused,

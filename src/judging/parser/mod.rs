@@ -62,7 +62,7 @@ pub fn without_score_lines(reply: &str) -> String {
 }
 
 /// What a panel's seat said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPanel {
     /// One score for each of the task's dimensions, in the task's order and spelling.
     pub scores: Vec<DimensionScore>,
@@ -77,7 +77,7 @@ pub struct ParsedPanel {
 }
 
 /// What the reviewer of an evaluation said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ParsedEvaluation {
     /// The score.
     pub points: Points,
@@ -92,7 +92,7 @@ pub struct ParsedEvaluation {
 }
 
 /// Why no verdict could be read. The text can be shown to the reviewer who is asked again.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unparsed {
     /// Nothing, or nothing but the model's private thinking.
     #[error("the reply is empty")]
@@ -195,7 +195,7 @@ impl Unparsed {
 }
 
 /// The numbers that a score may be, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     low: Decimal,
     high: Decimal,

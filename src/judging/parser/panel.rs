@@ -25,8 +25,7 @@ pub(super) const CONTAINERS: &[&str] = &[
 /// Keys of a dimension's name, score and reasoning, most usual first.
 pub(super) const NAMES: &[&str] = &["dimension", "name", "criterion"];
 pub(super) const SCORES: &[&str] = &["score", "rating", "grade"];
-pub(in crate::judging) const REASONS: &[&str] =
-    &["reasoning", "reason", "explanation", "rationale", "justification"];
+pub(crate) const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rationale", "justification"];
 
 /// Findings that are kept of one reply; more than anybody can act on.
 pub(super) const MAX_FINDINGS: usize = 50;
@@ -195,7 +194,7 @@ fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
 }
 
 /// A number, or a text that is nothing but a number.
-pub(in crate::judging) fn score_value(value: &Json) -> Option<Decimal> {
+pub(crate) fn score_value(value: &Json) -> Option<Decimal> {
     match value {
         Json::Number(number) => Some(*number),
         Json::Text(text) => number_in(text.trim()),

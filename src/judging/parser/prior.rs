@@ -13,7 +13,7 @@ const MOST_ANSWERS: usize = 100;
 const LONGEST_NOTE: usize = 500;
 
 /// The answers of a JSON verdict.
-pub(in crate::judging) fn answers_in(verdict: &Json) -> Vec<PriorAnswer> {
+pub(crate) fn answers_in(verdict: &Json) -> Vec<PriorAnswer> {
     let lists = verdict.all(&["prior", "priorfeedback", "points"]);
     let items = lists.flat_map(|list| match list {
         Json::List(items) => items.iter().filter_map(answer).collect::<Vec<_>>(),

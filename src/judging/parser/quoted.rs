@@ -31,7 +31,7 @@ const VERDICT_KEYS: &str = " score scores rating ratings dimension dimensions di
 const NOTES: &str = " summary note notes comment comments feedback ";
 
 /// What the work under review claims in score lines and JSON objects, as digests.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quoted {
     /// Answers for points of an earlier review, by their words.
     lines: BTreeSet<Digest>,

@@ -157,7 +157,6 @@ pub(super) fn plan_review(
 /// The wave of each task, from 0: one more than that of the last task it waits for, by `dependsOn` or through a gate.
 ///
 /// Linear in tasks, gates and edges. Tasks in a circle, which a loaded mission does not have, stay in wave 0.
-#[must_use]
 pub fn waves(plan: &Plan) -> Vec<u32> {
     let tasks = plan.tasks.len();
     let mut wave = vec![0u32; tasks];

@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 64;
 pub struct NodeId(u32);
 
 /// What a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     Map,
     List,

@@ -27,7 +27,7 @@ use super::words::{FileScope, NetworkAccess, Sandbox};
 
 keys! {
     /// An agent: someone or something that works or judges.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Agent: "an agent" {
         /// How the agent is talked to [=].
         "adapter" adapter: AdapterName, or("command");
@@ -95,7 +95,7 @@ keys! {
 
 words! {
     /// What becomes of the session of an agent's program.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Default)]
     pub enum SessionUse: "what becomes of a session" {
         /// A fix goes on in it.
         #[default]
@@ -128,7 +128,6 @@ impl Value<OneOrMore> for Vec<Box<str>> {
 
 impl Agent {
     /// The names of the environment variables that it needs, in alphabetical order.
-    #[must_use]
     pub fn variables(&self) -> BTreeSet<&str> {
         let texts = self.env.values().chain(self.headers.values());
         texts
@@ -138,13 +137,11 @@ impl Agent {
     }
 
     /// Whether it works with tools that this program uses for it.
-    #[must_use]
     pub fn works_with_tools(&self) -> bool {
         self.tools.is_some_and(Tools::any)
     }
 
     /// Whether its next turn goes on in the session of the last one, where its program has told one.
-    #[must_use]
     pub fn keeps_session(&self) -> bool {
         let resumes = |preset: &Arc<Preset>| !preset.resume.is_empty();
         let can = self.adapter == Adapter::Acp || self.preset.as_ref().is_some_and(resumes);
@@ -152,7 +149,6 @@ impl Agent {
     }
 
     /// How far middleware comes around its turns.
-    #[must_use]
     pub fn around(&self) -> Around {
         if self.works_with_tools() {
             Around::Inside
@@ -163,33 +159,28 @@ impl Agent {
 
     /// Whether its tool calls are seen. Plain commands and plain HTTP prompts show none: what they did is unknown, which
     /// is not nothing.
-    #[must_use]
     pub fn has_ledger(&self) -> bool {
         let tells = |preset: &Arc<Preset>| preset.tells(Field::Tool);
         self.preset.as_ref().map_or(self.adapter.has_ledger(), tells) || self.works_with_tools()
     }
 
     /// Whether it could change a file.
-    #[must_use]
     pub fn has_hands(&self) -> bool {
         let writes = |tools: Tools| tools.offers(ToolKind::Write) || tools.offers(ToolKind::Run);
         self.adapter.has_hands() || self.tools.is_some_and(writes)
     }
 
     /// Whether it could hand work down. A model behind HTTP without tools has no way to say so.
-    #[must_use]
     pub fn may_delegate(&self) -> bool {
         self.has_hands() || self.works_with_tools()
     }
 
     /// Whether it may look into the workspace where it judges files: a model behind HTTP, unless its `tools` deny it.
-    #[must_use]
     pub fn may_look(&self) -> bool {
         self.adapter.is_http() && self.tools.is_none_or(Tools::may_read)
     }
 
     /// Whether judging is its role.
-    #[must_use]
     pub fn has_judging_role(&self) -> bool {
         let role = self.role.as_deref().unwrap_or_default().trim();
         role.eq_ignore_ascii_case("reviewer") || role.eq_ignore_ascii_case("qa")
@@ -198,7 +189,6 @@ impl Agent {
     /// Whether it may judge the work of anybody without being named (semantics, section 8). An adapter that only runs or
     /// repeats things must have been given the role, or (a command) be the delegator or the manager of whoever worked; a
     /// person is never asked unless the mission says so.
-    #[must_use]
     pub fn may_judge(&self) -> bool {
         match self.adapter.kind() {
             AdapterKind::Person => false,
@@ -250,7 +240,7 @@ worded! {
 }
 
 /// The name of an adapter, or of a preset of the user's own.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdapterName {
     adapter: Adapter,
     own: Option<Box<str>>,
@@ -258,7 +248,6 @@ pub struct AdapterName {
 
 impl AdapterName {
     /// As it is written in the file.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.own.as_deref().unwrap_or(self.adapter.as_str())
     }
@@ -308,7 +297,7 @@ impl Scalar for AdapterName {
 single!(AdapterName);
 
 /// What stands behind an adapter. All that differs between adapters here hangs on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AdapterKind {
     /// A command of the mission.
     Command,

@@ -11,7 +11,7 @@ use crate::mission::shape::Shape;
 
 keys! {
     /// What must be agreed to.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Approval: "an approval" {
         #[doc = says!(approvers)]
         "approvers" approvers: Vec<Approver>, filled;
@@ -24,7 +24,7 @@ keys! {
 
 keys! {
     /// A rule that makes tasks wait for somebody's agreement.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct ApprovalGate: "an approval gate" {
         /// Its name.
         "name" name: Box<str> as Name, required;
@@ -42,7 +42,7 @@ keys! {
 shown!(Vec<ApprovalGate>: |gates| json!(gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>()));
 
 /// One who may agree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Approver {
     /// An agent of this name; where there is none, a person.
     Named(Box<str>),

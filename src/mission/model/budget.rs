@@ -10,7 +10,7 @@ use crate::mission::scalar::{AtLeastOne, Positive};
 
 keys! {
     /// What a run may use in all. `None` is no ceiling.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
     pub struct Budget: "a budget", by level {
         /// What the run may cost; every model then needs a price in `settings.prices`.
         "maxCost" max_cost: Option<Money> as Positive;
@@ -31,7 +31,6 @@ impl Budget {
     }
 
     /// Whether anything is limited.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -45,7 +44,7 @@ impl From<Positive> for Money {
 
 keys! {
     /// What a million tokens of a model cost.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
     pub struct Price: "a price" {
         /// Of a million tokens that the model reads.
         "input" input: Money, required, or("0");
@@ -58,7 +57,6 @@ shown!(Price: |price| json!({"input": Shown::shown(&price.input), "output": Show
 
 impl Price {
     /// What a call cost; `None` where what it used is not known to the last token.
-    #[must_use]
     pub fn of(&self, input_tokens: Option<u64>, output_tokens: Option<u64>) -> Option<Money> {
         let part = |tokens: u64, price: Money| Money::of_tokens(tokens, Decimal::from(price));
         Some(part(input_tokens?, self.input)?.plus(part(output_tokens?, self.output)?))

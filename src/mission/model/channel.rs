@@ -12,7 +12,7 @@ use super::words::Sandbox;
 
 keys! {
     /// Where notifications go.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Channel: "a channel" {
         /// What kind of channel it is; `email` and `telegram` post to a service's webhook.
         "type" kind: ChannelType, required, or("webhook");

@@ -8,7 +8,7 @@ use crate::mission::scalar::Filled;
 use crate::mission::shape::Shape;
 
 /// A command line: a list is executed as it is, a string by `sh -c`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum CommandLine {
     /// Executed without a shell.

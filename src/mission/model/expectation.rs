@@ -65,7 +65,6 @@ pub enum Check {
 
 impl Check {
     /// What it is, for people.
-    #[must_use]
     pub fn label(&self) -> String {
         match self {
             Self::Command { kind, command, .. } => {
@@ -81,7 +80,6 @@ impl Check {
     }
 
     /// Whether workers are told nothing of it but that it failed.
-    #[must_use]
     pub fn is_hidden(&self) -> bool {
         matches!(
             self,
@@ -90,7 +88,6 @@ impl Check {
     }
 
     /// What it runs, and where, relative to the workspace; `None` where it looks at files.
-    #[must_use]
     pub fn command(&self) -> Option<(&str, Option<&str>)> {
         match self {
             Self::Command { command, cwd, .. } => Some((command, cwd.as_deref())),
@@ -100,7 +97,6 @@ impl Check {
     }
 
     /// What it is to say before the work, where the file tells.
-    #[must_use]
     pub fn before(&self) -> Option<Before> {
         match self {
             Self::Command { before, .. } | Self::FileExists { before, .. } | Self::Metric { before, .. } => {
@@ -110,7 +106,6 @@ impl Check {
     }
 
     /// How often it runs again where it fails (semantics, section 24).
-    #[must_use]
     pub fn reruns(&self) -> u32 {
         match self {
             Self::Command { reruns, .. } | Self::Metric { reruns, .. } => *reruns,
@@ -129,7 +124,7 @@ pub enum CommandCheck {
 }
 
 /// One entry of `expectations`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Expectation {
     /// A deterministic check.
     Check(Check),
@@ -139,7 +134,7 @@ pub enum Expectation {
 
 keys! {
     /// An `llm_review` (semantics, section 7).
-    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq)]
     pub struct LlmReview: "an llm_review expectation" {
         #[doc = says!(expectation_type)]
         "type" kind: ExpectationType, required;
@@ -167,7 +162,7 @@ keys! {
 }
 
 /// `reviewers`: a number of seats, or names of agents.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reviewers {
     /// So many seats; at least one.
     Seats(u32),
@@ -206,7 +201,7 @@ impl Value for Reviewers {
 
 words! {
     /// Which kind of expectation an entry is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum ExpectationType: "a type of expectation" {
         /// A command that must exit 0.
         Test = "test",

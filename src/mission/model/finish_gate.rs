@@ -11,7 +11,7 @@ use super::words::Before;
 
 keys! {
     /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
-    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize)]
     #[serde(rename_all = "camelCase")]
     pub struct FinishGate: "a finish gate" {
         /// Tests that must pass, each in a run of its own.
@@ -40,7 +40,7 @@ keys! {
 }
 
 /// Tests that are named one by one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TestList {
     /// These.
@@ -51,7 +51,6 @@ pub enum TestList {
 
 impl FinishGate {
     /// Whether any test is required.
-    #[must_use]
     pub fn has_tests(&self) -> bool {
         let lists = [&self.fail_to_pass, &self.pass_to_pass];
         !self.required_tests.is_empty() || lists.into_iter().any(Option::is_some)
@@ -70,7 +69,6 @@ impl FinishGate {
     }
 
     /// Whether nothing is required: then there is no gate.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.has_tests()
             && !self.require_file_changes

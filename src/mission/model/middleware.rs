@@ -131,7 +131,7 @@ impl AgentMiddleware {
 }
 
 /// Entries, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Chain<T>(Box<[T]>);
 
 /// What is done around every turn.
@@ -155,7 +155,6 @@ impl<T: Copy> Chain<T> {
 
 impl<T: PartialEq> Chain<T> {
     /// Whether an entry is in it.
-    #[must_use]
     pub fn has(&self, entry: T) -> bool {
         self.0.contains(&entry)
     }
@@ -183,7 +182,6 @@ impl Default for AgentChain {
 
 impl AgentChain {
     /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
-    #[must_use]
     pub fn at(&self, hook: AgentHook, around: Around) -> Vec<AgentMiddleware> {
         let entries = self.0.iter().copied();
         let mut entries: Vec<_> = entries.filter(|entry| entry.hook(around) == Some(hook)).collect();
@@ -251,7 +249,6 @@ impl CoordinationMiddleware {
 
 impl CoordinationChain {
     /// What runs at a hook, from left to right.
-    #[must_use]
     pub fn at(&self, hook: CoordinationHook) -> Vec<CoordinationMiddleware> {
         let entries = self.0.iter().copied();
         entries.filter(|entry| entry.hook() == hook).collect()
@@ -260,7 +257,7 @@ impl CoordinationChain {
 
 keys! {
     /// `settings.middleware`. `None` leaves a chain to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Middleware: "middleware settings", by level {
         /// Around every turn of an agent, in order [all but semantic_drift].
         "agent" agent: Option<AgentChain> = "[checkpoint_resume, delegation_chain_hash, authority_deference, \

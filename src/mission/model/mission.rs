@@ -35,7 +35,7 @@ use super::worktree::Worktree;
 keys! {
     /// A mission file. After loading it also has the agents, channels and rubrics of each `quorum.yaml` beneath it, behind
     /// its own.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Mission: "a mission" {
         /// The name of the mission, shown in all reports.
         "name" name: Box<str> as Name, required;
@@ -99,7 +99,7 @@ keys! {
 
 keys! {
     /// A configuration file, `quorum.yaml`: what missions of a project or user share.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Config: "a quorum.yaml" {
         #[doc = says!(agents)]
         "agents" agents: Named<Agent>;
@@ -121,7 +121,7 @@ keys! {
 
 keys! {
     /// `settings`: how a mission is run. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Settings: "settings", by level, effective as EffectiveSettings {
         /// Tasks that may run at the same time [the number of CPUs].
         "concurrency" concurrency: Option<NonZeroU32>;
@@ -228,13 +228,11 @@ impl Settings {
     }
 
     /// What they say of the key at this path, as a file would; `None` where they say nothing.
-    #[must_use]
     pub fn told(&self, path: &str) -> Option<serde_json::Value> {
         Level::told(self, path)
     }
 
     /// Whether every file adds to a key, instead of the strongest deciding alone.
-    #[must_use]
     pub fn gathers(key: &str) -> bool {
         <Self as Level>::gathers(key)
     }
@@ -242,7 +240,7 @@ impl Settings {
 
 keys! {
     /// A checkpoint between tasks (semantics, section 14).
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Gate: "a gate" {
         /// The unique name, by which it is shown and overridden.
         "name" name: Box<str> as Name, required;
@@ -281,7 +279,7 @@ keys! {
 
 keys! {
     /// A delay, or a checkpoint if it has no duration (semantics, section 14).
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Hold: "a delay" {
         #[doc = says!(hold_name)]
         "name" name: Box<str> as Name, required;
@@ -329,7 +327,6 @@ words! {
 impl Mission {
     /// The agent that works on every task that names none: the mission's only one. Agents of a `quorum.yaml` count
     /// only where the mission has none, so that a user's own file cannot make a mission ambiguous.
-    #[must_use]
     pub fn sole_agent(&self) -> Option<&str> {
         match (self.own_agents, self.agents.0.as_slice()) {
             (1, [(name, _), ..]) | (0, [(name, _)]) => Some(name),
@@ -338,7 +335,6 @@ impl Mission {
     }
 
     /// The name of the agent that works on a task, if it is known.
-    #[must_use]
     pub fn assignee<'m>(&'m self, task: &'m Task) -> Option<&'m str> {
         task.assign_to
             .as_ref()

@@ -10,7 +10,7 @@ use super::tools::ToolPolicy;
 
 words! {
     /// What an agent's program may do.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Default)]
     pub enum PermissionSet: "a set of permissions" {
         /// Look into the workspace.
         Read = "read",
@@ -24,7 +24,7 @@ words! {
 
 keys! {
     /// What holds where an agent must ask for what it may do (semantics, section 5).
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Permissions: "permissions" {
         /// How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].
         "timeout" timeout: Option<Millis>;
@@ -42,20 +42,18 @@ keys! {
 
 impl Permissions {
     /// The set of permissions of a worker.
-    #[must_use]
     pub fn set(&self) -> PermissionSet {
         self.set.unwrap_or_default()
     }
 
     /// Whether kinds of tools have rules of their own.
-    #[must_use]
     pub fn has_rules(&self) -> bool {
         self.read.is_some() || self.edit.is_some() || self.run.is_some()
     }
 }
 
 /// What holds of one kind of tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum PermissionRule {
     /// The same of every call.
     Every(ToolPolicy),

@@ -87,7 +87,6 @@ words! {
 
 impl Rubric {
     /// A rubric that needs no definition.
-    #[must_use]
     pub fn built_in(name: &str) -> Option<Self> {
         let (description, criteria): (_, &[BuiltIn]) = match name {
             "frontend-design" => ("The design of a user interface.", &FRONTEND_DESIGN),

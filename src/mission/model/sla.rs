@@ -6,7 +6,7 @@ use crate::mission::scalar::{ChannelName, Fault, Form, Fraction, Scalar, number_
 
 keys! {
     /// `settings.sla`. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Sla: "sla settings", by level {
         /// The share of the time after which a warning is given [=].
         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
@@ -23,7 +23,7 @@ keys! {
 }
 
 /// Milliseconds between two looks at a deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CheckInterval(pub u32);
 
 impl Scalar for CheckInterval {

@@ -14,7 +14,7 @@ use super::words::{Before, Stakes};
 
 keys! {
     /// A further stage of judging: an agent or a command, never both.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Stage: "a stage" {
         /// Its name, unique among the stages of a task.
         "name" name: Box<str> as Name, required;
@@ -34,7 +34,7 @@ keys! {
 
 keys! {
     /// An agent that attacks work before it is accepted.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct RedTeam: "a red team" {
         /// Who attacks; never the work of its own.
         "agent" agent: Box<str> as AgentName, required;
@@ -59,7 +59,7 @@ words! {
 
 keys! {
     /// A check of screenshots.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Vision: "a vision check" {
         /// How it looks: not at all (noop), by mean colours (heuristic), or by an agent (llm_vision) [=].
         "kind" kind: VisionKind, or("noop");
@@ -114,7 +114,6 @@ impl Default for Expected {
 
 impl Expected {
     /// What it is, for people.
-    #[must_use]
     pub fn words(&self) -> String {
         match (&self.description, self.region) {
             (Some(words), _) => words.trim().to_owned(),

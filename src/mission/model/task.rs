@@ -23,7 +23,7 @@ use super::words::{
 
 keys! {
     /// A unit of work. A mission may have 100,000 of them, so lists take one word, and so does what few tasks have.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Task: "a task" {
         /// The unique title, by which other tasks refer to it.
         "title" title: Box<str> as Title, required;
@@ -126,7 +126,6 @@ keys! {
 
 impl Task {
     /// The title that an edge of a verification leads to.
-    #[must_use]
     pub fn edge(&self, edge: Edge) -> Option<&str> {
         let title = match edge {
             Edge::Pass => &self.on_pass,

@@ -8,7 +8,7 @@ use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::shape::Shape;
 
 words! {
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum ToolKind: "a kind of tool" {
         /// Look into the workspace: list, read and search.
@@ -22,7 +22,7 @@ words! {
 
 worded! {
     /// Whether a tool may be used.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum ToolPolicy {
         /// It may not.
@@ -39,7 +39,7 @@ words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask
 
 keys! {
     /// The policy for each kind of tool. A list allows what it names; what is not named is denied.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
     pub struct Tools: "the tools of an agent" {
         /// Whether it may look into the workspace, or a person is asked each time [=].
         "read" read: ToolPolicy, or("deny");

@@ -11,7 +11,7 @@ use super::words::Before;
 
 keys! {
     /// How the criteria of a task are graded (semantics, section 10).
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Verification: "a verification" {
         /// Who grades: a judge [=], or plain facts about files, commands and output (heuristic).
         "grader" grader: Grader, or("llm");
@@ -29,7 +29,7 @@ keys! {
 }
 
 /// Who cuts criteria into probes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Decomposer {
     /// Nobody: each criterion is a probe.
     Identity,
@@ -38,7 +38,6 @@ pub enum Decomposer {
 
 impl Decomposer {
     /// The agent, where it is one.
-    #[must_use]
     pub fn agent(&self) -> Option<&str> {
         match self {
             Self::Identity => None,
@@ -48,7 +47,7 @@ impl Decomposer {
 }
 
 /// The decomposer that is nobody: each criterion is a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Identity {
     /// The only one.
     Identity,

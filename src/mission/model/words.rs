@@ -93,7 +93,7 @@ words! {
 }
 
 /// What is tried, in this order. Trying something a second time changes nothing, so each remedy stands once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemedyOrder([Option<Remedy>; 4]);
 
 impl RemedyOrder {
@@ -175,7 +175,7 @@ words! {
 
 words! {
     /// What is looked at again of work that was accepted (semantics, section 6).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum FinalChecks: "a way to look at accepted work again" {
         /// Files, and the checks that something may have changed since.

@@ -10,7 +10,7 @@ use crate::mission::scalar::{Bytes, Fault, Filled, Form, InnerPath, Scalar};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub struct Worktree: "worktree", by level {
         /// Files and folders of the workspace that are copied into each worktree, beside those that git follows.
         "copy" copy: Box<[Box<str>]> as InnerPath;
@@ -26,7 +26,7 @@ keys! {
 }
 
 /// What becomes of accepted work at the end of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum MergeInto {
     /// The branch that is checked out is moved, where it is clean and has not moved.
@@ -48,7 +48,7 @@ impl From<MergeInto> for String {
 }
 
 /// A text that says nothing of what becomes of accepted work.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("'{0}' is not one of {what}", what = MergeInto::EXPECTS)]
 pub struct UnknownMerge(String);
 

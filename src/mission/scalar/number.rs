@@ -38,7 +38,7 @@ impl Scalar for u64 {
 }
 
 /// A whole number from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtLeastOne(u64);
 
 impl From<AtLeastOne> for u64 {
@@ -147,7 +147,6 @@ impl Positive {
     pub const ONE: Self = Self(Decimal::ONE);
 
     /// So many hundredths; at least one.
-    #[must_use]
     pub fn percent(percent: u8) -> Self {
         Self(Decimal::new(percent.max(1).into(), 2))
     }

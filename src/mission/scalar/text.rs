@@ -222,7 +222,7 @@ impl Scalar for TargetFile {
 }
 
 /// A path or glob below the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InnerGlob(String);
 
 impl Scalar for InnerGlob {

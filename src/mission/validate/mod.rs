@@ -50,6 +50,8 @@ pub(super) struct Names<'m> {
     pub agents: HashSet<&'m str>,
     /// The first task of each look, where any title is not plain ASCII.
     pub looks: HashMap<String, usize>,
+    /// The places that hidden checks name, each with the title of such a check's task.
+    pub hidden: HashMap<String, &'m str>,
     /// Kinds of which some names are unknown because their part of the file was wrong.
     incomplete: &'m HashSet<Referent>,
 }
@@ -76,6 +78,7 @@ impl<'m> Names<'m> {
             tasks,
             agents,
             looks,
+            hidden: tasks::named_by_hidden(mission),
             incomplete,
         }
     }

@@ -1,6 +1,6 @@
 //! Tasks: titles, who works, what they depend on, who judges.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path as FilePath;
 
 use super::{Names, repeated};
@@ -394,40 +394,16 @@ impl Checker<'_, '_> {
 
     /// What a worker is to make it must see: no hidden check can be made of it.
     fn hidden_targets(&mut self) {
-        let workspace = |task: &Task| {
-            task.workspace
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string)
-        };
         for (item, target) in self.task.target_files.iter().enumerate() {
-            let place = place_in(&workspace(self.task), target);
-            let is_made_of = |task: &&Task| {
-                let checks = task
-                    .expectations
-                    .iter()
-                    .filter_map(|expectation| match expectation {
-                        Expectation::Check(check) if check.is_hidden() => check.command(),
-                        _ => None,
-                    });
-                let mut named = checks.flat_map(|(command, cwd)| {
-                    let folder = place_in(&workspace(task), cwd.unwrap_or_default());
-                    let found = judging_words(command);
-                    let at = |word: &str| place_in(&folder, word.split("::").next().unwrap_or_default());
-                    let judging = found.words.iter().map(|word| at(&word.text));
-                    let tests = found.maybe_tests.iter().map(|word| at(&word.text));
-                    let tests = tests.filter(|path| is_test(FilePath::new(path)));
-                    judging.chain(tests).collect::<Vec<String>>()
-                });
-                named.any(|path| path == place)
-            };
-            if let Some(by) = self.mission.tasks.iter().find(is_made_of) {
+            let place = place_in(self.task.workspace.as_deref().map_or("", |path| path), target);
+            if let Some(by) = self.names.hidden.get(&place) {
                 self.problems.refuse(
                     Code::KeyDoesNotApply,
                     self.path("targetFiles").item(item),
                     format!(
                         "{} cannot be hidden from who is to make it: a hidden check of the task {} names it",
                         quoted(target),
-                        quoted(&by.title)
+                        quoted(by)
                     ),
                     "remove it from `targetFiles`, or `hidden` from the check",
                 );
@@ -513,4 +489,31 @@ impl Checker<'_, '_> {
             }
         }
     }
+}
+
+/// The places that hidden checks name, each with the title of the first task to which such a check belongs.
+pub(super) fn named_by_hidden(mission: &Mission) -> HashMap<String, &str> {
+    let mut found = HashMap::new();
+    for task in &mission.tasks {
+        for expectation in &task.expectations {
+            let Expectation::Check(check) = expectation else {
+                continue;
+            };
+            let Some((command, cwd)) = check.command().filter(|_| check.is_hidden()) else {
+                continue;
+            };
+            let folder = place_in(
+                task.workspace.as_deref().map_or("", |path| path),
+                cwd.unwrap_or_default(),
+            );
+            let words = judging_words(command);
+            let at = |word: &str| place_in(&folder, word.split("::").next().unwrap_or_default());
+            let tests = words.maybe_tests.iter().map(|word| at(&word.text));
+            let tests = tests.filter(|path| is_test(FilePath::new(path)));
+            for place in words.words.iter().map(|word| at(&word.text)).chain(tests) {
+                found.entry(place).or_insert(&*task.title);
+            }
+        }
+    }
+    found
 }

@@ -50,7 +50,7 @@ struct LookRow<'a> {
 }
 
 /// What comes before a task, by its name.
-fn before<'a>(plan: &'a Plan, id: TaskId) -> Vec<&'a str> {
+fn before(plan: &Plan, id: TaskId) -> Vec<&str> {
     let gates = plan
         .gates_before
         .of(id)
@@ -63,7 +63,6 @@ fn before<'a>(plan: &'a Plan, id: TaskId) -> Vec<&'a str> {
 }
 
 /// The tasks that depend on nothing and whose checks are looked at before their work.
-#[must_use]
 pub fn first_looked_at(plan: &Plan) -> Vec<TaskId> {
     let is_first = |id: &TaskId| before(plan, *id).is_empty() && is_wanted(plan, *id);
     plan.selected_ids().filter(is_first).collect()
@@ -71,7 +70,6 @@ pub fn first_looked_at(plan: &Plan) -> Vec<TaskId> {
 
 impl<'a> BaselineDocument<'a> {
     /// What was seen of the tasks of a plan.
-    #[must_use]
     pub fn of(plan: &'a Plan, seen: &'a State) -> Self {
         let mut document = Self {
             mission: &plan.name,
@@ -111,13 +109,11 @@ impl<'a> BaselineDocument<'a> {
     }
 
     /// What it means for the exit code.
-    #[must_use]
     pub fn class(&self) -> OutcomeClass {
         self.class
     }
 
     /// The page for people, with a line feed at its end.
-    #[must_use]
     pub fn human(&self, screen: &Screen) -> String {
         let mut text = format!("baseline of {}\n", sanitize(self.mission));
         for task in &self.tasks {

@@ -144,7 +144,6 @@ struct Suggested {
 
 impl Document {
     /// Nothing measured yet.
-    #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
             asked: Vec::new(),
@@ -272,7 +271,6 @@ const HEADS: [&str; 10] = [
 ];
 
 /// The tables for people, with a line feed at the end.
-#[must_use]
 pub fn human(document: &Document, screen: &Screen) -> String {
     let mut text = String::new();
     for set in &document.sets {

@@ -14,47 +14,47 @@ use crate::report::view::{RunView, SeverityCounts};
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// All tasks, those that are not taken among them.
-    pub(in crate::report) total: usize,
+    pub(crate) total: usize,
     /// Accepted.
-    pub(in crate::report) done: u32,
+    pub(crate) done: u32,
     /// Failed for good.
     failed: u32,
     /// Not begun.
     pending: usize,
     /// Waiting for a person.
-    pub(in crate::report) awaiting: u32,
+    pub(crate) awaiting: u32,
     /// Being worked on or judged.
     running: u32,
     /// Left out by `--only` or by the verdict of a verification.
-    pub(in crate::report) not_taken: u32,
+    pub(crate) not_taken: u32,
     /// Done: everything that was asked for passed.
-    pub(in crate::report) clean: u32,
+    pub(crate) clean: u32,
     /// Done: passed only with a foundation task's relief.
     relaxed: u32,
     /// Done: nobody judged it.
-    pub(in crate::report) unreviewed: u32,
+    pub(crate) unreviewed: u32,
     /// Done: a finish gate was forced or no judge could be reached.
-    pub(in crate::report) unverified: u32,
+    pub(crate) unverified: u32,
     /// Done: accepted though it failed, for its files are there.
-    pub(in crate::report) degraded: u32,
+    pub(crate) degraded: u32,
     /// Done: accepted below the bar.
-    pub(in crate::report) below_threshold: u32,
+    pub(crate) below_threshold: u32,
     /// Those of which judging could not say anything.
-    pub(in crate::report) indeterminate: u32,
+    pub(crate) indeterminate: u32,
     /// Those that needed more than one attempt.
     reworked: u32,
     /// Of the failed ones: those that failed only because a dependency did.
-    pub(in crate::report) skipped: u32,
+    pub(crate) skipped: u32,
     /// Those whose accepted work did not stand: done again since, open, or failed.
     regressed: u32,
     /// Findings of the tasks, by severity.
     findings: SeverityCounts,
     /// Done ones whose checks were green all along, with nothing else to stand for them; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(in crate::report) unproven: u32,
+    pub(crate) unproven: u32,
     /// Done ones that only checks stand for of which nobody knows what they said before; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(in crate::report) baseline_unknown: u32,
+    pub(crate) baseline_unknown: u32,
     /// Failed ones that a fixup made up for; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     superseded: u32,
@@ -71,7 +71,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Counts {
-    pub(in crate::report) fn of(state: &State, view: &RunView) -> Self {
+    pub(crate) fn of(state: &State, view: &RunView) -> Self {
         let counts = &state.sums.counts;
         let elsewhere = counts.ended() + counts.awaiting + counts.running;
         Self {
@@ -102,12 +102,12 @@ impl Counts {
     }
 
     /// Tasks that were accepted below the bar.
-    pub(in crate::report) fn below_bar(&self) -> u32 {
+    pub(crate) fn below_bar(&self) -> u32 {
         self.below_threshold + self.degraded + self.unverified
     }
 
     /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
-    pub(in crate::report) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let left = self.not_taken as usize;
         let running = if self.is_interrupted {
             "interrupted"
@@ -135,7 +135,7 @@ impl Counts {
     }
 
     /// What a run with `--only` says beside its result: it is not the whole mission's.
-    pub(in crate::report) fn left_out(&self) -> Option<String> {
+    pub(crate) fn left_out(&self) -> Option<String> {
         let (left_out, all) = (self.not_selected, text::count(self.total, "task"));
         (left_out > 0).then(|| format!("ONLY A PART: {left_out} of {all} left out (--only)"))
     }
@@ -152,7 +152,7 @@ fn not_selected(state: &State) -> usize {
 }
 
 /// Tasks that failed only because a dependency did.
-pub(in crate::report) fn skipped(state: &State) -> u32 {
+pub(crate) fn skipped(state: &State) -> u32 {
     // Few runs have a failure, and all tasks are many.
     if state.sums.counts.failed == 0 {
         return 0;

@@ -13,7 +13,7 @@ macro_rules! shape {
     ($(#[doc = $doc:literal] $Shape:ident = $schema:expr;)+) => {
         $(
             #[doc = $doc]
-            pub(in crate::report) struct $Shape;
+            pub(crate) struct $Shape;
 
             impl JsonSchema for $Shape {
                 fn inline_schema() -> bool {

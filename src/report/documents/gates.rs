@@ -25,7 +25,6 @@ pub struct GateDocument<'a> {
 
 impl<'a> GateDocument<'a> {
     /// Where these gates of a run stand.
-    #[must_use]
     pub fn of(run: &'a RunId, state: &'a State, gates: &[GateId]) -> Self {
         Self {
             run_id: run,
@@ -56,7 +55,6 @@ pub struct GateRow<'a> {
 
 impl<'a> GateRow<'a> {
     /// The row of a gate.
-    #[must_use]
     pub fn of(state: &'a State, id: GateId) -> Self {
         let gate = gate_view(state, id);
         Self {
@@ -69,7 +67,6 @@ impl<'a> GateRow<'a> {
     }
 
     /// A line for people, with a line feed at its end.
-    #[must_use]
     pub fn human(&self, screen: &Screen) -> String {
         let role = match self.state {
             GateStanding::Passed => Role::Good,

@@ -20,17 +20,17 @@ const ROWS: usize = 10;
 #[serde(rename_all = "camelCase")]
 pub struct InboxDocument<'a> {
     /// The name and version of the document.
-    pub(in crate::report) schema: &'static str,
+    pub(crate) schema: &'static str,
     /// The run.
-    pub(in crate::report) run_id: &'a RunId,
+    pub(crate) run_id: &'a RunId,
     /// What waits for a person or for a moment.
-    pub(in crate::report) approvals: Option<Vec<Wait<'a>>>,
+    pub(crate) approvals: Option<Vec<Wait<'a>>>,
     /// What operators should know of: work that was accepted below the bar.
-    pub(in crate::report) requests: Option<Vec<RequestRow<'a>>>,
+    pub(crate) requests: Option<Vec<RequestRow<'a>>>,
 }
 
 /// Which halves are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Halves {
     /// What waits, and what operators should know of.
     Both,
@@ -42,7 +42,6 @@ pub enum Halves {
 
 impl<'a> InboxDocument<'a> {
     /// What a run has for people.
-    #[must_use]
     pub fn of(run: &'a RunId, state: &'a State, view: &'a RunView, halves: Halves) -> Self {
         Self {
             schema: match halves {
@@ -62,7 +61,6 @@ impl<'a> InboxDocument<'a> {
     }
 
     /// A line for each, the id first, because it is to be copied; with a line feed at its end.
-    #[must_use]
     pub fn human(&self, screen: &Screen) -> String {
         let approvals = self.approvals.iter().flatten().map(|wait| {
             let until = wait.expires.map(Timestamp::to_rfc3339);

@@ -14,13 +14,13 @@ use crate::report::text::{number, sanitize, width};
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.metrics/v1")]
 pub struct MetricsDocument<'a> {
     /// The run.
-    pub(in crate::report) run_id: &'a RunId,
+    pub(crate) run_id: &'a RunId,
     /// The mission as a whole.
-    pub(in crate::report) mission: MetricsRow<'a>,
+    pub(crate) mission: MetricsRow<'a>,
     /// The agents that have tasks.
-    pub(in crate::report) agents: Vec<MetricsRow<'a>>,
+    pub(crate) agents: Vec<MetricsRow<'a>>,
     /// The tasks, in file order.
-    pub(in crate::report) tasks: Vec<MetricsRow<'a>>,
+    pub(crate) tasks: Vec<MetricsRow<'a>>,
 }
 
 /// How a task, an agent or the mission did. Judged are attempts on which judging said pass or fail.
@@ -28,39 +28,38 @@ pub struct MetricsDocument<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct MetricsRow<'a> {
     /// The name of the mission, the agent or the task.
-    pub(in crate::report) name: &'a str,
+    pub(crate) name: &'a str,
     /// How many attempts were judged.
-    pub(in crate::report) total_assessments: u64,
+    pub(crate) total_assessments: u64,
     /// How many of them passed.
-    pub(in crate::report) passed_assessments: u64,
+    pub(crate) passed_assessments: u64,
     /// The mean score; `null` where there is none.
-    pub(in crate::report) avg_score: Option<f64>,
+    pub(crate) avg_score: Option<f64>,
     /// The lowest score.
-    pub(in crate::report) min_score: Option<f64>,
+    pub(crate) min_score: Option<f64>,
     /// The highest score.
-    pub(in crate::report) max_score: Option<f64>,
+    pub(crate) max_score: Option<f64>,
     /// The mean score in points.
-    pub(in crate::report) avg_points: Option<f64>,
+    pub(crate) avg_points: Option<f64>,
     /// The lowest score in points.
-    pub(in crate::report) min_points: Option<f64>,
+    pub(crate) min_points: Option<f64>,
     /// The highest score in points.
-    pub(in crate::report) max_points: Option<f64>,
+    pub(crate) max_points: Option<f64>,
     /// The mean score of each dimension.
-    pub(in crate::report) dimension_scores: BTreeMap<String, f64>,
+    pub(crate) dimension_scores: BTreeMap<String, f64>,
     /// The mean score of each dimension in points.
-    pub(in crate::report) dimension_points: BTreeMap<String, f64>,
+    pub(crate) dimension_points: BTreeMap<String, f64>,
     /// How many attempts began afresh.
-    pub(in crate::report) total_retries: u64,
+    pub(crate) total_retries: u64,
     /// How many attempts corrected what a review found.
-    pub(in crate::report) total_fixes: u64,
+    pub(crate) total_fixes: u64,
     /// How many deadlines were met.
-    pub(in crate::report) deadlines_met: u64,
+    pub(crate) deadlines_met: u64,
     /// How many deadlines were missed.
-    pub(in crate::report) deadlines_missed: u64,
+    pub(crate) deadlines_missed: u64,
 }
 
 /// The tables for people, with a line feed at their end.
-#[must_use]
 pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
     let mut text = format!("metrics of run {}\n", document.run_id);
     table(

@@ -54,6 +54,7 @@ pub use events::{EventsDocument, PublicEvent};
 pub use gates::{GateDocument, GateRow};
 pub use inbox::{Halves, InboxDocument};
 pub use metrics::{MetricsDocument, MetricsRow};
+pub(super) use proof::ProofRow;
 pub use review::ReviewDocument;
 pub(super) use run::Tasks;
 pub use run::{RunDocument, RunState};

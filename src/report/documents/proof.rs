@@ -10,9 +10,9 @@ use crate::judging::baseline::is_wanted;
 /// How many checks of a task said what before its work.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct ProofRow {
+pub(crate) struct ProofRow {
     /// They failed.
-    red: usize,
+    pub red: usize,
     /// They passed.
     green: usize,
     /// That could not be told.
@@ -71,7 +71,7 @@ impl ProofRow {
 }
 
 /// Why nothing but its checks stands for accepted work, and these show nothing.
-pub(in crate::report) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
+pub(crate) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
     let attempt = &state.task(id).attempt;
     if attempt.is_vacuous() {
         Some("proved by nothing: its checks were green before the work began")

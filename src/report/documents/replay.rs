@@ -63,7 +63,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// What a replay means for the exit code: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
-#[must_use]
 pub fn class(replay: &Replay) -> OutcomeClass {
     if replay.is_equal() {
         OutcomeClass::Ok
@@ -73,7 +72,6 @@ pub fn class(replay: &Replay) -> OutcomeClass {
 }
 
 /// The document of a replay.
-#[must_use]
 pub fn document(replay: &Replay) -> ReplayDocument<'_> {
     let mut counts = Counts {
         judgements: replay.readings.len(),
@@ -104,7 +102,6 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
 }
 
 /// The page, with a line feed at its end.
-#[must_use]
 pub fn human(replay: &Replay, screen: &Screen) -> String {
     let document = document(replay);
     let mut rows = vec![["ABOUT", "ATTEMPT", "STAGE", "BY", "RECORDED", "DERIVED"].map(str::to_owned)];

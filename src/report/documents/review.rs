@@ -16,7 +16,7 @@ use crate::report::text::{number, sanitize};
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.review/v1")]
 pub struct ReviewDocument<'a> {
     /// What was judged.
-    pub(in crate::report) subject: &'a str,
+    pub(crate) subject: &'a str,
     /// What judged it: `llm`, the reviewers, or `heuristic`, plain facts.
     grader: &'a str,
     /// `pass`, `fail` or `indeterminate`.
@@ -27,28 +27,28 @@ pub struct ReviewDocument<'a> {
     /// The exit code of the process.
     exit_code: u8,
     /// The score in points; `null` where there is none.
-    pub(in crate::report) points: Option<f64>,
+    pub(crate) points: Option<f64>,
     /// The same on the scale from 1 to 5.
     score: Option<f64>,
     /// What the score had to reach, in points.
-    pub(in crate::report) bar: Option<f64>,
+    pub(crate) bar: Option<f64>,
     /// How sure a verification was.
     confidence: Option<f64>,
     /// Of a verification; `null` where it said nothing of any.
-    pub(in crate::report) criteria: Option<Vec<CriterionRow<'a>>>,
+    pub(crate) criteria: Option<Vec<CriterionRow<'a>>>,
     /// The dimensions as the reviewers scored them together.
-    pub(in crate::report) dimensions: Vec<DimensionRow<'a>>,
+    pub(crate) dimensions: Vec<DimensionRow<'a>>,
     /// What each reviewer said.
     reviews: Vec<ReviewRow<'a>>,
     /// What was found.
-    pub(in crate::report) findings: &'a [Finding],
+    pub(crate) findings: &'a [Finding],
     /// What a person should know of the review.
     warnings: &'a [String],
 }
 
 impl<'a> ReviewDocument<'a> {
     /// Nothing but what it was about and what it means for the exit code.
-    pub(in crate::report) fn new(subject: &'a str, grader: &'a str, class: OutcomeClass) -> Self {
+    pub(crate) fn new(subject: &'a str, grader: &'a str, class: OutcomeClass) -> Self {
         Self {
             subject,
             grader,
@@ -73,7 +73,6 @@ impl<'a> ReviewDocument<'a> {
     }
 
     /// What comes of work that nobody can judge.
-    #[must_use]
     pub fn without_verdict(subject: &'a str, class: OutcomeClass, findings: &'a [Finding]) -> Self {
         Self {
             findings,
@@ -82,7 +81,6 @@ impl<'a> ReviewDocument<'a> {
     }
 
     /// What came of a run that judged this work and did nothing else.
-    #[must_use]
     pub fn of(
         run: &RunDocument<'a>,
         task: TaskId,
@@ -108,7 +106,6 @@ impl<'a> ReviewDocument<'a> {
     }
 
     /// The page for people, with a line feed at its end.
-    #[must_use]
     pub fn human(&self, screen: &Screen) -> String {
         let is_good = self.exit_code == OutcomeClass::Ok.exit_code();
         let role = if is_good { Role::Good } else { Role::Bad };

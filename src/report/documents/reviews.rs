@@ -15,7 +15,7 @@ use crate::report::view::{RunView, SeatDimension, SeatView};
 /// What one reviewer said.
 #[skip_serializing_none]
 #[derive(Default, Serialize, JsonSchema)]
-pub(in crate::report) struct ReviewRow<'a> {
+pub(crate) struct ReviewRow<'a> {
     /// The stage of judging.
     #[schemars(with = "Stage")]
     stage: &'static str,
@@ -132,14 +132,14 @@ impl<'a> ReviewRow<'a> {
 const HEURISTIC: &str = "heuristic";
 
 /// A share that is kept as points, from 0 to 1.
-pub(in crate::report) fn share(points: Points) -> f64 {
+pub(crate) fn share(points: Points) -> f64 {
     let share = points.value() / Decimal::ONE_HUNDRED;
     share.round_dp(4).to_f64().unwrap_or_default()
 }
 
 /// One criterion of a verification.
 #[derive(Clone, Serialize, JsonSchema)]
-pub(in crate::report) struct CriterionRow<'a> {
+pub(crate) struct CriterionRow<'a> {
     /// As the mission writes it.
     pub criterion: &'a str,
     /// `passed`, `failed`, `partial` or `unchecked`.
@@ -151,7 +151,7 @@ pub(in crate::report) struct CriterionRow<'a> {
 }
 
 /// The criteria of a task with their grades.
-pub(in crate::report) fn criterion_rows<'a>(
+pub(crate) fn criterion_rows<'a>(
     state: &'a State,
     id: TaskId,
     report: &'a StageReport,
@@ -171,7 +171,7 @@ pub(in crate::report) fn criterion_rows<'a>(
 
 /// One dimension as one reviewer scored it.
 #[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct ScoreRow<'a> {
+pub(crate) struct ScoreRow<'a> {
     /// The name of the dimension.
     pub dimension: &'a str,
     /// From 1 to 5.

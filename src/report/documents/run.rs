@@ -25,7 +25,7 @@ use crate::report::view::RunView;
 
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     pub enum RunState {
         /// A live process writes to it.
@@ -43,7 +43,6 @@ worded! {
 
 impl RunState {
     /// The standing of a run (semantics, section 5), given whether a live process writes to it.
-    #[must_use]
     pub fn of(state: &State, has_writer: bool) -> Self {
         match state.phase {
             _ if has_writer => Self::Running,
@@ -60,15 +59,15 @@ impl RunState {
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.run/v1")]
 pub struct RunDocument<'a> {
     /// The run; `null` before it has an id.
-    pub(in crate::report) run_id: Option<&'a RunId>,
+    pub(crate) run_id: Option<&'a RunId>,
     /// The name of the mission.
-    pub(in crate::report) mission: &'a str,
+    pub(crate) mission: &'a str,
     /// Where the run stands.
-    pub(in crate::report) state: RunState,
+    pub(crate) state: RunState,
     /// Whether a session works on it now.
     live: bool,
     /// Whether `quorum resume` has something to do.
-    pub(in crate::report) resumable: bool,
+    pub(crate) resumable: bool,
     /// What its last session ended with; `null` until there is one.
     #[schemars(with = "Option<fields::OutcomeShape>")]
     outcome: Option<&'static str>,
@@ -81,9 +80,9 @@ pub struct RunDocument<'a> {
     #[schemars(with = "Vec<fields::OutcomeShape>")]
     allowed: Vec<&'static str>,
     /// Whether all that was unfinished or failed was cancelled.
-    pub(in crate::report) cancelled: bool,
+    pub(crate) cancelled: bool,
     /// Why agents worked without confinement, where they did.
-    pub(in crate::report) unconfined: Option<&'a str>,
+    pub(crate) unconfined: Option<&'a str>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
     /// What is looked at again of accepted work.
@@ -93,21 +92,21 @@ pub struct RunDocument<'a> {
     /// When a limit of a subscription resets that the run waits for, or ended with.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
-    pub(in crate::report) resumable_at: Option<Timestamp>,
+    pub(crate) resumable_at: Option<Timestamp>,
     /// When its first session began.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
-    pub(in crate::report) started_at: Option<Timestamp>,
+    pub(crate) started_at: Option<Timestamp>,
     /// When its last session ended; `null` while one goes on.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
-    pub(in crate::report) finished_at: Option<Timestamp>,
+    pub(crate) finished_at: Option<Timestamp>,
     /// The mission's deadline.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     deadline: Option<Timestamp>,
     /// How many tasks are what.
-    pub(in crate::report) counts: Counts,
+    pub(crate) counts: Counts,
     /// What the whole run used.
     usage: RunUsage,
     /// Left out where nothing is limited.
@@ -116,40 +115,39 @@ pub struct RunDocument<'a> {
     /// The tasks, in file order.
     #[serde(skip_serializing_if = "Tasks::are_left_out")]
     #[schemars(with = "Vec<TaskRow>")]
-    pub(in crate::report) tasks: Tasks<'a>,
+    pub(crate) tasks: Tasks<'a>,
     /// The quality gates, in file order.
-    pub(in crate::report) gates: Vec<GateRow<'a>>,
+    pub(crate) gates: Vec<GateRow<'a>>,
     /// Left out where the mission has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::report) checkpoints: Vec<HoldRow<'a>>,
+    pub(crate) checkpoints: Vec<HoldRow<'a>>,
     /// Left out where the mission has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::report) delays: Vec<HoldRow<'a>>,
+    pub(crate) delays: Vec<HoldRow<'a>>,
     /// The score of the whole mission.
-    pub(in crate::report) mission_score: MissionScore,
+    pub(crate) mission_score: MissionScore,
     /// What waits for a person or for a moment.
     approvals: Vec<Wait<'a>>,
     /// What operators should know of: work that was accepted below the bar.
-    pub(in crate::report) requests: Vec<RequestRow<'a>>,
+    pub(crate) requests: Vec<RequestRow<'a>>,
     /// What a person should know of the run.
-    pub(in crate::report) warnings: &'a [String],
+    pub(crate) warnings: &'a [String],
     /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
     /// where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::report) agents_at_work: Vec<&'a str>,
+    pub(crate) agents_at_work: Vec<&'a str>,
     /// What the last session ended with, for reports; `None` while one goes on, or after a crash. JSON has what is on
     /// record.
     #[serde(skip)]
-    pub(in crate::report) ended: Option<&'a Outcome>,
+    pub(crate) ended: Option<&'a Outcome>,
     /// The reference with accepted work that the user's branch does not have.
     #[serde(skip)]
-    pub(in crate::report) to_merge: Option<&'a str>,
+    pub(crate) to_merge: Option<&'a str>,
 }
 
 impl<'a> RunDocument<'a> {
     /// The document of a run. `ended` is what reports say that its last session ended with: what is on record, or
     /// `internal` where the state could not be written any more.
-    #[must_use]
     pub fn of(state: &'a State, view: &'a RunView, standing: RunState, ended: Option<&'a Outcome>) -> Self {
         let outcome = view.outcome.as_ref();
         let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
@@ -205,7 +203,6 @@ impl<'a> RunDocument<'a> {
     }
 
     /// The document of a run that no session works on any more.
-    #[must_use]
     pub fn of_session(state: &'a State, view: &'a RunView, ended: Option<&'a Outcome>) -> Self {
         Self::of(state, view, RunState::of(state, false), ended)
     }
@@ -232,28 +229,28 @@ impl<'a> RunDocument<'a> {
     }
 
     /// How long its sessions worked; see [`RunView::worked_for`].
-    pub(in crate::report) fn worked_for(&self) -> Option<Millis> {
+    pub(crate) fn worked_for(&self) -> Option<Millis> {
         self.tasks.view.worked_for()
     }
 
     /// That there is no outcome yet, and why.
-    pub(in crate::report) fn not_ended(&self) -> String {
+    pub(crate) fn not_ended(&self) -> String {
         format!("the run has not ended: {}", self.state.as_str())
     }
 
     /// What waits for a person: checkpoints, then tasks in their order.
-    pub(in crate::report) fn asked(&self) -> impl Iterator<Item = &Wait<'a>> {
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Wait<'a>> {
         self.approvals.iter().filter(|wait| wait.id.is_some())
     }
 
     /// The tasks that wait for a limit to reset, in their order.
-    pub(in crate::report) fn windows(&self) -> impl Iterator<Item = &Wait<'a>> {
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &Wait<'a>> {
         let moments = self.approvals.iter().filter(|wait| wait.id.is_none());
         moments.filter(|wait| wait.task.is_some())
     }
 
     /// The gates that did not pass.
-    pub(in crate::report) fn failed_gates(&self) -> impl Iterator<Item = &GateRow<'a>> {
+    pub(crate) fn failed_gates(&self) -> impl Iterator<Item = &GateRow<'a>> {
         let gates = self.gates.iter();
         gates.filter(|gate| gate.state == GateStanding::Failed)
     }
@@ -267,7 +264,7 @@ fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
 
 /// The tasks of a run. Each row is made when it is asked for.
 #[derive(Clone, Copy)]
-pub(in crate::report) struct Tasks<'a> {
+pub(crate) struct Tasks<'a> {
     pub state: &'a State,
     pub view: &'a RunView,
     /// For a page that tells of them in another order, and not of all in full.
@@ -335,7 +332,7 @@ impl Serialize for Tasks<'_> {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct Usage {
+pub(crate) struct Usage {
     /// Requests to models, and turns of other agents.
     requests: u64,
     /// Tokens of requests; `null` where nobody told.
@@ -440,7 +437,7 @@ impl BudgetRow {
 
 /// The score of the whole mission, and what it must reach.
 #[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct MissionScore {
+pub(crate) struct MissionScore {
     /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]

@@ -62,7 +62,6 @@ pub(super) struct RunsDocument<'a> {
 
 impl RunRow {
     /// A run that was folded.
-    #[must_use]
     pub fn of(
         run: RunId,
         (path, origin): (PathBuf, &'static str),
@@ -110,7 +109,6 @@ impl RunRow {
     }
 
     /// A run that cannot be folded: it must not hide the others.
-    #[must_use]
     pub fn unreadable(run: RunId, (path, origin): (PathBuf, &'static str), error: String) -> Self {
         Self {
             run_id: run,
@@ -132,7 +130,6 @@ impl RunRow {
     }
 
     /// `20261121-215900-001 (ended, ok)`
-    #[must_use]
     pub fn brief(&self) -> String {
         let outcome = self.outcome.as_deref().unwrap_or("no outcome");
         format!("{} ({}, {outcome})", self.run_id, self.state)
@@ -182,7 +179,6 @@ pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
 }
 
 /// The list for people, of which so many were left out, with a line feed at its end.
-#[must_use]
 pub fn human(runs: &[RunRow], skipped: usize, screen: &Screen) -> String {
     if runs.is_empty() {
         return match skipped {
@@ -225,7 +221,6 @@ pub fn human(runs: &[RunRow], skipped: usize, screen: &Screen) -> String {
 }
 
 /// What `quorum clean` did, with a line feed at its end.
-#[must_use]
 pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
     let lines: String = removed
         .iter()
@@ -235,7 +230,6 @@ pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
 }
 
 /// Why `quorum clean` left runs that nobody can read, or whose agents are still at work; nothing where there are none.
-#[must_use]
 pub fn left(kept: &[&RunRow], screen: &Screen) -> String {
     let line = |row: &&RunRow| {
         let id = &row.run_id;

@@ -35,7 +35,6 @@ pub struct DocumentKind {
 }
 
 /// The one table of documents.
-#[must_use]
 pub fn documents() -> Vec<DocumentKind> {
     let inbox = named::<InboxDocument<'_>>;
     let recorded = named::<RecordedDocument>;
@@ -101,13 +100,11 @@ fn named<T: JsonSchema>(schema: &'static str, printed_by: &'static str) -> Docum
 
 impl DocumentKind {
     /// What is typed for it: `run` of `quorum.run/v1`.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.versioned().unwrap_or(self.schema)
     }
 
     /// Whether its key `schema` says what it is.
-    #[must_use]
     pub fn has_name(&self) -> bool {
         self.versioned().is_some()
     }
@@ -123,7 +120,6 @@ impl DocumentKind {
     }
 
     /// Its JSON Schema (draft 2020-12). Keys beside those that it names may be added at any time.
-    #[must_use]
     pub fn json_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
         let made = (self.make)(&mut generator);
@@ -190,7 +186,6 @@ impl DocumentKind {
     }
 
     /// The fields below a path, each with what it is; nothing where there is none.
-    #[must_use]
     pub fn fields(&self, path: &str) -> Vec<(String, String)> {
         let whole = self.json_schema();
         let found = if path.is_empty() {

@@ -28,7 +28,7 @@ use crate::report::view::{AttemptView, FailureView, RunView};
 #[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct TaskRow<'a> {
+pub(crate) struct TaskRow<'a> {
     #[serde(skip)]
     pub id: TaskId,
     /// What it amounts to.
@@ -136,7 +136,7 @@ pub(in crate::report) struct TaskRow<'a> {
 /// Where the edges of a verification lead, and which one it took.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct EdgesRow<'a> {
+pub(crate) struct EdgesRow<'a> {
     /// The task that follows a pass.
     pub on_pass: &'a str,
     /// The task that follows a fail.
@@ -313,7 +313,7 @@ impl<'a> AddedRow<'a> {
 
 /// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, then names
 /// of checkpoints, delays and gates that did not pass.
-pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
+pub(crate) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
     if state.task(id).status() != Status::Pending || !state.takes(id) {
         return Vec::new();
@@ -352,7 +352,7 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
 
 /// One attempt.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
-pub(in crate::report) struct AttemptRow {
+pub(crate) struct AttemptRow {
     /// Its number, from 1.
     pub n: u32,
     /// What kind of try it is.
@@ -385,7 +385,7 @@ impl AttemptRow {
 
 /// One dimension as the reviewers scored it together.
 #[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct DimensionRow<'a> {
+pub(crate) struct DimensionRow<'a> {
     /// Its name.
     pub dimension: &'a str,
     /// From 1 to 5.
@@ -408,7 +408,7 @@ impl<'a> DimensionRow<'a> {
 }
 
 /// The weight of one of the task's dimensions.
-pub(in crate::report) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
+pub(crate) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
     let dimensions = &state.plan.task(id).panel()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
     found.weight.to_f64()
@@ -416,7 +416,7 @@ pub(in crate::report) fn weight(state: &State, id: TaskId, dimension: &str) -> O
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct FailureRow<'a> {
+pub(crate) struct FailureRow<'a> {
     /// How the task failed.
     pub mode: FailureMode,
     /// With what its agent failed; `null` where the agent did not.
@@ -444,7 +444,7 @@ impl<'a> FailureRow<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(in crate::report) struct WaitingRow<'a> {
+pub(crate) struct WaitingRow<'a> {
     /// Why, in a word: `approval`, `question`, `window` and so on.
     pub reason: &'static str,
     /// `null` where a moment ends the wait, not a person.

@@ -15,7 +15,7 @@ use crate::report::text::{against_bar, sanitize, time_of_day};
 use crate::report::view::RunView;
 
 /// Something that a run waits for: a person's word, or a moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Wait<'a> {
     /// What `approve` and `reject` take; `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
@@ -51,13 +51,11 @@ pub struct Wait<'a> {
 
 impl<'a> Wait<'a> {
     /// The title of the task, or the name of the checkpoint or delay.
-    #[must_use]
     pub fn title(&self) -> &'a str {
         self.task.or(self.checkpoint).or(self.delay).unwrap_or_default()
     }
 
     /// `<id>  <title>: <reason>: <message>`, or `<title>: window until 01:57: <message>` where a moment ends it.
-    #[must_use]
     pub fn line(&self) -> String {
         let (title, message) = (sanitize(self.title()), sanitize(self.message));
         let until = self.expires.map(|until| time_of_day(until, self.since));
@@ -150,7 +148,7 @@ impl<'a> Wait<'a> {
     }
 
     /// What a task waits for: a person, or a limit to reset.
-    pub(in crate::report) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
+    pub(crate) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
         Self::for_hold(state, view, task.into()).or_else(|| Self::for_window(state, task))
     }
 }
@@ -215,7 +213,7 @@ pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wa
 #[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::report) struct HoldRow<'a> {
+pub(crate) struct HoldRow<'a> {
     /// Its name.
     name: &'a str,
     /// `waiting`, `reached`, `running`, `passed`, `rejected` or `notTaken`.

@@ -32,7 +32,6 @@ pub(super) type Named = (&'static str, Payload);
 
 impl EventExpander {
     /// Before the first record.
-    #[must_use]
     pub fn new(plan: &Arc<Plan>) -> Self {
         Self {
             plan: Arc::clone(plan),

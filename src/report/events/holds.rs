@@ -18,7 +18,7 @@ use super::payload::{Payload, payload};
 #[derive(Debug, Default)]
 pub(super) struct OpenHolds(BTreeMap<TaskId, Vec<OpenHold>>);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct OpenHold {
     reason: &'static str,
     /// Which approval of the task; `None`: it waits for a moment.

@@ -31,7 +31,6 @@ const NAME_WIDTH: usize = 20;
 
 /// The event on one line, without a line feed: number, time (UTC), name, title, then `key=value`. Whatever others wrote
 /// is made harmless; on a terminal the line is cut to its width.
-#[must_use]
 pub fn human_line(event: &PublicEvent, screen: &Screen) -> String {
     let at = event.at.to_rfc3339();
     // 2026-11-21T21:59:00.123Z: the time of day without fractions; the date stands in `run:started`'s JSON.

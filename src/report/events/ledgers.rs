@@ -13,7 +13,7 @@ use super::payload::{Payload, payload};
 const MOST_SHOWN: usize = 100;
 
 /// Waves in a row that brought nothing, in words.
-pub(in crate::report) fn no_progress(waves: u32) -> String {
+pub(crate) fn no_progress(waves: u32) -> String {
     format!("{waves} waves in a row brought nothing, so no agent is asked for another way")
 }
 

@@ -20,7 +20,7 @@ use super::payload::{Payload, file, payload, run_finished, stop_cause};
 pub(super) type Meaning = (&'static str, &'static str);
 
 /// What every public event means. Each stands beside what gives it its name; the order is that of pages and screens.
-pub(in crate::report) const HAPPENINGS: [&[Meaning]; 8] = [
+pub(crate) const HAPPENINGS: [&[Meaning]; 8] = [
     super::worktrees::WORKTREES,
     RUNS,
     task::STANDING,

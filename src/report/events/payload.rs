@@ -92,7 +92,7 @@ pub(super) fn run_finished(
 }
 
 /// The name of a cause, as JSON and people read it.
-pub(in crate::report) fn stop_cause(cause: StopCause) -> &'static str {
+pub(crate) fn stop_cause(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Interrupted => "interrupted",
         StopCause::Terminated => "terminated",

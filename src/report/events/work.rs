@@ -23,7 +23,7 @@ use super::expander::{EventExpander, Named};
 use super::payload::{Payload, payload};
 
 /// What tells pieces of work of one task apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Key {
     /// Attempt and turn.
     Turn(u32, u32),

@@ -116,7 +116,7 @@ pub(super) fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) ->
 }
 
 /// What is drawn as a box.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Thing {
     Task(TaskId),
     Gate(GateId),

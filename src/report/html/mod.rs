@@ -54,7 +54,6 @@ pub struct Told<'a> {
 }
 
 /// The stories that the page tells, still empty: those of the worst tasks, of all in a mission of usual size.
-#[must_use]
 pub fn histories(run: &RunDocument<'_>) -> Histories {
     let Tasks { state, view, .. } = run.tasks;
     let tasks = worst_first(state, view).into_iter().map(|(_, id)| id);

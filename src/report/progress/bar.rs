@@ -42,7 +42,6 @@ impl Bar {
     /// On standard error, with clocks that tick. Call it after the supervisor was forked: the clock is a thread.
     ///
     /// `columns` measures the terminal, `last_line` looks at what a process has printed so far.
-    #[must_use]
     pub fn stderr(
         run: impl Into<Option<RunId>>,
         screen: Screen,
@@ -59,7 +58,6 @@ impl Bar {
     }
 
     /// On any target, redrawn only when something happens; lines scroll on `out`.
-    #[must_use]
     pub fn on(
         target: ProgressDrawTarget,
         out: impl Write + 'static,

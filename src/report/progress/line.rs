@@ -33,7 +33,7 @@ const VERB_WIDTH: usize = 12;
 const BLOCK: usize = 6;
 
 /// One line of progress, and below it the end of an output where there is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     verb: Verb,
     role: Role,

@@ -70,7 +70,7 @@ impl Live {
                 self.update(turn.task, |running| running.said = Some(summary.clone()));
             }
             Event::Task(_, TaskEvent::StageVerdict(report)) => {
-                if let Some(words) = passed_words(report, self.get(report.task)) {
+                if let Some(words) = passed_words(state, report, self.get(report.task)) {
                     self.update(report.task, |running| running.passed.push(words));
                 }
             }

@@ -33,7 +33,7 @@ pub use crate::runtime::Observer;
 pub use bar::Bar;
 pub use plain::{Plain, Quiet};
 #[cfg(test)]
-pub(in crate::report) use verb::Verb;
+pub(crate) use verb::Verb;
 pub use verbose::Details;
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn a_task_that_passes_at_once_is_one_line_and_says_what_passed() {
         scene.after(2).scored(0, 0, 4, 4).scored(0, 1, 4, 4);
     });
     let of_task: Vec<&str> = text.lines().filter(|line| line.contains("] a ")).collect();
-    let done = "        DONE [   4.0s] a  clean  80 >= 70  1/1 check, 2/2 judges  4.0s";
+    let done = "        DONE [   4.0s] a  clean  80 >= 70  1/1 check, 1 proof, 2/2 judges  4.0s";
     assert_eq!(of_task, ["       START [   0.0s] a  worker", done], "{text}");
 }
 

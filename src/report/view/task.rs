@@ -32,7 +32,7 @@ pub struct TaskView {
 }
 
 /// One attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttemptView {
     /// Its number, from 1 over the whole run.
     pub number: u32,
@@ -47,7 +47,7 @@ pub struct AttemptView {
 }
 
 /// What judging brought to light. Rare, so a task that just works has a pointer and no lists.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct JudgedView {
     /// The verdicts that sent it back or ended it, the oldest first.
     rejections: Vec<StageReport>,
@@ -58,7 +58,7 @@ pub struct JudgedView {
 }
 
 /// What one stage found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FindingView {
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
@@ -72,7 +72,7 @@ pub struct FindingView {
 }
 
 /// What reviewers said about one attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReviewView {
     pub attempt: u32,
     /// The round of the panel.
@@ -84,7 +84,7 @@ pub struct ReviewView {
 }
 
 /// What one reviewer said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeatView {
     pub reviewer: AgentId,
     /// The model as the provider returned it.
@@ -100,7 +100,7 @@ pub struct SeatView {
 }
 
 /// Where a seat stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SeatStanding {
     /// Asked, no reply yet.
     Asked,
@@ -113,7 +113,7 @@ pub enum SeatStanding {
 }
 
 /// One reviewer's score of one dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeatDimension {
     /// The score and why.
     pub score: DimensionScore,
@@ -122,7 +122,7 @@ pub struct SeatDimension {
 }
 
 /// How a task failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FailureView {
     pub mode: FailureMode,
     /// With what, where the agent itself failed.
@@ -132,7 +132,7 @@ pub struct FailureView {
 }
 
 /// What a task waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WaitingView {
     /// The approval's number within the task; see [`super::ids::ApprovalId`].
     pub number: u32,
@@ -147,7 +147,6 @@ pub struct WaitingView {
 
 impl TaskView {
     /// The verdicts that sent it back or ended it, the oldest first.
-    #[must_use]
     pub fn rejections(&self) -> &[StageReport] {
         self.judged.as_deref().map_or(&[], |judged| &judged.rejections)
     }
@@ -207,7 +206,6 @@ impl TaskView {
     }
 
     /// What was found in the current attempt, or in the last one of a task that has ended.
-    #[must_use]
     pub fn found(&self) -> &[FindingView] {
         self.judged.as_deref().map_or(&[], |judged| &judged.found)
     }
@@ -411,7 +409,7 @@ fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
 
 /// How many findings there are of each severity.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 pub struct SeverityCounts {
     /// Of severity critical.
@@ -440,7 +438,6 @@ impl SeverityCounts {
     }
 
     /// `2 high, 1 low`; empty where there are none.
-    #[must_use]
     pub fn words(&self) -> String {
         let counts = [
             (self.critical, "critical"),

@@ -7,7 +7,7 @@ use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
-use crate::judging::touched_tests;
+use crate::judging::touched;
 use crate::mission::model::Settings;
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
@@ -107,10 +107,8 @@ pub fn idle_patterns(plan: &Plan, key: &str, scope: &Scope, marks: &FileMarks) -
 /// What a mission says of `tests` and that names nothing in the workspace, one sentence each; `never` is not looked into. Blocks.
 pub fn idle_tests(plan: &Plan, never: &Path) -> BTreeSet<String> {
     let usual = Settings::default().tests();
-    let asked = plan
-        .selected_ids()
-        .filter(|id| touched_tests::is_wanted(plan, *id));
-    let written: BTreeSet<&[Box<str>]> = asked.map(|id| touched_tests::globs(plan, id)).collect();
+    let asked = plan.selected_ids().filter(|id| touched::is_wanted(plan, *id));
+    let written: BTreeSet<&[Box<str>]> = asked.map(|id| touched::globs(plan, id)).collect();
     let written = written.into_iter().filter(|globs| **globs != *usual);
     let idle = written.flat_map(|globs| {
         let scope = Scope {

@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use crate::domain::TaskId;
 use crate::engine::Look;
 use crate::executor::error::WorkError;
-use crate::judging::touched_tests::{Patterns, TouchedTests};
+use crate::judging::touched::{Patterns, TouchedTests};
 use crate::mission::Plan;
 
 use super::super::odd_files::odd_file;

@@ -24,7 +24,7 @@ pub struct Preparation {
 }
 
 /// Whom a folder is for that has all accepted work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Folder {
     /// A verification.
     Verification(TaskId),

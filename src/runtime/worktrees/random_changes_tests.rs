@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::random::Random;
 
 /// What lies at a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Thing {
     File { bytes: Vec<u8>, is_program: bool },
     Link(&'static str),

@@ -12,7 +12,7 @@ use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};
 
 /// What stands for accepted work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Proof {
     NoCheck,
     Red,

@@ -36,7 +36,7 @@ pub(super) struct Reopened {
 }
 
 /// What an audit must come to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Expected {
     number: u32,
     regressed: BTreeSet<TaskId>,

@@ -7,7 +7,7 @@ use crate::mission::eligibility::{named, reviewers};
 use crate::mission::model::{Adapter, Review};
 
 /// Who has an opinion of the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Expected {
     /// A panel, and whether people have the last word.
     Panel { people: bool },

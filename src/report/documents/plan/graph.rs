@@ -6,7 +6,6 @@ use crate::mission::{GatePlan, Part, Plan, waves};
 use crate::report::text::sanitize;
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
-#[must_use]
 pub fn dot(plan: &Plan) -> String {
     let quoted = |text: &str| sanitize(text).replace('\\', "\\\\").replace('"', "\\\"");
     let mut text = format!(
@@ -41,7 +40,6 @@ pub fn dot(plan: &Plan) -> String {
 }
 
 /// The graph in Mermaid's language.
-#[must_use]
 pub fn mermaid(plan: &Plan) -> String {
     // Entities are the only escapes that Mermaid knows; `#` begins them.
     let quoted = |text: &str| {

@@ -6,7 +6,6 @@ use crate::report::style::{Role, Screen};
 use crate::report::text::{count, sanitize};
 
 /// The page, with a line feed at its end.
-#[must_use]
 pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
     let mut text = String::new();
     let head = format!(

@@ -333,7 +333,6 @@ impl<'a> PlanDocument<'a> {
     }
 
     /// The plan of a run that has not started.
-    #[must_use]
     pub fn of(state: &'a State) -> Self {
         let plan = &*state.plan;
         let (waves, tasks) = tasks_by_wave(state);

@@ -16,7 +16,6 @@ const SHORT_LINES: usize = 3;
 const MORE: &str = "\n--full adds prompts, replies, tools, and what earlier attempts were sent back with\n";
 
 /// The page, with a line feed at its end: `full`, or what was decided about the task, why, and what its agent said last.
-#[must_use]
 pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> String {
     let mut text = String::new();
     let task = &document.task;

@@ -56,7 +56,7 @@ pub struct TaskDocument<'a> {
     /// The name of the mission.
     mission: &'a str,
     /// The task, as `quorum.run/v1` has it.
-    pub(in crate::report) task: TaskRow<'a>,
+    pub(crate) task: TaskRow<'a>,
     /// What is to be done.
     description: Option<&'a str>,
     /// The files that it is to make.
@@ -308,7 +308,6 @@ struct StageRow<'a> {
 
 impl<'a> TaskDocument<'a> {
     /// All of a task, or only one of its attempts.
-    #[must_use]
     pub fn of(
         state: &'a State,
         view: &'a RunView,

@@ -4,6 +4,7 @@ use crate::domain::{
     AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
 use crate::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
+use crate::report::documents::ProofRow;
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
@@ -22,7 +23,7 @@ impl Lines {
         };
         match (report.stage, report.verdict) {
             // The line about the end of the attempt says what passed.
-            (_, Verdict::Pass) if passed_words(report, running).is_some() => None,
+            (_, Verdict::Pass) if passed_words(state, report, running).is_some() => None,
             (Stage::Preflight, Verdict::Fail) => Some(Line::told(
                 Verb::Check,
                 role,
@@ -226,17 +227,20 @@ pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKi
 }
 
 /// What passed, in a few words: the line about the end of the attempt says it. `None` for what is not worth a word there.
-pub(in crate::report::progress) fn passed_words(
-    report: &StageReport,
-    running: Option<&Running>,
-) -> Option<String> {
+pub(crate) fn passed_words(state: &State, report: &StageReport, running: Option<&Running>) -> Option<String> {
     if report.verdict != Verdict::Pass {
         return None;
     }
     match report.stage {
         Stage::Checks => {
             let all = running.map_or(0, |running| running.checks) as usize;
-            Some(format!("{all}/{}", count(all, "check")))
+            let proof = ProofRow::of(state, report.task).map_or(0, |proof| proof.red);
+            let proof = (proof > 0).then(|| format!(", {}", count(proof, "proof")));
+            Some(format!(
+                "{all}/{}{}",
+                count(all, "check"),
+                proof.unwrap_or_default()
+            ))
         }
         Stage::Verification if !report.grades.is_empty() => Some(criteria_words(&report.grades)),
         Stage::Judge | Stage::Verification => Some(judges_words(report, running)),

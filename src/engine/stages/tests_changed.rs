@@ -3,10 +3,11 @@
 //! checks, and where the work is accepted.
 
 use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
-use crate::engine::looks::{Look, Looked, OldTests};
+use crate::engine::looks::OldTests;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::engine::state::TaskState;
+use crate::engine::test_looks::{Look, Looked};
 use crate::judging::baseline::{Item, items};
 use crate::mission::Plan;
 use crate::mission::model::{Before, TaskType};
@@ -69,7 +70,6 @@ pub fn accepted(view: View<'_>) -> Option<Box<StageReport>> {
 }
 
 /// All that is said of tests that the work of a task changed or brought, as far as they were looked at.
-#[must_use]
 pub fn told(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let old = old_tests(plan, id, task).map(|(finding, _)| finding);
     let lacking = lacking(plan, id, task);

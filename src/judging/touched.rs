@@ -26,7 +26,7 @@ const CONFIGURATION: [&str; 5] = [
 ];
 
 /// Tests that differ from what a task began with, seen from the folder that stands for the workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TouchedTests {
     /// The first of those that were there, and are changed or gone.
     #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
@@ -50,7 +50,6 @@ pub struct TouchedTests {
 
 impl TouchedTests {
     /// Nobody can tell: why.
-    #[must_use]
     pub fn lost(why: &str) -> Self {
         Self {
             lost: Some(why.into()),
@@ -59,13 +58,11 @@ impl TouchedTests {
     }
 
     /// Whether a test that was there may be another one now.
-    #[must_use]
     pub fn touches_old(&self) -> bool {
         !self.old.is_empty() || self.lost.is_some()
     }
 
     /// Whether the old ones are all files that the mission has its own task make.
-    #[must_use]
     pub fn is_asked_for(&self, plan: &Plan, id: TaskId) -> bool {
         let task = plan.task(id);
         let folder = task.workspace.as_deref().unwrap_or_default();
@@ -78,17 +75,17 @@ impl TouchedTests {
 
 /// Whether tests that the work of a task changes are looked at: it has commands that can run them, it may run them twice, and its
 /// worker can write files.
-#[must_use]
 pub fn is_wanted(plan: &Plan, id: TaskId) -> bool {
     let work = plan.task(id);
     let has_hands = plan.agent(work.agent).spec.has_hands();
     let runs =
         work.kind != TaskType::Verification && !work.side_effects && plan.rules.extent != Extent::Judging;
-    runs && has_hands && items(work).iter().any(|item| is_command(plan, id, item))
+    runs && has_hands
+        && !globs(plan, id).is_empty()
+        && items(work).iter().any(|item| is_command(plan, id, item))
 }
 
 /// Whether a check of a task is a command that can be run on other files: one of its expectations, or of its finish gate.
-#[must_use]
 pub fn is_command(plan: &Plan, id: TaskId, item: &Item) -> bool {
     match item.place {
         CheckPlace::Check(at) => {
@@ -102,7 +99,6 @@ pub fn is_command(plan: &Plan, id: TaskId, item: &Item) -> bool {
 }
 
 /// The globs of what is a test.
-#[must_use]
 pub fn globs(plan: &Plan, id: TaskId) -> &[Box<str>] {
     let own = plan.task(id).tests.as_deref();
     own.unwrap_or(&plan.rules.settings.tests)
@@ -111,20 +107,26 @@ pub fn globs(plan: &Plan, id: TaskId) -> &[Box<str>] {
 /// What tells tests from other files of a task.
 pub struct Patterns {
     tests: GlobSet,
+    /// What checks write.
+    written: GlobSet,
     /// The folder in which the task works, where it has one of its own.
     folder: Option<String>,
 }
 
 impl Patterns {
     /// Those of a task. Patterns that cannot be read were refused when the mission was loaded.
-    #[must_use]
     pub fn of(plan: &Plan, id: TaskId) -> Self {
-        let mut tests = GlobSetBuilder::new();
-        for glob in globs(plan, id).iter().flat_map(|glob| readings(glob)).flatten() {
-            tests.add(glob);
-        }
+        let set = |globs: &[Box<str>]| {
+            let mut set = GlobSetBuilder::new();
+            for glob in globs.iter().flat_map(|glob| readings(glob)).flatten() {
+                set.add(glob);
+            }
+            set.build().unwrap_or_default()
+        };
+        let written = plan.task(id).checks_may_write.as_deref();
         Self {
-            tests: tests.build().unwrap_or_default(),
+            tests: set(globs(plan, id)),
+            written: set(written.unwrap_or(&plan.rules.settings.checks_may_write)),
             folder: plan
                 .task(id)
                 .workspace
@@ -134,7 +136,6 @@ impl Patterns {
     }
 
     /// Whether a path, seen from the folder that stands for the workspace, is a test.
-    #[must_use]
     pub fn is_test(&self, path: &str) -> bool {
         let inner = self
             .folder
@@ -142,7 +143,8 @@ impl Patterns {
             .and_then(|folder| path.strip_prefix(folder));
         let inner = inner.unwrap_or(path);
         let is_made = path.split('/').any(|part| NEVER.contains(&part));
-        !is_made && (self.tests.is_match(path) || self.tests.is_match(inner))
+        let is_in = |set: &GlobSet| set.is_match(path) || set.is_match(inner);
+        !is_made && !is_in(&self.written) && is_in(&self.tests)
     }
 
     /// What of these paths is about tests: each with whether it was there before. `None` where none is.

@@ -1,0 +1,40 @@
+//! A stage whose verdict counts for nothing, because what judges was changed meanwhile.
+
+use serde::{Deserialize, Serialize};
+
+use super::work::id::WorkId;
+
+/// A part of judging while which protected files were not what they were: what it says does not count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VoidedStage {
+    /// Which part.
+    #[serde(rename = "p")]
+    pub work: WorkId,
+    /// What is still not as it was when the session began, one sentence a file.
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What was changed and put back meanwhile, one sentence a file.
+    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// Whether a turn or a command of another task overlapped.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+}
+
+impl VoidedStage {
+    /// Whether it changed something itself, and would do so again.
+    pub(crate) fn did_it(&self) -> bool {
+        !self.shared && !self.changed.is_empty()
+    }
+
+    /// All that was not as it must be, in one line.
+    pub(crate) fn what(&self) -> String {
+        let all: Vec<&str> = self
+            .changed
+            .iter()
+            .chain(&self.restored)
+            .map(String::as_str)
+            .collect();
+        all.join(", ")
+    }
+}
