@@ -13,6 +13,7 @@ use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 
 use super::effects::{Executor, Message};
+use super::git::refused;
 use super::worktrees::{Preparation, Sides, Worktrees};
 
 /// What is run of the work as it is, to see that what failed elsewhere passes there.
@@ -31,21 +32,21 @@ struct LookAt {
 impl Executor {
     /// Runs the commands of a task on its tests as they were, or on what it began with.
     pub(super) fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
-        let Some(sides) = sides(state, turn) else {
-            return;
-        };
-        let at = LookAt {
+        let at = sides(state, turn).map(|sides| LookAt {
             commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             turn,
             worktrees: self.worktrees.of_looks(sides.is_shared),
             sides,
             runner: self.commands.clone(),
-        };
+        });
         let control = state.task(turn.task).attempt.looks.control();
         let known: BTreeSet<Digest> = control.map(|seen| seen.key).collect();
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
-            let looked = at.make(look, &known).await;
+            let looked = match at {
+                Some(at) => at.make(look, &known).await,
+                None => Err(refused("what the work began with is not on record")),
+            };
             let looked = looked.unwrap_or_else(|why| Looked {
                 lost: Some(why.to_string().into()),
                 ..Looked::default()
