@@ -33,7 +33,7 @@ pub struct Item {
     pub key: Digest,
     /// Whether it names a variable that says which task it is for: another task's says something else.
     pub is_of_its_task: bool,
-    /// What it is, for people.
+    /// What it is called where who works may read it.
     pub label: String,
 }
 
@@ -109,7 +109,7 @@ fn items_of(stage: &StagePlan) -> Vec<Item> {
                     CheckPlace::Check(at),
                     check.before(),
                     &key_of(check),
-                    check.label(),
+                    check.told_label(),
                 )
             })
             .collect()

@@ -19,6 +19,9 @@ use super::worktrees::{Preparation, Sides, Worktrees};
 /// What is run of the work as it is, to see that what failed elsewhere passes there.
 const CONTROL: &str = "control";
 
+/// Tests that were put in the place of others, and what the commands say there.
+type Ran = (Vec<Box<str>>, Vec<SeenBefore>);
+
 /// One look that is made.
 struct LookAt {
     /// Of the task, where it works.
@@ -84,7 +87,7 @@ fn sides(state: &State, turn: TurnId) -> Option<Sides> {
 impl LookAt {
     /// Makes it; of what is `known` on the work as it is nothing is run again.
     async fn make(&self, look: Look, known: &BTreeSet<Digest>) -> Result<Looked, WorkError> {
-        let (files, checks) = self.run(look.as_str(), Some(look), None).await?;
+        let (files, checks) = self.run(Some(look), None).await?;
         let red = checks.iter().filter(|seen| seen.before == BeforeWork::Red);
         let open: BTreeSet<Digest> = red
             .map(|seen| seen.key)
@@ -92,7 +95,7 @@ impl LookAt {
             .collect();
         let control = match open.is_empty() {
             true => Vec::new(),
-            false => self.run(CONTROL, None, Some(open)).await?.1,
+            false => self.run(None, Some(open)).await?.1,
         };
         Ok(Looked {
             files,
@@ -102,37 +105,18 @@ impl LookAt {
         })
     }
 
-    /// Runs commands in a folder of this name, which is gone behind it.
-    async fn run(
-        &self,
-        word: &'static str,
-        look: Option<Look>,
-        only: Option<BTreeSet<Digest>>,
-    ) -> Result<(Vec<Box<str>>, Vec<SeenBefore>), WorkError> {
-        let name = format!("{}-{word}", self.turn.task.0);
-        let seen = self.run_in(&name, (word, look), only).await;
-        let worktrees = self.worktrees.clone();
-        tokio::task::spawn_blocking(move || worktrees.remove_folder(&name)).await??;
-        seen
-    }
-
-    async fn run_in(
-        &self,
-        name: &str,
-        (word, look): (&'static str, Option<Look>),
-        only: Option<BTreeSet<Digest>>,
-    ) -> Result<(Vec<Box<str>>, Vec<SeenBefore>), WorkError> {
-        let (worktrees, plan, sides) = (
-            self.worktrees.clone(),
-            self.commands.plan.clone(),
-            self.sides.clone(),
-        );
-        let (task, folder) = (self.turn.task, name.to_owned());
-        let laid = move || worktrees.lay_out((&plan, task), &folder, &sides, look);
-        let files = tokio::task::spawn_blocking(laid).await??;
+    /// Runs commands in a folder of its own, which is gone behind it: those of a look, or, on the work as it is, `only` some. The
+    /// tests that were put in the place of others, and what the commands say.
+    async fn run(&self, look: Option<Look>, only: Option<BTreeSet<Digest>>) -> Result<Ran, WorkError> {
+        let word = look.map_or(CONTROL, Look::as_str);
+        let (task, name) = (self.turn.task, format!("{}-{word}", self.turn.task.0));
+        let (worktrees, plan) = (self.worktrees.clone(), self.commands.plan.clone());
+        let (sides, folder) = (self.sides.clone(), name.clone());
+        let laid =
+            tokio::task::spawn_blocking(move || worktrees.lay_out((&plan, task), &folder, &sides, look));
         let commands = TaskCommands {
             apart: Some(Apart {
-                folder: self.worktrees.place_of(name),
+                folder: self.worktrees.place_of(&name),
                 objects: self.worktrees.objects(),
             }),
             ..self.commands.clone()
@@ -142,16 +126,24 @@ impl LookAt {
             commands: self.runner.clone(),
             worktrees: self.worktrees.clone(),
         };
-        let output = SpoolName::Look(task, self.turn.attempt, CONTROL, 0);
-        preparation
-            .set_up((name.to_owned(), Owner::Task(task), output))
-            .await?;
         let look = BaselineLook {
             commands,
             turn: self.turn,
             known: BTreeMap::new(),
             elsewhere: Some((word, only)),
         };
-        Ok((files, look.look(&self.runner).await))
+        let set_up = (
+            name.clone(),
+            Owner::Task(task),
+            SpoolName::Look(task, self.turn.attempt, CONTROL, 0),
+        );
+        let ran = async {
+            let files = laid.await??;
+            preparation.set_up(set_up).await?;
+            Ok((files, look.look(&self.runner).await))
+        };
+        let (ran, worktrees) = (ran.await, self.worktrees.clone());
+        tokio::task::spawn_blocking(move || worktrees.remove_folder(&name)).await??;
+        ran
     }
 }

@@ -323,11 +323,15 @@ impl After {
     }
 }
 
+/// What it holds of what is watched; `None` where that is not known, and where nothing is watched.
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
     let scope = Scope {
         root: workspace(plan, task),
         patterns: watched(plan, task),
     };
+    if scope.patterns.is_empty() {
+        return None;
+    }
     let most_read = if is_written_enough(plan, task) {
         0
     } else {

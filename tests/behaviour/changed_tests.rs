@@ -313,6 +313,11 @@ fn before_new_tests_stands_on_tests_in_worktrees_only() {
     let check = |kind: &str| json!({"type": kind, "command": "true", "before": "newTests"});
     let shared = Mission::new().worker("true").task("work", |task| task.expects(check("test"))).workspace();
     shared.refuses(&["before: newTests", "worktree", "mission.yaml:"]);
+    // A hidden check looks at no tests of the work.
+    let mut hidden = check("test");
+    hidden["hidden"] = json!(true);
+    let isolated = Mission::new().worker("true").key("isolation", "worktree");
+    isolated.task("work", |task| task.expects(hidden)).workspace().refuses(&["before: newTests", "hidden"]);
     let script = Mission::new()
         .worker("true")
         .task("work", |task| task.expects(check("script")).set("isolation", "worktree"));

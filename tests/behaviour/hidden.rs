@@ -238,3 +238,35 @@ fn hidden_stands_only_where_something_is_hidden() {
         .workspace()
         .refuses(&["hidden"]);
 }
+
+#[test]
+fn false_green_63_a_hidden_check_that_is_flaky_is_not_named_to_who_corrects_the_work() {
+    let flaky = "# s3cr3t-birch\nmkdir TOP/seen/$QUORUM_ATTEMPT 2> /dev/null && exit 1; test -e answer.sh\n";
+    let weakens = "cat > TOP/seen/prompt.$QUORUM_ATTEMPT; echo true > tests/test_a.sh; touch answer.sh";
+    let mut held = held();
+    held["reruns"] = json!(1);
+    let mission = Mission::new().setting("evaluate", false).worker(weakens);
+    let workspace = there(mission.task("work", |task| task.check("sh all.sh").expects(held).attempts(3)));
+    let flaky = flaky.replace("TOP", &workspace.root().to_string_lossy());
+    workspace.write("tests/held.sh", &flaky);
+    workspace.write("all.sh", "for t in tests/test_*.sh; do sh $t || exit 1; done\n");
+    workspace.write("tests/test_a.sh", "test -e right\n");
+    workspace.write("seen/kept", "");
+    git(&workspace, &["add", "-A"]);
+    git(&workspace, &["commit", "-qm", "one that is flaky"]);
+    let document = workspace.run_json(5, &[]);
+    task(&document, "work")["findings"].to_string().says(&["flaky: `a hidden check`"]).omits(&[SECRET]);
+    workspace.read("seen/prompt.2").says(&["tests-changed"]).omits(&[SECRET, "held.sh"]);
+}
+
+#[test]
+fn what_was_built_before_its_sources_is_older_than_they_are_where_a_hidden_check_runs() {
+    let builds = "for n in 1 2 3 4 5 6 7 8 9; do echo built > built$n; touch -d '2020-01-01' built$n; echo new > source$n; done";
+    let mission = Mission::new().setting("evaluate", false).worker(builds);
+    let workspace = there(mission.task("work", |task| task.expects(held()).attempts(1)));
+    let compares = "for n in 1 2 3 4 5 6 7 8 9; do test source$n -nt built$n || exit 1; done\n";
+    workspace.write("tests/held.sh", compares);
+    git(&workspace, &["commit", "-qam", "it compares times"]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work").0, "done");
+}

@@ -24,7 +24,14 @@ use changes::{Change, What};
 /// rests on it. The snapshot and the key tell. With a dot at its end: whatever begins so.
 const WITHOUT_MEANING: &[(&[&str], &str)] = &[
     (
-        &["at", "b", "fact.turn-ended.duration", "fact.job-ended.end.checked.d", "fact.resume.last"],
+        &[
+            "at",
+            "b",
+            "fact.turn-ended.duration",
+            "fact.job-ended.end.checked.d",
+            "fact.job-ended.end.baseline.checks.d",
+            "fact.resume.last",
+        ],
         "when something was, and how long it took: nothing falls due in this run",
     ),
     (
@@ -36,6 +43,10 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
             "fact.resume.supervisor.",
         ],
         "which processes there were",
+    ),
+    (
+        &["fact.job-ended.end.baseline.checks.r"],
+        "why a check failed before the work, in words: that it failed is what counts",
     ),
     (&["fact.job-ended.end.checked.m"], "words of a command that passed, which were shown to nobody"),
     (

@@ -79,6 +79,14 @@ impl Check {
         }
     }
 
+    /// What it is called where who works may read it.
+    pub fn told_label(&self) -> String {
+        match self.is_hidden() {
+            true => "a hidden check".to_owned(),
+            false => self.label(),
+        }
+    }
+
     /// Whether workers are told nothing of it but that it failed.
     pub fn is_hidden(&self) -> bool {
         matches!(

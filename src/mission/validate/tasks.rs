@@ -200,14 +200,15 @@ impl Checker<'_, '_> {
                     "`before: newTests` runs the tests of the work without the work, which needs a worktree",
                     "add `isolation: worktree`, or write another `before`",
                 )
+            } else if check.is_hidden() {
+                (
+                    "`before: newTests` asks for tests of the work, and a hidden check looks at none",
+                    "remove `hidden`, or write another `before`",
+                )
             } else {
                 continue;
             };
-            let path = Path::of("tasks")
-                .item(self.index)
-                .key("expectations")
-                .item(at)
-                .key("before");
+            let path = self.path("expectations").item(at).key("before");
             self.problems.refuse(Code::KeyDoesNotApply, path, message, help);
         }
         let verify = self.task.verify.as_deref().and_then(|gate| gate.before);

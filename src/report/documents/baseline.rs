@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::domain::{BeforeWork, Millis, OutcomeClass, TaskId};
 use crate::engine::State;
-use crate::judging::baseline::{Item, is_wanted, items, wrongly_green};
+use crate::judging::baseline::{CheckPlace, Item, is_wanted, items, wrongly_green};
 use crate::mission::Plan;
-use crate::mission::model::Before;
+use crate::mission::model::{Before, Check};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{sanitize, seconds};
 
@@ -82,7 +82,16 @@ impl<'a> BaselineDocument<'a> {
                 document.weigh(&items, |item| seen.before(id, item).result);
             }
             let is_looked_at = not_before.is_empty();
-            let row = |item| LookRow::of(item, is_looked_at.then_some((seen, id)));
+            let checks = plan.task(id).checks();
+            // People are told what workers are not.
+            let label = |item: &Item| match item.place {
+                CheckPlace::Check(at) => checks.get(at as usize).map(Check::label),
+                _ => None,
+            };
+            let row = |item| LookRow {
+                label: label(item).unwrap_or_else(|| item.label.clone()),
+                ..LookRow::of(item, is_looked_at.then_some((seen, id)))
+            };
             document.tasks.push(LookedAt {
                 title: plan.title(id),
                 checks: items.iter().map(row).collect(),

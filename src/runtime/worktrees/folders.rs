@@ -437,31 +437,29 @@ fn escaped(path: &str) -> String {
     pattern
 }
 
-/// Copies a file or a folder, and shares what it holds where the file system can. Links stay links; what is neither file,
-/// folder nor link is left out.
+/// Copies a file or a folder, and shares what it holds where the file system can. A file keeps its time, so that what was built of
+/// older sources is not taken for newer than these. Links stay links; what is neither file, folder nor link is left out.
 pub(super) fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
     if is_left_out(from) {
         return Ok(());
     }
-    let kind = fs::symlink_metadata(from)
-        .map_err(WorkError::file("read", from))?
-        .file_type();
+    let found = fs::symlink_metadata(from).map_err(WorkError::file("read", from))?;
+    let kind = found.file_type();
     make_parent(to)?;
     if kind.is_symlink() {
         let target = fs::read_link(from).map_err(WorkError::file("read", from))?;
         std::os::unix::fs::symlink(target, to).map_err(WorkError::file("link", to))
     } else if kind.is_file() {
-        copy_file(from, to).map_err(WorkError::file("copy to", to))
+        let copied = copy_file(from, to);
+        let dated = copied.and_then(|()| fs::File::open(to)?.set_modified(found.modified()?));
+        dated.map_err(WorkError::file("copy to", to))
     } else if kind.is_dir() {
         fs::create_dir_all(to).map_err(WorkError::file("make", to))?;
         for entry in fs::read_dir(from).map_err(WorkError::file("read", from))? {
             let entry = entry.map_err(WorkError::file("read", from))?;
             copy(&entry.path(), &to.join(entry.file_name()), is_left_out)?;
         }
-        let access = fs::symlink_metadata(from)
-            .map_err(WorkError::file("read", from))?
-            .permissions();
-        fs::set_permissions(to, access).map_err(WorkError::file("make", to))
+        fs::set_permissions(to, found.permissions()).map_err(WorkError::file("make", to))
     } else {
         Ok(())
     }

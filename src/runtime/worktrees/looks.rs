@@ -212,7 +212,7 @@ impl Worktrees {
         Ok(files)
     }
 
-    /// Copies what git ignores where the work lies, each file with its time: what was built of other sources is older than these.
+    /// Copies what git ignores where the work lies.
     fn bring_ignored(&self, sides: &Sides, folder: &Path) -> Result<(), WorkError> {
         let git = match sides.is_shared {
             true => self.in_workspace(&sides.folder),
@@ -232,28 +232,8 @@ impl Worktrees {
         };
         for path in entries(&run(git.args(list))?) {
             let path = path.trim_end_matches('/');
-            let (from, to) = (sides.folder.join(path), folder.join(path));
-            copy(&from, &to, &is_left_out)?;
-            keep_times(&from, &to)?;
+            copy(&sides.folder.join(path), &folder.join(path), &is_left_out)?;
         }
         Ok(())
     }
-}
-
-/// Gives copied files the times of those that they are copies of.
-fn keep_times(from: &Path, to: &Path) -> Result<(), WorkError> {
-    let Ok(kind) = fs::symlink_metadata(to).map(|found| found.file_type()) else {
-        return Ok(());
-    };
-    if kind.is_dir() {
-        for entry in fs::read_dir(to).map_err(WorkError::file("read", to))? {
-            let name = entry.map_err(WorkError::file("read", to))?.file_name();
-            keep_times(&from.join(&name), &to.join(&name))?;
-        }
-    } else if kind.is_file() {
-        let time = fs::symlink_metadata(from).and_then(|found| found.modified());
-        let set = time.and_then(|time| fs::File::open(to)?.set_modified(time));
-        set.map_err(WorkError::file("date", to))?;
-    }
-    Ok(())
 }
