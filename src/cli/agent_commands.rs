@@ -77,6 +77,9 @@ pub struct AgentResult {
     /// The output of the task; `-` reads standard input
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
+    /// Why there was nothing to do
+    #[arg(long, value_name = "REASON")]
+    pub nothing_to_do: Option<String>,
     /// Tokens read
     #[arg(long, value_name = "N")]
     pub input_tokens: Option<u64>,
@@ -154,6 +157,9 @@ fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
     let mut object = existing(&path)?;
     if let Some(text) = &arguments.text {
         object.insert("output".to_owned(), read(text, LARGEST_RESULT)?.into());
+    }
+    if let Some(reason) = &arguments.nothing_to_do {
+        object.insert("nothingToDo".to_owned(), read(reason, LARGEST_MESSAGE)?.into());
     }
     for (key, said) in [
         ("inputTokens", arguments.input_tokens.map(Value::from)),

@@ -70,7 +70,10 @@ impl Launch<'_> {
         let io = |error| internal!("cannot write {}: {error}", run.path().display());
         replace_file(&run.mission(1), self.mission).map_err(io)?;
         for (name, from) in &self.spooled {
-            std::fs::copy(from, run.spool_file(name)).map_err(io)?;
+            let to = run.spool_file(name);
+            // A result file lies in a folder of its turn.
+            to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(io)?;
+            std::fs::copy(from, to).map_err(io)?;
         }
         let key = OperatorKey::existing_or_new().ok();
         let begins = next_start(&run.state_folder(), key.as_ref());

@@ -137,7 +137,9 @@ pub use payload::{
 pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
-pub use stages::{FLAKY, asks_what_it_said, prior_points, reprompt, told_of_tests};
+pub use stages::{
+    FLAKY, asks_what_it_said, nothing_to_do, prior_points, reprompt, told_of_nothing, told_of_tests,
+};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
@@ -176,4 +178,4 @@ pub const FORMAT: u32 = 2;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 4;
+pub const RULES: u32 = 5;

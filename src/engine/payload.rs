@@ -204,23 +204,18 @@ impl Usage {
             (Some(now), Some(before)) => Some(now.saturating_sub(before)),
             _ => told,
         };
-        let cost = match (counted.cost, before.cost) {
-            (Some(now), Some(before)) => Some(now.minus(before)),
-            _ => self.cost,
-        };
+        let told = counted.cost.zip(before.cost);
         Self {
             input_tokens: tokens(self.input_tokens, counted.input_tokens, before.input_tokens),
             output_tokens: tokens(self.output_tokens, counted.output_tokens, before.output_tokens),
-            cost,
+            cost: told.map_or(self.cost, |(now, before)| Some(now.minus(before))),
         }
     }
 }
 
 /// A total to which a part is added where it is known. A total to which nothing known was added stays unknown.
 pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
-    if let Some(part) = part {
-        *total = Some(total.unwrap_or(0).saturating_add(part));
-    }
+    *total = part.map_or(*total, |part| Some(total.unwrap_or(0).saturating_add(part)));
 }
 
 worded! {
@@ -305,6 +300,8 @@ pub struct TurnFiles {
     /// Whether another turn overlapped: then it is not known who did it.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// Why there was nothing to do, as the worker says.
+    pub nothing_to_do: Option<Box<str>>,
     /// For a task in a worktree: what was committed.
     #[serde(rename = "k")]
     pub commit: Option<Box<Commit>>,

@@ -32,6 +32,7 @@ pub struct ResultClaims {
     pub model: Option<String>,
     pub usage: ClaimedUsage,
     pub delegate: serde_json::Value,
+    pub nothing_to_do: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -24,7 +24,8 @@ pub fn watched(plan: &Plan, id: TaskId) -> Vec<String> {
     let asked = task.description.as_deref().filter(|_| !is_required);
     let asked = asked.and_then(asked_files);
     let has_targets = !task.target_files.is_empty();
-    if !(is_required || asked.is_some() || must_write(task) || (has_targets && spec.has_ledger())) {
+    let asks_of_targets = has_targets && (spec.has_ledger() || must_touch(task));
+    if !(is_required || asked.is_some() || must_write(task) || asks_of_targets) {
         return Vec::new();
     }
     let names = asked.unwrap_or_default();
@@ -53,7 +54,12 @@ fn requires_changes(task: &TaskPlan) -> bool {
 
 /// Whether only that files were written is asked of all the workspace, whatever they hold.
 pub fn is_written_enough(plan: &Plan, id: TaskId) -> bool {
-    !requires_changes(plan.task(id)) && watched(plan, id) == [EVERYTHING]
+    !requires_changes(plan.task(id)) && is_all_watched(plan, id)
+}
+
+/// Whether no file is named that is to be written, so that all of the workspace is looked at.
+pub fn is_all_watched(plan: &Plan, id: TaskId) -> bool {
+    watched(plan, id) == [EVERYTHING]
 }
 
 /// Whether the files of a task are looked at before and after each of its turns.
@@ -68,8 +74,7 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
 /// of its attempt, `changed` whether a watched file changed, where that is known.
 pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
     let task = plan.task(id);
-    let changed_nothing =
-        || calls == Some(0) || (changed == Some(false) && watched(plan, id) == [EVERYTHING]);
+    let changed_nothing = || calls == Some(0) || (changed == Some(false) && is_all_watched(plan, id));
     task.names_files() || (plan.agent(task.agent).spec.has_hands() && !changed_nothing())
 }
 
@@ -133,6 +138,17 @@ pub fn must_write(task: &TaskPlan) -> bool {
     matches!(task.kind, TaskType::Implement | TaskType::Refactor) && task.requires_tool_calls != Some(false)
 }
 
+/// Whether work that touched no file counts as not done: it declares files, or is of a kind that changes some. What acts
+/// elsewhere, or judges, leaves none.
+pub fn must_touch(task: &TaskPlan) -> bool {
+    let by_kind = matches!(
+        task.kind,
+        TaskType::Implement | TaskType::Test | TaskType::Refactor
+    );
+    let acts_elsewhere = task.side_effects || matches!(task.kind, TaskType::Deploy | TaskType::Verification);
+    (by_kind || !task.target_files.is_empty()) && !acts_elsewhere
+}
+
 /// Whether work without any tool call counts as not done: as the task says, else by the kind of work.
 pub fn requires_tool_calls(task: &TaskPlan) -> bool {
     let acts = matches!(
@@ -142,15 +158,17 @@ pub fn requires_tool_calls(task: &TaskPlan) -> bool {
     task.requires_tool_calls.unwrap_or(acts)
 }
 
+fn rejected(points: u8, why: String) -> PreflightReject {
+    PreflightReject {
+        points: Points::whole(points),
+        findings: vec![Finding::new(Severity::High, why)],
+    }
+}
+
 /// The agent's own ledger shows that it called no tool, and the work needs some.
 pub fn zero_tool_calls() -> PreflightReject {
-    PreflightReject {
-        points: Points::ZERO,
-        findings: vec![Finding::new(
-            Severity::High,
-            "not one tool was called, and this work cannot be done without",
-        )],
-    }
+    let why = "not one tool was called, and this work cannot be done without";
+    rejected(0, why.to_owned())
 }
 
 /// The description asks for a file to be written, and none was: nobody wrote to these.
@@ -159,21 +177,20 @@ pub fn nothing_written(files: &[&str]) -> PreflightReject {
         [] => "no file was written".to_owned(),
         files => format!("none of these was written: {}", files.join(", ")),
     };
-    PreflightReject {
-        points: Points::whole(20),
-        findings: vec![Finding::new(
-            Severity::High,
-            format!("the task asks for a file to be written, and {files}"),
-        )],
-    }
+    rejected(20, format!("the task asks for a file to be written, and {files}"))
+}
+
+/// The work was to touch files, these if any are named, and touched none.
+pub fn nothing_touched(files: &str) -> PreflightReject {
+    let why = format!(
+        "nothing was touched ({files}); where there is nothing to do, say so: `quorum agent result --nothing-to-do REASON`"
+    );
+    rejected(20, why.replace(" ()", ""))
 }
 
 /// The agent wrote no file, and its answer stands for no work.
 pub fn hollow_work(why: &str) -> PreflightReject {
-    PreflightReject {
-        points: Points::whole(20),
-        findings: vec![Finding::new(Severity::High, format!("no work was done: {why}"))],
-    }
+    rejected(20, format!("no work was done: {why}"))
 }
 
 #[cfg(test)]
@@ -230,7 +247,9 @@ mod tests {
         for (agent, task, expected) in [
             (COMMAND, "", &[][..]),
             (HANDS, "", &[]),
-            (COMMAND, targets, &[]),
+            (COMMAND, targets, &["f"]),
+            (COMMAND, ", targetFiles: [f], sideEffects: true", &[]),
+            (COMMAND, ", targetFiles: [f], type: deploy", &[]),
             (HANDS, targets, &["f"]),
             (COMMAND, asked, &["f"]),
             (COMMAND, ", description: write a report", &["**"]),

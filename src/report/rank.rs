@@ -106,6 +106,14 @@ pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> 
 
 /// Why the task stands where it stands, in one line.
 pub(super) fn reason(row: &TaskRow<'_>) -> String {
+    match (row.nothing_to_do, standing_words(row)) {
+        (None, words) => words,
+        (Some(_), words) if words.is_empty() => "nothing to do".to_owned(),
+        (Some(_), words) => format!("nothing to do; {words}"),
+    }
+}
+
+fn standing_words(row: &TaskRow<'_>) -> String {
     let waiting = || {
         let waiting = row.waiting.as_ref();
         let waiting = waiting.filter(|waiting| waiting.id.is_some());

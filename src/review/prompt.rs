@@ -43,6 +43,8 @@ pub struct Work<'a> {
     pub output: &'a Excerpt,
     /// How the work went, where it is all in the answer: what is known of it, and what the worker did, a line each.
     pub course: Option<&'a Course>,
+    /// What speaks for it that nothing was done, or that there was nothing to do, a sentence each.
+    pub nothing_done: &'a [String],
     /// The files in question, as the runtime saw them.
     pub artifacts: &'a [Artifact],
     /// The declared checks that ran.
@@ -381,6 +383,8 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
     if let Some(course) = work.course {
         show_course(text, course);
     }
+    let heading = "# Whether anything was done\n\nLook first whether what was asked for is there.\n";
+    show_seen(text, heading, work.nothing_done);
     show_artifacts(text, work.artifacts);
     if !work.checks.is_empty() {
         text.push_str("# Checks that were run on the work\n\n");
@@ -407,21 +411,16 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         }
         text.push('\n');
     }
-    show_tests(text, work.tests);
+    let heading = "# Tests that the work changed or brought\n\nIt is for you to decide whether it was to change them: one that was \
+                   made easier to pass is no fix.\n";
+    show_seen(text, heading, work.tests);
 }
 
-/// What was seen of tests, which quotes their names and what they print.
-fn show_tests(text: &mut String, tests: &[String]) {
-    if !tests.is_empty() {
-        text.push_str(
-            "# Tests that the work changed or brought\n\nIt is for you to decide whether it was to change them: one that was made \
-             easier to pass is no fix.\n",
-        );
-        text.push_str(&fence(
-            "what was seen of them",
-            &tests.join("\n"),
-            MAX_CHECK_OUTPUT,
-        ));
+/// What was seen of something, which quotes what others say.
+fn show_seen(text: &mut String, heading: &str, seen: &[String]) {
+    if !seen.is_empty() {
+        text.push_str(heading);
+        text.push_str(&fence("what was seen of it", &seen.join("\n"), MAX_CHECK_OUTPUT));
         text.push('\n');
     }
 }
@@ -683,6 +682,7 @@ mod tests {
             artifacts: &material.artifacts,
             checks: &material.checks,
             course: None,
+            nothing_done: &[],
             handed_down: false,
             acceptance: &material.acceptance,
             tests: &[],

@@ -204,6 +204,7 @@ mod tests {
             criteria: None,
             output: &output,
             course: None,
+            nothing_done: &[],
             artifacts: &[],
             checks: &[],
             acceptance: &[],

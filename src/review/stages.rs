@@ -280,6 +280,7 @@ mod tests {
             handed_down: false,
             criteria: None,
             course: None,
+            nothing_done: &[],
             output: &output,
             artifacts: &[],
             checks: &[],

@@ -55,6 +55,7 @@ impl Piece {
             acceptance: &[],
             output: &output,
             course: None,
+            nothing_done: &[],
             artifacts: &[],
             checks: &[],
             tests: &[],

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
-use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_tests};
+use crate::engine::{
+    CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_nothing, told_of_tests,
+};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::task_command::TaskCommands;
@@ -116,6 +118,8 @@ pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) 
 pub(super) struct Material {
     pub output: Excerpt,
     course: Option<Course>,
+    /// What speaks for it that nothing was done.
+    nothing_done: Vec<String>,
     artifacts: Vec<Artifact>,
     /// The files in question, as they were seen.
     pub facts: Vec<FileFact>,
@@ -175,14 +179,11 @@ impl Material {
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(plan.task(task), task_state, secrets);
-        let tests = told_of_tests(plan, task, task_state);
-        let tests = tests.iter().map(|finding| secrets.redact(&finding.description));
-        let tests: Vec<String> = tests.collect();
-        let one = judged.first().filter(|_| judged.len() == 1 && !is_node);
-        let course = one
-            .map(|one| course((folder, secrets), plan, one))
-            .transpose()?
-            .flatten();
+        let [nothing_done, tests] = told(plan, task, task_state, secrets);
+        let course = match judged {
+            [one] if !is_node => course((folder, secrets), plan, one)?,
+            _ => None,
+        };
         let input_check = |check: &CheckReport| InputCheck {
             passed: check.passed,
             output: Content::of(&check.output),
@@ -195,7 +196,7 @@ impl Material {
         };
         let mut said = Quoted::scored_on(scored(plan, task));
         let texts = checks.iter().map(|check| &check.output).chain(&tests);
-        for text in texts.chain([&output.head, &output.tail]) {
+        for text in texts.chain([&output.head, &output.tail]).chain(&nothing_done) {
             collect_quotes(&mut said, text);
         }
         for artifact in &mut artifacts {
@@ -218,6 +219,7 @@ impl Material {
         Ok(Self {
             output,
             course,
+            nothing_done,
             artifacts,
             facts,
             checks,
@@ -251,6 +253,7 @@ impl Material {
             acceptance: &task_plan.acceptance,
             output: &self.output,
             course: self.course.as_ref(),
+            nothing_done: &self.nothing_done,
             artifacts: &self.artifacts,
             checks: &self.checks,
             tests: &self.tests,
@@ -284,6 +287,14 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
         })
     };
     results.filter_map(report).collect()
+}
+
+/// Why nothing may have been done, and what was seen of tests, as its judges are told.
+fn told(plan: &Plan, id: TaskId, task: &TaskState, secrets: &Secrets) -> [Vec<String>; 2] {
+    let tests = told_of_tests(plan, id, task).into_iter();
+    let tests = tests.map(|finding| finding.description).collect();
+    let told = [told_of_nothing(plan, id, task), tests];
+    told.map(|texts| texts.iter().map(|text| secrets.redact(text)).collect())
 }
 
 /// Whether an agent wrote what a task is about.

@@ -300,6 +300,9 @@ fn with_failed<T>(
     })
 }
 
+/// Characters of why there was nothing to do.
+const LONGEST_REASON: usize = 2_000;
+
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
 fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
     let mut inputs = Vec::new();
@@ -337,7 +340,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         .refused_writes(&files.plan, turn.task, [&printed, &err]);
     end.denied.extend(refused.into_iter().take(REFUSALS));
     inputs.extend(seal_outputs(&mut end, exit, (&printed, &out), &err));
-    let (mut claimed, mut said) = (None, None);
+    let (mut claimed, mut said, mut nothing_to_do) = (None, None, None);
     let mut handed_down = serde_json::Value::Null;
     match left.claims() {
         Ok(Some((file, claims))) => {
@@ -346,7 +349,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
             }
             handed_down = claims.delegate;
             end.result = Some(file);
-            (claimed, said) = (claims.question, claims.output);
+            (claimed, said, nothing_to_do) = (claims.question, claims.output, claims.nothing_to_do);
         }
         Ok(None) => {}
         Err(why) => inputs.push(Fact::Warn(format!("turn {turn}: {why}; it is ignored"))),
@@ -366,8 +369,17 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     end.files = files
         .after
         .seen(&files.plan, &files.folder, (turn.task, &mut end.delegate));
+    claim_nothing(&mut end, &nothing_to_do.unwrap_or_default());
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
+}
+
+/// Takes why there was nothing to do, as its worker says.
+fn claim_nothing(end: &mut TurnEnd, reason: &str) {
+    let reason: String = reason.trim().chars().take(LONGEST_REASON).collect();
+    if !reason.is_empty() {
+        end.files.get_or_insert_default().nothing_to_do = Some(reason.into());
+    }
 }
 
 /// Takes the sub-tasks that a turn hands down, in its folder of messages or its result file: warnings about those that cannot be

@@ -96,6 +96,7 @@ mod middleware;
 mod moved_state;
 mod newcomers;
 mod newest_run;
+mod nothing_done;
 mod notifications;
 mod one_scale;
 mod only;

@@ -464,7 +464,7 @@ fn preflight_goes_by_the_record_of_calls() {
         (1, vec![read.clone(), read.clone(), read.clone()], "type: implement", None),
         (2, vec![read.clone()], "type: implement, targetFiles: [missing]", Some(20.0)),
         (3, vec![("write", json!({"path": "empty", "content": ""}))], "targetFiles: [empty]", Some(20.0)),
-        (4, vec![read.clone()], "type: implement, targetFiles: [there.txt, missing]", None),
+        (4, vec![read.clone()], "type: implement, targetFiles: [there.txt, missing]", Some(20.0)),
         (6, vec![read.clone()], "targetFiles: [folder]", Some(20.0)),
         (7, vec![], "type: implement", Some(0.0)),
         (8, vec![], "type: implement, targetFiles: [there.txt]", Some(0.0)),

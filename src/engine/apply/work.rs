@@ -108,6 +108,7 @@ impl TaskState {
             stdout: output.clone(),
             result: result.clone(),
             tools: tools.as_deref().and_then(|tools| tools.file.clone()),
+            nothing_to_do: files.as_ref().and_then(|files| files.nothing_to_do.clone()),
             // A turn that failed and told none takes nothing back of what is known of the work so far.
             model: match exit.failure {
                 Some(_) => model.as_deref().map(Box::from).or(self.output.model.take()),

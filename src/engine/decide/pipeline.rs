@@ -67,7 +67,8 @@ fn judge(draft: &mut Transaction<'_>) {
     if looks::come_first(draft) {
         return;
     }
-    if let Some(report) = looks::meaning(draft) {
+    let told = [looks::meaning(draft), stages::untouched(draft.view())];
+    for report in told.into_iter().flatten() {
         let goes_back = report.verdict == Verdict::Fail;
         conclude::record(draft, *report);
         if goes_back {

@@ -3,16 +3,17 @@
 //! Unknown is never zero: an agent without a ledger of its tool calls may have made any number, and a file that another
 //! turn may have written may be this one's.
 
-use crate::domain::{Cause, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
+use crate::judging::baseline::{CheckPlace, Item, Weighed};
 use crate::judging::evidence_rules::{
-    FileState, PreflightReject, TargetFile, artifacts, hollow_work, must_write, nothing_written,
-    requires_tool_calls, watched, zero_tool_calls,
+    FileState, PreflightReject, TargetFile, artifacts, hollow_work, is_all_watched, must_touch, must_write,
+    nothing_touched, nothing_written, requires_tool_calls, watched, zero_tool_calls,
 };
 use crate::judging::write_intent::asked_files;
-use crate::mission::Plan;
+use crate::mission::{Extent, Plan};
 
 use super::view::{Next, View};
 
@@ -38,15 +39,72 @@ fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
     }
 }
 
+/// Of work that is to touch files, and left all of them as they were: whether it wrote any anew. In a worktree all count but those
+/// that git ignores, elsewhere those that are named.
+pub(super) fn undone(plan: &Plan, id: TaskId, task: &TaskState) -> Option<bool> {
+    let (work, evidence) = (plan.task(id), &task.course.evidence);
+    // What is handed down is written by others, later.
+    let is_meant = must_touch(work) && task.delegations.is_empty() && plan.rules.extent != Extent::Judging;
+    let is_seen = work.is_isolated() || !work.target_files.is_empty();
+    let spec = &plan.worker_of(id).spec;
+    match evidence.written {
+        _ if !is_meant || !is_seen => None,
+        // It can only answer.
+        _ if spec.adapter.is_http() && !spec.has_hands() => Some(false),
+        _ if evidence.changed != Known::No => None,
+        _ if work.is_isolated() && is_all_watched(plan, id) => Some(false),
+        Some(Known::Yes) => Some(true),
+        Some(Known::No) => Some(false),
+        Some(Known::Unknown) | None => None,
+    }
+}
+
+/// Why there was nothing to do, as the worker of a task says, where nothing is known against it.
+#[must_use]
+pub fn nothing_to_do(task: &TaskState) -> Option<&str> {
+    let stands = task.course.evidence.changed != Known::Yes && task.delegations.is_empty();
+    task.output.nothing_to_do.as_deref().filter(|_| stands)
+}
+
+/// What judges are told where no file is another one than before the work, or where its worker says that there was nothing to do.
+#[must_use]
+pub fn told_of_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<String> {
+    let unchanged = undone(plan, id, task).map(|_| "No file is another one than before the work.".to_owned());
+    let claim = nothing_to_do(task).map(|why| format!("The worker says that there was nothing to do: {why}"));
+    unchanged.into_iter().chain(claim).collect()
+}
+
 pub(super) fn open(view: View<'_>) -> Next {
     if let Some(report) = lacks_files(view) {
         return Next::Fail(report);
     }
-    match not_done(view) {
-        Some(found) => Next::Fail(reject(view, Cause::Preflight, found)),
-        None if view.work().target_files.is_empty() => Next::Pass(None),
-        None => Next::Pass(Some(view.report(KEY, Verdict::Pass, None))),
+    if let Some(found) = not_done(view) {
+        return Next::Fail(reject(view, Cause::Preflight, found));
     }
+    let mut report = view.report(KEY, Verdict::Pass, None);
+    let claim = view.task.output.nothing_to_do.as_deref();
+    if let Some(claim) = claim.filter(|_| nothing_to_do(view.task).is_none()) {
+        let text = format!("it says that there was nothing to do, and did something: {claim}");
+        report.findings.push(Finding::new(Severity::Low, text));
+    }
+    let is_silent = view.work().target_files.is_empty() && report.findings.is_empty();
+    Next::Pass((!is_silent).then_some(report))
+}
+
+/// What is said, behind its checks, against work that was to touch files and touched none, where no check shows that it was done.
+pub fn untouched(view: View<'_>) -> Option<Box<StageReport>> {
+    let (state, task) = (view.state, view.task);
+    let is_none = undone(view.plan(), view.id, task) == Some(false) && nothing_to_do(task).is_none();
+    let may_prove = |item: &Item| {
+        // These facts are looked at later.
+        let is_later = matches!(item.place, CheckPlace::Criterion(_));
+        let weighed = state.weighed(view.id, task, item);
+        let passes = weighed.passes || is_later;
+        Weighed { passes, ..weighed }.is_proof()
+    };
+    let stands = task.attempt.accepted.is_some() || state.weighed_items(view.id).iter().any(may_prove);
+    let found = || nothing_touched(&view.work().target_files.join(", "));
+    (is_none && !stands).then(|| reject(view, Cause::Preflight, found()))
 }
 
 /// What is said against work whose declared files are all missing or empty.
@@ -82,6 +140,9 @@ fn artifacts_missing(view: View<'_>) -> Option<PreflightReject> {
 fn not_done(view: View<'_>) -> Option<PreflightReject> {
     let plan = view.work();
     let no_calls = has_no_calls(view.task);
+    if nothing_to_do(view.task).is_some() {
+        return None;
+    }
     if no_calls && requires_tool_calls(plan) {
         return Some(zero_tool_calls());
     }

@@ -8,6 +8,7 @@ use crate::judging::baseline::{Item, ProofOf, Weighed, named, proof_of};
 use crate::mission::model::{Before, ProofRule, TaskType};
 use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
 
+use super::preflight::{nothing_to_do, undone};
 use super::view::View;
 
 /// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
@@ -19,8 +20,16 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         .map(|item| state.weighed(view.id, view.task, item))
         .collect();
     let is_refactoring = work.kind == TaskType::Refactor && work.is_of_mission();
-    let without_judges = proof_of(&weighed, false, is_refactoring);
-    let proof = proof_of(&weighed, view.is_judged(), is_refactoring);
+    let claims = nothing_to_do(view.task).is_some();
+    // What it says of that adds nothing to checks, and is no work where there are none.
+    let is_undone = undone(view.plan(), view.id, view.task).is_some();
+    let stands_for_it = |is_judged| match proof_of(&weighed, is_judged, is_refactoring) {
+        ProofOf::Unchecked if is_undone && !is_judged => ProofOf::Vacuous,
+        ProofOf::Guards | ProofOf::Unknown if is_undone && !claims => ProofOf::Vacuous,
+        proof => proof,
+    };
+    let without_judges = stands_for_it(false);
+    let proof = stands_for_it(view.is_judged());
     let mut report = view.report(StageKey::Of(Stage::Proof), Verdict::Pass, None);
     report.findings = surprises(view, &items);
     let mut say = |severity, text: String| report.findings.push(Finding::new(severity, text));
@@ -56,12 +65,15 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
                 Mark::Vacuous
             });
             report.cause = Some(Cause::Vacuous);
+            let why = match is_undone {
+                true => "no file is another one than before the work".to_owned(),
+                false => format!("green before the work began, and green now: {}", named(&items)),
+            };
             say(
                 Severity::Medium,
                 format!(
-                    "proved by nothing: green before the work began, and green now: {}; add a check that fails before the \
-                     work, write `before: green` where it only guards, or let somebody judge",
-                    named(&items)
+                    "proved by nothing: {why}; add a check that fails before the work, write `before: green` where it only \
+                     guards, or let somebody judge"
                 ),
             );
         }

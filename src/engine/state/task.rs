@@ -148,6 +148,8 @@ pub struct OutputRefs {
     pub tools: Option<FileRef>,
     /// The model that the provider says did it; `None` where nobody said.
     pub model: Option<Box<str>>,
+    /// Why there was nothing to do, as the worker says.
+    pub nothing_to_do: Option<Box<str>>,
 }
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -291,11 +291,12 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
         (asked, None, Some(0), false, true),
         (asked, None, None, false, false),
         (targets, Some(0), Some(0), false, true),
-        (targets, None, Some(0), false, false),
+        (targets, None, Some(0), false, true),
+        (targets, None, None, false, false),
         // An answer that stands for no work counts where nothing else was done.
         (none, Some(0), None, true, true),
         (none, Some(0), None, false, false),
-        (targets, Some(2), Some(0), true, false),
+        (targets, Some(2), Some(0), false, true),
         (targets, Some(0), Some(1), true, false),
     ] {
         let found = turned_down(task, calls, written, hollow);

@@ -73,7 +73,9 @@ impl ProofRow {
 /// Why nothing but its checks stands for accepted work, and these show nothing.
 pub(crate) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
     let attempt = &state.task(id).attempt;
-    if attempt.is_vacuous() {
+    if attempt.is_vacuous() && state.weighed_items(id).is_empty() {
+        Some("proved by nothing: no file is another one than before the work")
+    } else if attempt.is_vacuous() {
         Some("proved by nothing: its checks were green before the work began")
     } else if attempt.has(Mark::OnlyGuards) {
         Some("only guards: nothing shows that the work was done")

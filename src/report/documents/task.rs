@@ -16,7 +16,7 @@ use crate::domain::{
     AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
     QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{BarrierStage, Mark, StageReport, State};
+use crate::engine::{BarrierStage, Mark, StageReport, State, nothing_to_do};
 use crate::mission::Part;
 use crate::report::findings::FindingRow;
 use crate::report::rank::{Rank, rank};
@@ -53,6 +53,9 @@ pub(crate) struct TaskRow<'a> {
     pub quality_flag: Option<QualityFlag>,
     /// Why it is flagged so, where no check shows that the work was done.
     flag_cause: Option<Cause>,
+    /// Why there was nothing to do, as its worker says, where nothing is known against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nothing_to_do: Option<&'a str>,
     /// What its checks said before the work; left out as long as that is not known.
     pub proof: Option<ProofRow>,
     /// The score in points; `null` where there is none.
@@ -261,6 +264,7 @@ impl<'a> TaskRow<'a> {
                     edge: edge.as_str(),
                 }),
             shows_nothing: shows_nothing(state, id),
+            nothing_to_do: nothing_to_do(task),
             is_of_unknown_baseline: task.attempt.has(Mark::BaselineUnknown),
             is_faulted: task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate),
             rejections: seen.rejections(),

@@ -147,5 +147,6 @@ pub(super) fn turn_files(files: &TurnFiles) -> Payload {
         "changed": files.changed,
         "written": files.written,
         "overlapped": files.shared,
+        "nothingToDo": files.nothing_to_do,
     )
 }

@@ -48,7 +48,7 @@ fn work_of_which_others_change_the_attributes_is_what_was_accepted() {
     let mission = Mission::new()
         .agent("first", writes("f.bat", "@echo off"))
         .agent("second", writes(".gitattributes", "*.bat text eol=crlf"))
-        .agent("third", "true")
+        .agent("third", "touch f.bat")
         .setting("evaluate", false)
         .task("a", |task| task.by("first").files(["f.bat"]))
         .task("b", |task| task.by("second").needs("a"))

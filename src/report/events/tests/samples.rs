@@ -376,6 +376,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     changed: Some(1),
                     written: Some(2),
                     shared: true,
+                    nothing_to_do: Some("it is there".into()),
                     commit: Some(Box::new(Commit {
                         id: "1f2e3d".into(),
                         files: 2,
