@@ -268,10 +268,7 @@ pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
 /// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
-    let turn = TurnId {
-        turn: task.attempt.turn + 1,
-        ..state.current_turn(id)
-    };
+    let turn = state.next_turn(id);
     if !task.is_between_turns()
         || state.is_held()
         || task.is_clarified()

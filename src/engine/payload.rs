@@ -125,6 +125,17 @@ pub struct Exit {
     pub retry_after: Option<Millis>,
 }
 
+impl Exit {
+    /// The end of a turn that came to nothing.
+    pub fn failed(class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            failure: Some(class),
+            message: Some(message.into()),
+            ..Self::default()
+        }
+    }
+}
+
 /// A task waits for a moment or for a slot, and holds none.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -281,6 +292,13 @@ pub struct FileFact {
     /// The name of what git stores of it, in a worktree; `None` where git was not asked or cannot tell.
     #[serde(rename = "g")]
     pub stored: Option<Box<str>>,
+}
+
+impl FileFact {
+    /// Whether it is there, with something in it.
+    pub fn has_content(&self) -> bool {
+        self.size.is_some_and(|size| size > 0)
+    }
 }
 
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before

@@ -419,7 +419,6 @@ impl State {
         u32::try_from(parked.count()).unwrap_or(u32::MAX)
     }
 
-    /// The turn of a task that is or was last in flight.
     /// The session in which the turn of a task that comes, or is under way, goes on.
     pub fn session_of(&self, task: TaskId) -> Option<&SessionRef> {
         let agent = &self.plan.worker_of(task).spec;
@@ -427,12 +426,22 @@ impl State {
         session.filter(|_| agent.keeps_session())
     }
 
+    /// The turn of a task that is or was last in flight.
     pub(crate) fn current_turn(&self, task: TaskId) -> TurnId {
         let state = self.task(task);
         TurnId {
             task,
             attempt: state.attempt.number,
             turn: state.attempt.turn,
+        }
+    }
+
+    /// The turn behind that one.
+    pub(crate) fn next_turn(&self, task: TaskId) -> TurnId {
+        let current = self.current_turn(task);
+        TurnId {
+            turn: current.turn + 1,
+            ..current
         }
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::compile::compile_added;
+use super::delegation::SubTask;
 use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
 use super::pipeline::StagePlan;
 use super::plan::{Part, Plan, TaskPlan};
@@ -93,6 +94,27 @@ pub enum PlanStep {
     HandedOver { task: TaskId, to: AgentId },
     /// A task begins anew: with the agent that the mission names.
     Anew(TaskId),
+}
+
+impl AddedTask {
+    /// The task that a sub-task becomes: with this id, done by this agent, behind these.
+    pub fn of(sub_task: &SubTask, id: TaskId, agent: AgentId, needs: Vec<TaskId>) -> Self {
+        let boxed = |texts: &[String]| texts.iter().map(|text| text.as_str().into()).collect();
+        Self {
+            id,
+            title: sub_task.title.as_str().into(),
+            description: sub_task.description.as_deref().map(Into::into),
+            agent,
+            kind: sub_task.kind,
+            needs,
+            priority: sub_task.priority,
+            target_files: boxed(&sub_task.target_files),
+            acceptance: boxed(&sub_task.acceptance),
+            verify: sub_task.verify.clone(),
+            chain: None,
+            awaited_by: Vec::new(),
+        }
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -16,6 +16,7 @@ use super::model::{
     self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind,
 };
 use super::plan::{Plan, TaskPlan};
+use super::provenance::Origin;
 
 /// One stage of judging.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -288,6 +289,12 @@ impl TaskPlan {
     /// Whether it works in a folder of its own.
     pub fn is_isolated(&self) -> bool {
         self.isolation != Isolation::Shared
+    }
+
+    /// Whether it was added for this reason because of this task.
+    pub fn comes_from(&self, origin: Origin, source: TaskId) -> bool {
+        let from = self.provenance.as_deref();
+        from.is_some_and(|from| from.origin == origin && from.source == Some(source))
     }
 
     /// Whether the mission itself has it: nobody handed it down, asked for it, or made it to mend another.

@@ -171,6 +171,18 @@ impl Plan {
         &self.agents[id.index()]
     }
 
+    /// The agents who may be given tasks.
+    pub fn workers(&self) -> impl Iterator<Item = AgentId> {
+        let all = (0..self.agents.len()).map(AgentId::from_index);
+        all.filter(|id| self.may_work(*id))
+    }
+
+    /// Whether an agent may be given tasks: it is there, and no person.
+    pub fn may_work(&self, id: AgentId) -> bool {
+        let agent = self.agent(id);
+        !agent.removed && agent.spec.adapter != model::Adapter::Human
+    }
+
     /// The agent who works on a task.
     pub fn worker_of(&self, task: TaskId) -> &AgentPlan {
         self.agent(self.task(task).agent)

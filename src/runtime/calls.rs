@@ -87,7 +87,7 @@ impl ModelTurn {
             Err(error) if error.is_our_timer() => {
                 let message = format!("no reply within {}", Millis::from(request.timeout));
                 vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit: failed(FailureClass::Timeout, message),
+                    exit: Exit::failed(FailureClass::Timeout, message),
                     duration,
                     killed: true,
                     ..TurnEnd::clean(turn)
@@ -113,7 +113,7 @@ impl ModelTurn {
             // The model has replied, and that was paid for.
             Err(why) => {
                 return vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit: failed(FailureClass::Unknown, why),
+                    exit: Exit::failed(FailureClass::Unknown, why),
                     duration,
                     usage: usage_of(reply),
                     model: reply.model.clone(),
@@ -123,10 +123,10 @@ impl ModelTurn {
         };
         let mut exit = Exit::default();
         if reply.is_cut_short() {
-            exit = failed(FailureClass::Unknown, CUT_SHORT);
+            exit = Exit::failed(FailureClass::Unknown, CUT_SHORT);
         } else if text.trim().is_empty() {
             // Saying nothing is not doing the work, whatever the provider's status was.
-            exit = failed(FailureClass::Unknown, "the model's reply is empty");
+            exit = Exit::failed(FailureClass::Unknown, "the model's reply is empty");
         }
         let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
         let asked = (can_confirm && may_be_question(&text)).then(|| Asked {
@@ -156,15 +156,6 @@ impl ModelTurn {
 
 /// Why a turn came to nothing whose last reply is cut.
 pub(super) const CUT_SHORT: &str = "the model's reply ran into its token limit and is cut short";
-
-/// The end of a turn that came to nothing.
-pub(super) fn failed(class: FailureClass, message: impl Into<String>) -> Exit {
-    Exit {
-        failure: Some(class),
-        message: Some(message.into()),
-        ..Exit::default()
-    }
-}
 
 pub(super) fn review_timeout(agent: &AgentPlan) -> Millis {
     agent.spec.timeout.unwrap_or(REVIEW_TIMEOUT)

@@ -126,13 +126,9 @@ impl Executor {
         }
         if let Some(request) = self.model_turns.remove(&turn) {
             request.abort();
-            let exit = Exit {
-                failure: Some(FailureClass::Timeout),
-                message: Some(format!("killed after {idle} without a word")),
-                ..Exit::default()
-            };
+            let why = format!("killed after {idle} without a word");
             let end = TurnEnd {
-                exit,
+                exit: Exit::failed(FailureClass::Timeout, why),
                 killed: true,
                 ..TurnEnd::clean(turn)
             };

@@ -37,7 +37,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
-use super::calls::{CUT_SHORT, failed, usage_of};
+use super::calls::{CUT_SHORT, usage_of};
 use super::effects::{Executor, Message, jitter, not_reachable};
 use super::middleware::{self, Heard};
 use super::protection::{Protection, protected_scopes};
@@ -182,12 +182,12 @@ impl Work {
             said.calls.calls == 0 && said.questions.is_empty() && said.permission.wish().is_none();
         let exit = if used_up {
             // It wanted to go on, so it is not done, whatever it says.
-            failed(FailureClass::Unknown, stopped(Limits::WORKER))
+            Exit::failed(FailureClass::Unknown, stopped(Limits::WORKER))
         } else if reply.is_cut_short() {
-            failed(FailureClass::Unknown, CUT_SHORT)
+            Exit::failed(FailureClass::Unknown, CUT_SHORT)
         } else if text.trim().is_empty() && did_nothing {
             // Saying nothing and doing nothing is not doing the work, whatever the provider's status was.
-            failed(
+            Exit::failed(
                 FailureClass::Unknown,
                 "the model said nothing and used no tool".to_owned(),
             )
@@ -311,7 +311,7 @@ impl Work {
 
     fn failed(&self, class: FailureClass, message: String) -> TurnEnd {
         TurnEnd {
-            exit: failed(class, message),
+            exit: Exit::failed(class, message),
             ..TurnEnd::clean(self.turn)
         }
     }

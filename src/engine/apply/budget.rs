@@ -1,6 +1,6 @@
 //! The budget follows what happens: which calls are still waited for (19).
 
-use crate::domain::{TaskId, TurnId};
+use crate::domain::TaskId;
 use crate::engine::event::{BudgetEvent, Event, RunEvent};
 use crate::engine::state::State;
 use crate::engine::timers::Timer;
@@ -31,10 +31,7 @@ pub fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
     if known.is_empty() {
         return;
     }
-    let coming = WorkId::turn(TurnId {
-        turn: state.task(id).attempt.turn + 1,
-        ..state.current_turn(id)
-    });
+    let coming = WorkId::turn(state.next_turn(id));
     let plan = state.plan.clone();
     for call in known {
         let is_wanted = state.is_out(call)

@@ -114,10 +114,10 @@ fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPla
 
 /// A draft of the task, if it waits for this approval.
 fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Transaction<'s>, &'s ApprovalPlan)> {
-    let found = state.tasks.get(task.index())?;
-    let waiting = found.hold().filter(|waiting| waiting.number == number)?;
-    let approval = waiting_for(state.plan.task(task), waiting)?;
-    Some((Transaction::new(state, task), approval))
+    state.tasks.get(task.index())?;
+    let draft = Transaction::new(state, task);
+    let approval = waited_for(&draft, number)?;
+    Some((draft, approval))
 }
 
 /// An approver that is no person came back.

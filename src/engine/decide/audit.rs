@@ -249,16 +249,13 @@ impl<'s> Reopening<'s> {
         } else {
             Default::default()
         };
-        draft.emit(Event::Task(
-            id,
-            TaskEvent::Regressed {
-                reason: reason.clone(),
-                files: lost,
-                behind,
-                ahead_of,
-                judged_again: nodes.clone(),
-            },
-        ));
+        draft.emit_own(TaskEvent::Regressed {
+            reason: reason.clone(),
+            files: lost,
+            behind,
+            ahead_of,
+            judged_again: nodes.clone(),
+        });
         let why = "what it was accepted for does not stand any more";
         match given_up {
             None => redo::begin_again(&mut draft, AttemptKind::Fix, why),

@@ -218,10 +218,9 @@ pub fn allowed_attempt(
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
 fn rework(draft: &mut Transaction<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
     let attempt = draft.task.attempt.number + 1;
-    let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
-    draft.emit(planned);
+    draft.emit_own(TaskEvent::AttemptPlanned { attempt, kind });
     if side_effects::is_held(draft) {
         let cause = draft.task.feedback.last().and_then(|last| last.cause);
         let why = cause.map_or("quality", Cause::as_str);
@@ -342,7 +341,7 @@ fn produced(draft: &Transaction<'_>) -> (usize, usize) {
     let targets = &draft.task_plan().target_files;
     let is_there = |path: &str| {
         let mut seen = files.iter();
-        seen.any(|file| file.path == path && file.size.is_some_and(|size| size > 0))
+        seen.any(|file| file.path == path && file.has_content())
     };
     let there = targets.iter().filter(|path| is_there(path)).count();
     (there, targets.len())

@@ -7,10 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AgentId, QualityFlag, Status, TaskId, look_alike};
-use crate::engine::event::{Event, RunEvent, TaskEvent};
+use crate::engine::event::TaskEvent;
 use crate::engine::state::State;
-use crate::mission::model::Adapter;
-use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
+use crate::mission::{AddedTask, Origin, Part, Plan, SubTask};
 
 use super::transaction::Transaction;
 
@@ -58,12 +57,7 @@ pub(super) fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
         });
     }
     if !tasks.is_empty() {
-        draft.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {
-            origin: Origin::Delegated,
-            source: Some(draft.id),
-            request: None,
-            tasks,
-        }))));
+        draft.add(Origin::Delegated, tasks);
     }
 }
 
@@ -122,21 +116,12 @@ fn refuse_alike(plan: &Plan, ids: &Ids<'_>, title: &str) -> Result<(), String> {
 
 fn was_withdrawn(plan: &Plan, id: TaskId, source: TaskId) -> bool {
     let task = plan.task(id);
-    let from = task.provenance.as_deref();
-    task.part == Part::Removed
-        && from.is_some_and(|from| from.origin == Origin::Delegated && from.source == Some(source))
+    task.part == Part::Removed && task.comes_from(Origin::Delegated, source)
 }
 
 /// Who is to do it. Not the one who hands it down: it would be handed to nobody, and reviewed by its author.
 fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, String> {
-    let may_work = |id: &AgentId| {
-        let agent = plan.agent(*id);
-        !agent.removed && agent.spec.adapter != Adapter::Human
-    };
-    let others = || {
-        let all = (0..plan.agents.len()).map(AgentId::from_index);
-        all.filter(|id| *id != by && may_work(id))
-    };
+    let others = || plan.workers().filter(|id| *id != by);
     let known = || {
         let names: Vec<&str> = others().take(8).map(|id| plan.agent_name(id)).collect();
         match names.as_slice() {
@@ -154,7 +139,9 @@ fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, Str
     match plan.find_agent(name) {
         None => Err(format!("there is no agent {name:.100?}; {}", known())),
         Some(id) if id == by => Err(format!("an agent hands nothing down to itself; {}", known())),
-        Some(id) if !may_work(&id) => Err(format!("'{name}' is a person and is given no tasks; {}", known())),
+        Some(id) if !plan.may_work(id) => {
+            Err(format!("'{name}' is a person and is given no tasks; {}", known()))
+        }
         Some(id) => Ok(id),
     }
 }
@@ -190,27 +177,11 @@ fn connect<'a>(
             };
             let id = ids[sub_task.title.as_str()];
             taken.insert(id);
+            let needs = std::iter::once(draft.id).chain(needs).collect();
             tasks.push(AddedTask {
-                id,
-                title: sub_task.title.as_str().into(),
-                description: sub_task.description.as_deref().map(Into::into),
-                agent,
-                kind: sub_task.kind,
-                needs: std::iter::once(draft.id).chain(needs).collect(),
-                priority: sub_task.priority,
-                target_files: sub_task
-                    .target_files
-                    .iter()
-                    .map(|path| path.as_str().into())
-                    .collect(),
-                acceptance: sub_task
-                    .acceptance
-                    .iter()
-                    .map(|text| text.as_str().into())
-                    .collect(),
-                verify: sub_task.verify.clone(),
                 chain: has_digest.then(|| draft.plan().chain_hash_of(draft.id, sub_task)),
                 awaited_by: awaited_by.clone(),
+                ..AddedTask::of(sub_task, id, agent, needs)
             });
         }
         if rest.len() == before || rest.is_empty() {

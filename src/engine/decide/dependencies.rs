@@ -21,7 +21,7 @@ pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Eve
         .as_deref()
         .is_some_and(|remedies| remedies.entry(dependency).is_some());
     if !known {
-        draft.emit(Event::Task(task, TaskEvent::DeadlockDetected { dependency }));
+        draft.emit_own(TaskEvent::DeadlockDetected { dependency });
     }
     try_next(&mut draft, dependency);
     draft.into_events()
@@ -102,11 +102,8 @@ fn partial(draft: &Transaction<'_>) -> Share {
         return Share::Open;
     }
     let done = dependencies.iter().filter(|id| state.is_met(**id)).count();
-    let mut thresholds = dependencies
-        .iter()
-        .filter(|id| state.has_failed_for_good(**id) && !draft.task.does_without(**id))
-        .map(|id| state.task(*id))
-        .map(|task| threshold(task.mode().unwrap_or(FailureMode::Error)));
+    let mut thresholds =
+        missing(draft).map(|id| threshold(state.task(id).mode().unwrap_or(FailureMode::Error)));
     let enough = |percent: usize| done * 100 >= percent * dependencies.len();
     if thresholds.all(|threshold| threshold.is_some_and(enough)) {
         Share::Enough
@@ -131,11 +128,14 @@ fn threshold(mode: FailureMode) -> Option<usize> {
     }
 }
 
+/// The dependencies that failed for good, and that it does not do without yet.
+fn missing(draft: &Transaction<'_>) -> impl Iterator<Item = TaskId> {
+    let dependencies = draft.plan().dependencies.of(draft.id).iter().copied();
+    dependencies.filter(|id| draft.state.has_failed_for_good(*id) && !draft.task.does_without(*id))
+}
+
 fn do_without_all(draft: &mut Transaction<'_>) {
-    let dependencies = draft.plan().dependencies.of(draft.id);
-    let missing = |id: &&TaskId| draft.state.has_failed_for_good(**id) && !draft.task.does_without(**id);
-    let missing: Vec<TaskId> = dependencies.iter().filter(missing).copied().collect();
-    for dependency in missing {
+    for dependency in missing(draft).collect::<Vec<_>>() {
         do_without(draft, dependency, Way::Partial, String::new());
     }
 }
@@ -151,11 +151,7 @@ fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: S
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
 pub(super) fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFact]) {
     let targets = &draft.plan().task(dependency).target_files;
-    let is_there = |path: &str| {
-        files
-            .iter()
-            .any(|file| file.path == path && file.size.is_some_and(|size| size > 0))
-    };
+    let is_there = |path: &str| files.iter().any(|file| file.path == path && file.has_content());
     let there: Vec<&str> = targets
         .iter()
         .map(AsRef::as_ref)

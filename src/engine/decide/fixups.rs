@@ -7,7 +7,7 @@
 use crate::domain::{QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
-use crate::mission::{AddedTask, Addition, Origin, Part, Plan};
+use crate::mission::{AddedTask, Origin, Part, Plan};
 
 use super::redo::from_the_start;
 use super::transaction::Transaction;
@@ -37,12 +37,7 @@ pub(super) fn create(draft: &mut Transaction<'_>) -> bool {
         chain: None,
         awaited_by: Vec::new(),
     };
-    draft.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {
-        origin: Origin::Fixup,
-        source: Some(draft.id),
-        request: None,
-        tasks: vec![fixup],
-    }))));
+    draft.add(Origin::Fixup, vec![fixup]);
     true
 }
 
@@ -53,9 +48,7 @@ fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
     let mut number = 1;
     while let Some(id) = plan.find(&title) {
         let known = plan.task(id);
-        let from = known.provenance.as_deref();
-        let is_its = from.is_some_and(|from| from.origin == Origin::Fixup && from.source == Some(source));
-        if is_its && known.part == Part::Removed {
+        if known.part == Part::Removed && known.comes_from(Origin::Fixup, source) {
             return (id, title.into());
         }
         number += 1;

@@ -37,7 +37,6 @@ pub(super) enum Word<'a> {
 
 /// Asks a person about a task, which is parked with that if it is not yet: `because` of this, with a message to the person.
 pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: String) {
-    let task = draft.id;
     if draft.task.status() != Status::AwaitingApproval {
         let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
         let phase = is_dialog.then_some(Phase::Clarification);
@@ -46,10 +45,10 @@ pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, messag
     }
     if hold.reason == WaitingReason::SideEffects {
         let reason = because.to_owned();
-        draft.emit(Event::Task(task, TaskEvent::RetryBlocked { reason }));
+        draft.emit_own(TaskEvent::RetryBlocked { reason });
     }
     draft.emit(Event::Hold(
-        task.into(),
+        draft.id.into(),
         HoldEvent::Opened {
             number: draft.task.consent.asked + 1,
             reason: hold.reason,
@@ -225,7 +224,7 @@ pub(super) fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, 
         report.findings = vec![Finding::new(Severity::High, reason)];
         draft.emit(Event::verdict(report));
     }
-    draft.emit(Event::Task(task, TaskEvent::AcceptanceAnswered { by, reason }));
+    draft.emit_own(TaskEvent::AcceptanceAnswered { by, reason });
     if let Some(why) = why {
         draft.enter_because(Status::Pending, "its work is refused after all");
         draft.fail(FailureMode::Rejected, why);

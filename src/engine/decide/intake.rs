@@ -4,7 +4,6 @@
 use crate::domain::{AgentId, TaskId, folded, invisible_in};
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::state::State;
-use crate::mission::model::Adapter;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
 
 /// The task that the run has for a request.
@@ -43,34 +42,17 @@ pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
     }
     needs.sort_unstable();
     needs.dedup();
+    let agent = assignee(plan, task.assign_to.as_deref())?;
+    let id = TaskId::from_index(plan.tasks.len());
     Ok(AddedTask {
-        id: TaskId::from_index(plan.tasks.len()),
         title: folded(&task.title).into(),
-        description: task.description.as_deref().map(Into::into),
-        agent: assignee(plan, task.assign_to.as_deref())?,
-        kind: task.kind,
-        needs,
-        priority: task.priority,
-        target_files: task
-            .target_files
-            .iter()
-            .map(|path| path.as_str().into())
-            .collect(),
-        acceptance: task.acceptance.iter().map(|text| text.as_str().into()).collect(),
-        verify: task.verify.clone(),
-        chain: None,
-        awaited_by: Vec::new(),
+        ..AddedTask::of(task, id, agent, needs)
     })
 }
 
 /// Who is to do it: as asked for, else the only one who can.
 fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
-    let all = (0..plan.agents.len()).map(AgentId::from_index);
-    let may_work = |id: &AgentId| {
-        let agent = plan.agent(*id);
-        !agent.removed && agent.spec.adapter != Adapter::Human
-    };
-    let workers: Vec<AgentId> = all.filter(may_work).collect();
+    let workers: Vec<AgentId> = plan.workers().collect();
     let names: Vec<&str> = workers.iter().take(8).map(|id| plan.agent_name(*id)).collect();
     let names = names.join(", ");
     match (name, workers.as_slice()) {

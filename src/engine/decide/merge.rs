@@ -11,9 +11,9 @@ use crate::engine::event::TaskEvent;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::merging::Merged;
-use crate::engine::payload::Commit;
+use crate::engine::payload::{CheckResult, Commit};
 use crate::engine::stages;
-use crate::engine::state::Merging;
+use crate::engine::state::{Judging, Merging};
 use crate::mission::model::Check;
 
 use super::transaction::Transaction;
@@ -138,18 +138,12 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
-    let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
-    let peers = peers.map(|((peer, check), result)| (*peer, *check, result));
-    let own = (0..)
-        .zip(&judging.checks)
-        .map(|(check, result)| (draft.id, check, result));
-    let all = own.chain(peers);
-    let results = all.map(|(id, check, result)| Some((id, check, result.as_ref()?)));
+    let results = results(draft.id, judging).map(|(of, result)| Some((of, result?)));
     let Some(results) = results.collect::<Option<Vec<_>>>() else {
         return;
     };
     let failed = results.iter().filter(|(.., result)| !result.passed);
-    let failed = failed.map(|(id, check, result)| draft.plan().task(*id).told_of(*check, &result.message));
+    let failed = failed.map(|((id, check), result)| draft.plan().task(*id).told_of(*check, &result.message));
     let finding = |message: &str| {
         let text = format!("with work that was accepted meanwhile, which is in the folder now: {message}");
         Finding::new(Severity::High, text)
@@ -160,6 +154,15 @@ pub(super) fn checked(draft: &mut Transaction<'_>) {
     } else {
         send_back(draft, found)
     }
+}
+
+/// Its own checks and those of its peers, each with what came of it, where it has ended.
+fn results(id: TaskId, judging: &Judging) -> impl Iterator<Item = ((TaskId, u32), Option<&CheckResult>)> {
+    let own = (0..)
+        .zip(&judging.checks)
+        .map(move |(check, result)| ((id, check), result.as_ref()));
+    let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
+    own.chain(peers.map(|(of, result)| (*of, result.as_ref())))
 }
 
 fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
@@ -176,16 +179,11 @@ fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
     }
     // Where it was merged at once, its checks have been told of.
     if let Some(judging) = draft.task.judging()
-        && let Some(merge) = judging.merge.as_ref().filter(|merge| merge.number > 1)
+        && judging.merge.as_ref().is_some_and(|merge| merge.number > 1)
     {
         let declared = |task, check: u32| draft.plan().task(task).checks().get(check as usize);
-        let own = (0..)
-            .zip(&judging.checks)
-            .map(|(check, result)| ((draft.id, check), result));
-        let peers = merge.peers.iter().map(|(of, result)| (*of, result));
-        let ran = own
-            .chain(peers)
-            .filter_map(|((task, check), result)| Some((declared(task, check)?, result.as_ref()?)));
+        let ran = results(draft.id, judging)
+            .filter_map(|((task, check), result)| Some((declared(task, check)?, result?)));
         stages::told_flaky(&mut report, ran);
     }
     conclude::record(draft, *report);

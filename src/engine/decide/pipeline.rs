@@ -314,8 +314,13 @@ fn out<'a>(draft: &Transaction<'a>, key: StageKey, round: u32) -> Option<&'a Sta
 /// What a stage makes of what counts; then on behind it, where it is content.
 fn concluded(draft: &mut Transaction<'_>, stage: &StagePlan, word: Word<'_>, speaker: Actor<'_>) {
     let next = stages::conclude(stage, draft.view(), word, speaker);
-    if act(draft, stage.key(), next) {
-        go_on(draft, stage.key());
+    go_on_with(draft, stage.key(), next);
+}
+
+/// Does what a stage wants, and goes on behind it where it is content.
+fn go_on_with(draft: &mut Transaction<'_>, key: StageKey, next: Next) {
+    if act(draft, key, next) {
+        go_on(draft, key);
     }
 }
 
@@ -422,9 +427,7 @@ pub(super) fn depends(
         let (key, speaker) = (stage.key(), speaker(open, Some(reply)));
         let (message, next) = stages::depends(stage, draft.view(), who, &why.to_string(), speaker);
         close(draft, key, message);
-        if act(draft, key, next) {
-            go_on(draft, key);
-        }
+        go_on_with(draft, key, next);
     }
 }
 
@@ -500,9 +503,7 @@ fn on_no_reply(
         return reopen(draft, key, round + 1);
     }
     let next = stages::on_no_reply(stage, draft.view(), &why, heard, speaker);
-    if act(draft, key, next) {
-        go_on(draft, key);
-    }
+    go_on_with(draft, key, next);
 }
 
 /// A seat has come to an end. Once every one has: the stage's verdict.

@@ -3,8 +3,7 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    AgentId, Answer, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, TurnId,
-    WaitingReason,
+    AgentId, Answer, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
@@ -112,11 +111,7 @@ fn ask_person(draft: &mut Transaction<'_>, now: Timestamp) {
 /// The agent says that what it was told does not hold (section 17). No number of attempts mends that, so a person is asked
 /// before its work is judged. Their yes has it judged as it is; it is no word about the work.
 fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
-    let turn = TurnId {
-        task: draft.id,
-        attempt: draft.task.attempt.number,
-        turn: draft.task.attempt.turn,
-    };
+    let turn = draft.state.current_turn(draft.id);
     let told = TurnEvent::Escalated {
         broken: broken.clone(),
     };

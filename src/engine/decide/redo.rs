@@ -73,15 +73,12 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     let mut found = BTreeMap::new();
     let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
     while let Some((id, root)) = open.pop() {
-        let gates = plan.gates_after.of(id).iter();
-        let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-        let holds = plan.barriers_after.of(id).iter();
-        let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
-        let dependents = plan.dependents.of(id).iter();
         // A fixup is built on the failure that it mends, and whatever waited for that one on the fixup.
-        let fixup = plan.fixup(id);
-        let next = dependents.chain(blocked).chain(held).chain(&fixup);
-        for next in next.copied().chain(waited_for(plan, id)) {
+        let mended = plan
+            .mended_by(id)
+            .into_iter()
+            .flat_map(|source| waiting_for(plan, source));
+        for next in waiting_for(plan, id).chain(plan.fixup(id)).chain(mended) {
             if let Entry::Vacant(vacant) = found.entry(next) {
                 vacant.insert(root);
                 open.push((next, root));
@@ -96,17 +93,14 @@ pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
     built_on(plan, &[root]).into_keys().chain([root]).collect()
 }
 
-/// For a fixup: what waits for the task that it mends.
-fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
-    let Some(source) = plan.mended_by(id) else {
-        return Vec::new();
-    };
-    let gates = plan.gates_after.of(source).iter();
-    let holds = plan.barriers_after.of(source).iter();
-    let dependents = plan.dependents.of(source).iter();
-    let behind = gates.flat_map(|gate| &plan.gate(*gate).blocks);
+/// What waits for a task: its dependents, and what its gates and holds block.
+fn waiting_for(plan: &Plan, id: TaskId) -> impl Iterator<Item = TaskId> {
+    let gates = plan.gates_after.of(id).iter();
+    let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
+    let holds = plan.barriers_after.of(id).iter();
     let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
-    dependents.chain(behind).chain(held).copied().collect()
+    let dependents = plan.dependents.of(id).iter();
+    dependents.chain(blocked).chain(held).copied()
 }
 
 /// What a task has done is withdrawn: it begins from the start, if it has begun.
@@ -123,13 +117,10 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
     let attempt = task.attempt.number + u32::from(task.attempt.turn > 0);
     let mut draft = Transaction::new(state, id);
-    draft.emit(Event::Task(
-        id,
-        TaskEvent::AttemptPlanned {
-            attempt,
-            kind: AttemptKind::Execute,
-        },
-    ));
+    draft.emit_own(TaskEvent::AttemptPlanned {
+        attempt,
+        kind: AttemptKind::Execute,
+    });
     draft.into_events()
 }
 
@@ -149,7 +140,7 @@ pub(super) fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt.number > 0 {
-        let (task, attempt) = (draft.id, draft.task.attempt.number + 1);
-        draft.emit(Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }));
+        let attempt = draft.task.attempt.number + 1;
+        draft.emit_own(TaskEvent::AttemptPlanned { attempt, kind });
     }
 }

@@ -5,11 +5,11 @@
 //! event to it as it is emitted, so that later steps read what earlier ones decided. Cost: one small copy.
 
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::fact::Fact;
 use crate::engine::stages::View;
 use crate::engine::state::{End, State, TaskState};
-use crate::mission::{Plan, TaskPlan};
+use crate::mission::{AddedTask, Addition, Origin, Plan, TaskPlan};
 
 #[derive(Clone)]
 pub(super) struct Transaction<'a> {
@@ -60,6 +60,16 @@ impl<'a> Transaction<'a> {
     /// Says what a fact says, where that is an event.
     pub fn emit_fact(&mut self, fact: &Fact) {
         fact.as_event().into_iter().for_each(|event| self.emit(event));
+    }
+
+    /// Tasks come to the run that come from this one.
+    pub fn add(&mut self, origin: Origin, tasks: Vec<AddedTask>) {
+        self.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {
+            origin,
+            source: Some(self.id),
+            request: None,
+            tasks,
+        }))));
     }
 
     /// Moves the task along an edge of the life cycle.

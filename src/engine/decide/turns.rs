@@ -108,10 +108,8 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
         return events;
     }
     let exit = Exit {
-        failure: Some(*class),
-        message: Some(message.clone()),
         retry_after: *retry_after,
-        ..Exit::default()
+        ..Exit::failed(*class, message)
     };
     let end = TurnEnd {
         exit,
@@ -146,11 +144,8 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 
 /// A turn that a session left behind when it died, of a task whose chain leaves out `checkpoint_resume`: its attempt has failed.
 pub(super) fn left_behind(state: &State, turn: TurnId, now: Timestamp) -> Vec<Event> {
-    let exit = Exit {
-        failure: Some(FailureClass::Unknown),
-        message: Some("its session died, and without `checkpoint_resume` no turn is taken over".to_owned()),
-        ..Exit::default()
-    };
+    let why = "its session died, and without `checkpoint_resume` no turn is taken over";
+    let exit = Exit::failed(FailureClass::Unknown, why);
     finish_turn(
         state,
         TurnEnd {

@@ -1,6 +1,7 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
 use crate::domain::{Answer, Cause, Finding, Severity, Stage, StageKey, Verdict};
+use crate::engine::payload::FileFact;
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 
@@ -58,10 +59,7 @@ fn has_deliverable(view: View<'_>) -> bool {
     let said = &view.task.output;
     said.stdout.as_ref().is_some_and(|out| out.len > 0)
         || said.result.is_some()
-        || view
-            .files()
-            .iter()
-            .any(|file| file.size.is_some_and(|size| size > 0))
+        || view.files().iter().any(FileFact::has_content)
 }
 
 /// It reported.

@@ -34,11 +34,7 @@ impl State {
         let Some(task) = self.tasks.get(turn.task.index()) else {
             return false;
         };
-        let next = TurnId {
-            turn: task.attempt.turn + 1,
-            ..self.current_turn(turn.task)
-        };
-        task.is_between_turns() && turn == next && !task.is_clarified()
+        task.is_between_turns() && turn == self.next_turn(turn.task) && !task.is_clarified()
     }
 
     /// What is out for a task and is made again by whoever finds it in a journal: its commands, looks at files and
