@@ -264,8 +264,10 @@ fn what_was_built_before_its_sources_is_older_than_they_are_where_a_hidden_check
     let builds = "for n in 1 2 3 4 5 6 7 8 9; do echo built > built$n; touch -d '2020-01-01' built$n; echo new > source$n; done";
     let mission = Mission::new().setting("evaluate", false).worker(builds);
     let workspace = there(mission.task("work", |task| task.expects(held()).attempts(1)));
-    let compares = "for n in 1 2 3 4 5 6 7 8 9; do test source$n -nt built$n || exit 1; done\n";
+    let compares =
+        "for n in 1 2 3 4 5 6 7 8 9; do test ! -e built$n || test source$n -nt built$n || exit 1; done\n";
     workspace.write("tests/held.sh", compares);
+    workspace.write(".gitignore", ".polpo\nhome\nseen\nelsewhere\nbuilt*\n");
     git(&workspace, &["commit", "-qam", "it compares times"]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work").0, "done");
