@@ -277,6 +277,8 @@ mod tests {
             let first = held.then_some(first);
             assert!(lock(late).is_none(), "held: {held}");
             drop(first);
+            // A child that another test starts at this moment may have it still.
+            std::fs::remove_file(&path).unwrap();
         }
         let late = opened();
         std::fs::rename(&path, folder.path().join("moved")).unwrap();
