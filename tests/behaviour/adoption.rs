@@ -223,7 +223,7 @@ fn a_session_whose_supervisor_is_killed_leaves_nothing_running() {
 fn judges_are_asked_again_while_an_agent_works_on() {
     let mission = MISSION.replace(
         "judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}",
-        "judge: {run: 'echo $$ >> judge.pid; echo asked >> asked; \
+        "judge: {run: 'echo asked >> asked; echo $$ >> judge.pid; \
          while [ ! -e go.judge ]; do sleep 0.02; done; echo SCORE: 80', role: reviewer}",
     );
     let mission = mission.replace("maxAttempts: 1}", "maxAttempts: 1, review: none}");

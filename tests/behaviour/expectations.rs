@@ -133,7 +133,7 @@ fn several_lines_run_under_strict_bash() {
 fn a_check_that_takes_too_long_fails_and_is_killed() {
     let workspace = expecting(
         "true",
-        "[{type: test, command: 'echo $$ > check.pid; echo so far; sleep 60', timeout: 300}]",
+        "[{type: test, command: 'echo $$ > check.pid; echo so far; sleep 60', timeout: 1000}]",
     );
     let document = workspace.run_json(3, &["--timeout", "4m"]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
