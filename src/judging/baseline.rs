@@ -76,15 +76,21 @@ pub fn wrongly_green(all: &[Item], before: impl Fn(&Item) -> BeforeWork) -> Vec<
 pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
     let work = plan.task(task);
     let is_on = work.baseline.unwrap_or(plan.rules.settings.baseline);
-    is_on && !work.side_effects && plan.rules.extent != Extent::Judging && !items(work).is_empty()
+    is_on && !work.side_effects && plan.rules.extent != Extent::Judging && each(work).next().is_some()
 }
 
 /// Everything that a task is checked by without anybody's opinion, in the order of its stages.
 pub fn items(task: &TaskPlan) -> Vec<Item> {
-    match task.kind {
-        TaskType::Verification => Vec::new(),
-        _ => task.pipeline.iter().flat_map(items_of).collect(),
-    }
+    each(task).collect()
+}
+
+/// The same, made one after the other: whoever only asks whether there is one of a kind makes no more of them.
+pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = Item> {
+    let stages = match task.kind {
+        TaskType::Verification => &[],
+        _ => &task.pipeline[..],
+    };
+    stages.iter().flat_map(items_of)
 }
 
 fn item(place: CheckPlace, declared: Option<Before>, key: &str, label: String) -> Item {

@@ -10,7 +10,7 @@ use crate::mission::model::{Check, TaskType};
 use crate::mission::named_files::{place_in, readings};
 use crate::mission::{Extent, Plan};
 
-use super::baseline::{CheckPlace, Item, items};
+use super::baseline::{CheckPlace, Item, each};
 
 /// How many files of each kind are on record.
 const MOST_NAMED: usize = 100;
@@ -80,9 +80,7 @@ pub fn is_wanted(plan: &Plan, id: TaskId) -> bool {
     let has_hands = plan.agent(work.agent).spec.has_hands();
     let runs =
         work.kind != TaskType::Verification && !work.side_effects && plan.rules.extent != Extent::Judging;
-    runs && has_hands
-        && !globs(plan, id).is_empty()
-        && items(work).iter().any(|item| is_command(plan, id, item))
+    runs && has_hands && !globs(plan, id).is_empty() && each(work).any(|item| is_command(plan, id, &item))
 }
 
 /// Whether a check of a task is a command that can be run on other files: one of its expectations, or of its finish gate.

@@ -69,6 +69,9 @@ impl Plan {
 
     /// Whether two tasks that work in the workspace itself work in one folder, or one of them in a folder of the other's.
     pub fn share_folder(&self, one: TaskId, other: TaskId) -> bool {
+        if self.task(one).workspace == self.task(other).workspace {
+            return true;
+        }
         let [one, other] = [one, other].map(|id| self.shared_workspace_of(id));
         one.starts_with(&other) || other.starts_with(&one)
     }
