@@ -42,13 +42,13 @@ pub fn of_text(text: &str) -> Failure {
             ..Failure::new(cut(text, LONG_TEXT))
         };
     };
-    let message = error.get("message").and_then(Value::as_str).unwrap_or(text);
-    let code = error.get("code");
+    let message = error["message"].as_str().unwrap_or(text);
+    let code = &error["code"];
     Failure {
         message: cut(message, LONG_TEXT),
         code: None,
-        status: code.and_then(Value::as_i64).and_then(as_status),
-        kind: code.and_then(word),
+        status: code.as_i64().and_then(as_status),
+        kind: word(code),
     }
 }
 
@@ -64,10 +64,7 @@ fn word(kind: &Value) -> Option<String> {
 /// `{"responseStreamDisconnected": {"httpStatusCode": 402}}`
 fn nested_status(info: &Value) -> Option<u16> {
     let inside = info.as_object()?.values().next()?;
-    inside
-        .get("httpStatusCode")
-        .and_then(Value::as_i64)
-        .and_then(as_status)
+    inside["httpStatusCode"].as_i64().and_then(as_status)
 }
 
 fn as_status(code: i64) -> Option<u16> {
@@ -102,15 +99,11 @@ pub struct Codex {
 impl Codex {
     /// Takes what a `session/update` tells.
     pub fn update(&mut self, update: &Value) {
-        let Some(codex) = update.get("_meta").and_then(|meta| meta.get("codex")) else {
+        let Some(codex) = update["_meta"].get("codex") else {
             return;
         };
         self.is_told = true;
-        match codex
-            .get("threadStatus")
-            .and_then(|status| status.get("type"))
-            .and_then(Value::as_str)
-        {
+        match codex["threadStatus"]["type"].as_str() {
             Some("systemError") => self.has_failed = true,
             Some("active") => {
                 *self = Self {
@@ -121,13 +114,12 @@ impl Codex {
             _ => {}
         }
         let Some(error) = codex.get("error") else { return };
-        let text = ["additionalDetails", "message"]
-            .iter()
-            .find_map(|key| error.get(key)?.as_str());
-        let info = error.get("codexErrorInfo");
+        let texts = ["additionalDetails", "message"];
+        let text = texts.iter().find_map(|key| error[key].as_str());
+        let info = &error["codexErrorInfo"];
         let mut failure = of_text(text.unwrap_or_default());
-        failure.status = info.and_then(nested_status).or(failure.status);
-        failure.kind = info.and_then(word);
+        failure.status = nested_status(info).or(failure.status);
+        failure.kind = word(info);
         self.error = failure;
     }
 

@@ -7,7 +7,7 @@ const MAX_METHODS: usize = 100;
 
 /// The ways that an answer or the data of an error list.
 pub fn methods(holder: &Value) -> Vec<Value> {
-    let methods = holder.get("authMethods").and_then(Value::as_array);
+    let methods = holder["authMethods"].as_array();
     methods.into_iter().flatten().take(MAX_METHODS).cloned().collect()
 }
 
@@ -16,7 +16,7 @@ pub fn methods(holder: &Value) -> Vec<Value> {
 pub fn choose(known: &[Value], error: &Value) -> Option<String> {
     let told = methods(error);
     let usable = told.iter().chain(known).filter(|method| needs_nobody(method));
-    let mut ids: Vec<&str> = usable.filter_map(|method| method.get("id")?.as_str()).collect();
+    let mut ids: Vec<&str> = usable.filter_map(|method| method["id"].as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
     match ids.as_slice() {
@@ -27,21 +27,14 @@ pub fn choose(known: &[Value], error: &Value) -> Option<String> {
 
 /// Whether a key in the environment is enough. What runs in a terminal or opens a browser needs somebody.
 fn needs_nobody(method: &Value) -> bool {
-    let meta = method.get("_meta");
-    let kind = method
-        .get("type")
-        .or_else(|| meta?.get("type"))
-        .and_then(Value::as_str);
-    let takes_key = meta.is_some_and(|meta| meta.get("api-key").is_some());
-    match kind {
+    let meta = &method["_meta"];
+    let kind = method.get("type").unwrap_or(&meta["type"]);
+    match kind.as_str() {
         Some("env_var") => true,
         Some("terminal") => false,
         _ => {
-            takes_key
-                || method
-                    .get("id")
-                    .and_then(Value::as_str)
-                    .is_some_and(|id| id.ends_with("api-key"))
+            let is_key = |id: &str| id.ends_with("api-key");
+            meta.get("api-key").is_some() || method["id"].as_str().is_some_and(is_key)
         }
     }
 }

@@ -76,7 +76,7 @@ pub struct Change {
 impl Settings {
     pub fn read(answer: &Value) -> Self {
         let own = |key: &str, list: &str, id: &str| Setting {
-            offered: offered(answer.get(key).and_then(|modes| modes.get(list)), id),
+            offered: offered(&answer[key][list], id),
             option: None,
         };
         let mode = own("modes", "availableModes", "id");
@@ -154,51 +154,35 @@ impl Setting {
     }
 }
 
-fn offered(list: Option<&Value>, id: &str) -> Vec<(String, String)> {
-    let list = list.and_then(Value::as_array).into_iter().flatten();
-    let text = |entry: &Value, key: &str| {
-        entry
-            .get(key)
-            .and_then(Value::as_str)
-            .map(|text| cut(text, SHORT_TEXT))
-    };
+fn offered(list: &Value, id: &str) -> Vec<(String, String)> {
+    let list = list.as_array().into_iter().flatten();
+    let text = |entry: &Value, key: &str| entry[key].as_str().map(|text| cut(text, SHORT_TEXT));
     let values = list.filter_map(|entry| Some((text(entry, id)?, text(entry, "name").unwrap_or_default())));
     values.take(MAX_OFFERED).collect()
 }
 
-fn is_option(option: &Value, name: &str) -> bool {
-    option.get("id").and_then(Value::as_str) == Some(name)
+/// One of the `configOptions` of an answer or a notification.
+fn option_of<'a>(holder: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut options = holder["configOptions"].as_array()?.iter();
+    options.find(|option| option["id"] == name)
 }
 
 fn of_option(answer: &Value, name: &str) -> Setting {
-    let options = answer
-        .get("configOptions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let Some(option) = options.into_iter().find(|option| is_option(option, name)) else {
-        return Setting::default();
-    };
-    Setting {
-        offered: offered(option.get("options"), "value"),
+    option_of(answer, name).map_or_else(Setting::default, |option| Setting {
+        offered: offered(&option["options"], "value"),
         option: Some(name.to_owned()),
-    }
+    })
 }
 
 /// What `configOptions` of an answer or a notification say a setting is now.
 pub fn current_of_option<'a>(holder: &'a Value, name: &str) -> Option<&'a str> {
-    let options = holder.get("configOptions")?.as_array()?;
-    options
-        .iter()
-        .find(|option| is_option(option, name))?
-        .get("currentValue")?
-        .as_str()
+    option_of(holder, name)?["currentValue"].as_str()
 }
 
 /// The mode that a `session/update` tells.
 pub fn told_mode(update: &Value) -> Option<&str> {
-    match update.get("sessionUpdate")?.as_str()? {
-        "current_mode_update" => update.get("currentModeId")?.as_str(),
+    match update["sessionUpdate"].as_str()? {
+        "current_mode_update" => update["currentModeId"].as_str(),
         "config_option_update" => current_of_option(update, "mode"),
         _ => None,
     }

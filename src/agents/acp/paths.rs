@@ -87,15 +87,11 @@ pub fn follow_links(path: &Path) -> PathBuf {
 /// The paths that a tool call names: its locations, the files it shows a difference of, what its input calls a path. At
 /// most one more than [`MAX_PATHS`], each once.
 pub fn of_call(call: &Value) -> Vec<String> {
-    let entries = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
+    let entries = |key: &str| call[key].as_array().into_iter().flatten();
     let shown = entries("locations")
         .chain(entries("content"))
         .filter_map(|entry| entry.get("path"));
-    let input = call
-        .get("rawInput")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
+    let input = call["rawInput"].as_object().into_iter().flatten();
     let input = input.filter(|(key, _)| names_path(key)).map(|(_, value)| value);
     let mut paths: Vec<String> = Vec::new();
     for value in shown.chain(input) {

@@ -196,10 +196,8 @@ pub fn choose(options: &Value, is_allowed: bool) -> Option<Value> {
     };
     let options = options.as_array()?;
     kinds.iter().find_map(|kind| {
-        let option = options
-            .iter()
-            .find(|option| option.get("kind").and_then(Value::as_str) == Some(kind))?;
-        option.get("optionId").filter(|id| id.is_string()).cloned()
+        let option = options.iter().find(|option| option["kind"] == *kind)?;
+        Some(&option["optionId"]).filter(|id| id.is_string()).cloned()
     })
 }
 

@@ -16,17 +16,11 @@ pub struct Texts {
 
 /// The text of an `agent_message_chunk`; none where it is no word of the agent's.
 pub fn chunk(update: &Value) -> Option<&str> {
-    let kind = update
-        .get("_meta")
-        .and_then(|meta| meta.get("claudeCode")?.get("kind")?.as_str());
-    if kind == Some("informational") {
+    if update["_meta"]["claudeCode"]["kind"] == "informational" {
         return None;
     }
-    update
-        .get("content")?
-        .get("text")?
-        .as_str()
-        .filter(|text| !text.is_empty())
+    let text = update["content"]["text"].as_str();
+    text.filter(|text| !text.is_empty())
 }
 
 impl Texts {

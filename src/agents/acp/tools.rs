@@ -33,17 +33,14 @@ struct Call {
 
 /// Its text at `key`, unless it is empty.
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value
-        .get(key)
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty())
+    value[key].as_str().filter(|text| !text.is_empty())
 }
 
 /// The tool's own name, where the server tells it.
 fn told_name<'a>(id: &'a str, call: &'a Value) -> Option<&'a str> {
-    let meta = call.get("_meta");
-    let of_claude = || text(meta?.get("claudeCode")?, "toolName");
-    let of_qwen = || text(meta?, "toolName");
+    let meta = &call["_meta"];
+    let of_claude = || text(&meta["claudeCode"], "toolName");
+    let of_qwen = || text(meta, "toolName");
     // gemini has it only in the id: `write_file__write_file_1795663724468_0`.
     let of_gemini = || {
         id.split_once("__")
@@ -174,7 +171,7 @@ impl Tools {
             } else {
                 paths
             },
-            input: told.get("rawInput").cloned().unwrap_or_default(),
+            input: told["rawInput"].clone(),
         };
         (request, call.name().to_owned())
     }

@@ -72,20 +72,13 @@ struct Server {
 
 impl Server {
     fn read(answer: &Value) -> Self {
-        let capabilities = answer.get("agentCapabilities").unwrap_or(&Value::Null);
-        let name = answer
-            .get("agentInfo")
-            .and_then(|info| info.get("name")?.as_str());
-        let resume = capabilities
-            .get("sessionCapabilities")
-            .and_then(|session| session.get("resume"));
+        let capabilities = &answer["agentCapabilities"];
+        let name = answer["agentInfo"]["name"].as_str();
+        let resume = &capabilities["sessionCapabilities"]["resume"];
         Self {
             logins: login::methods(answer),
-            can_load: capabilities
-                .get("loadSession")
-                .and_then(Value::as_bool)
-                .unwrap_or(false),
-            can_resume: resume.is_some_and(|resume| !resume.is_null() && *resume != Value::Bool(false)),
+            can_load: capabilities["loadSession"] == true,
+            can_resume: !resume.is_null() && *resume != false,
             tells_last_usage_only: name.is_some_and(|name| name.eq_ignore_ascii_case("opencode")),
         }
     }
@@ -216,8 +209,11 @@ impl Turn {
     fn request(&mut self, method: &str, params: Value, phase: Phase) {
         self.last_id += 1;
         self.phase = phase;
-        self.steps
-            .push(Step::Send(wire::request(self.last_id, method, params)));
+        self.send(wire::request(self.last_id, method, params));
+    }
+
+    fn send(&mut self, message: Value) {
+        self.steps.push(Step::Send(message));
     }
 
     fn print(&mut self, lines: impl IntoIterator<Item = Value>) {
@@ -233,7 +229,7 @@ impl Turn {
                 let failure = failures::of_error(&error);
                 self.lose_session(&id, &failure.message);
             }
-            (Phase::New, Ok(answer)) => match answer.get("sessionId").and_then(Value::as_str) {
+            (Phase::New, Ok(answer)) => match answer["sessionId"].as_str() {
                 Some(id) if (1..=SHORT_TEXT).contains(&id.len()) => {
                     self.opened(id.to_owned(), &answer, false)
                 }
@@ -382,11 +378,10 @@ impl Turn {
 
     fn prompt_answered(&mut self, answer: &Value) {
         self.take_usage(answer, true);
-        match answer.get("stopReason").and_then(Value::as_str) {
+        match answer["stopReason"].as_str() {
             Some("end_turn") if self.codex.has_failed_with(answer) => self.fail(&self.codex.failure()),
             Some("end_turn") => {
                 self.end_texts();
-                self.print(self.usage.line());
                 self.print([lines::end("end_turn")]);
                 self.exit(DONE);
             }
@@ -407,7 +402,7 @@ impl Turn {
             return;
         }
         // Other sessions are those of agents that the agent has started.
-        let session = params.get("sessionId").and_then(Value::as_str);
+        let session = params["sessionId"].as_str();
         if session.is_some_and(|session| !self.session.is_empty() && session != self.session) {
             return;
         }
@@ -434,11 +429,11 @@ impl Turn {
     fn updated(&mut self, update: &Value) {
         self.codex.update(update);
         let mut printed = Vec::new();
-        match update.get("sessionUpdate").and_then(Value::as_str) {
+        match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => match texts::chunk(update) {
                 Some(text) if self.codex.has_failed() => self.codex.words(text),
                 Some(text) => {
-                    let id = update.get("messageId").and_then(Value::as_str);
+                    let id = update["messageId"].as_str();
                     self.texts.add(id, text, &mut printed);
                 }
                 None => {}
@@ -459,17 +454,16 @@ impl Turn {
             // We offer neither files nor terminals, and no extension.
             _ => wire::unknown_method(id),
         };
-        self.steps.push(Step::Send(answer));
+        self.send(answer);
     }
 
     /// The server asks for a permission.
     fn asked(&mut self, id: Value, params: &Value) {
         let mut printed = Vec::new();
         self.texts.end(&mut printed);
-        let call = params.get("toolCall").unwrap_or(&Value::Null);
-        let (request, name) = self.tools.request(call, &mut printed);
+        let (request, name) = self.tools.request(&params["toolCall"], &mut printed);
         let decision = request.decide(&self.options, &self.folder);
-        let options = params.get("options").unwrap_or(&Value::Null);
+        let options = &params["options"];
         let is_allowed = match decision {
             Decision::Allow => true,
             Decision::Deny => false,
@@ -481,7 +475,7 @@ impl Turn {
             Decision::Ask(wish) => {
                 printed.push(lines::permission(&wish, &request.kind));
                 self.print(printed);
-                self.steps.push(Step::Send(wire::answer(id, cancelled())));
+                self.send(wire::answer(id, cancelled()));
                 return self.cancel(DONE, CANCEL_TIME);
             }
         };
@@ -494,15 +488,14 @@ impl Turn {
             Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
             None => cancelled(),
         };
-        self.steps.push(Step::Send(wire::answer(id, outcome)));
+        self.send(wire::answer(id, outcome));
     }
 
     /// Has the server end its turn, and then ends with `code`.
     fn cancel(&mut self, code: u8, time: Duration) {
         self.phase = Phase::Cancelled(code);
         let params = json!({"sessionId": self.session});
-        self.steps
-            .push(Step::Send(wire::notification("session/cancel", params)));
+        self.send(wire::notification("session/cancel", params));
         self.steps.push(Step::WaitAtMost(time));
     }
 
@@ -518,16 +511,17 @@ impl Turn {
         }
     }
 
+    /// Prints what was not told to its end, and what was used.
     fn end_texts(&mut self) {
         let mut printed = Vec::new();
         self.texts.end(&mut printed);
         self.tools.end(&mut printed);
+        printed.extend(self.usage.line());
         self.print(printed);
     }
 
     fn fail(&mut self, failure: &Failure) {
         self.end_texts();
-        self.print(self.usage.line());
         self.print([failure.line()]);
         self.exit(FAILED);
     }
@@ -535,7 +529,6 @@ impl Turn {
     /// Ends without a word about how the turn ended, which was said before or interests nobody.
     fn end(&mut self, code: u8) {
         self.end_texts();
-        self.print(self.usage.line());
         self.exit(code);
     }
 

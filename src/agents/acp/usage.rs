@@ -67,12 +67,11 @@ impl Usage {
 
     /// Takes what a `session/update` tells.
     pub fn update(&mut self, update: &Value) {
-        match update.get("sessionUpdate").and_then(Value::as_str) {
-            Some("usage_update") => self.costs(update.get("cost")),
+        match update["sessionUpdate"].as_str() {
+            Some("usage_update") => self.costs(&update["cost"]),
             // qwen sends a chunk without text for each call of its model.
             Some("agent_message_chunk") => {
-                let usage = update.get("_meta").and_then(|meta| meta.get("usage"));
-                if let Some(tokens) = usage.and_then(Tokens::read) {
+                if let Some(tokens) = Tokens::read(&update["_meta"]["usage"]) {
                     self.calls = Some(self.calls.unwrap_or_default().add(tokens));
                 }
             }
@@ -80,9 +79,9 @@ impl Usage {
         }
     }
 
-    fn costs(&mut self, cost: Option<&Value>) {
-        let amount = cost.and_then(|cost| cost.get("amount")?.as_f64());
-        let currency = cost.and_then(|cost| cost.get("currency")).and_then(Value::as_str);
+    fn costs(&mut self, cost: &Value) {
+        let amount = cost["amount"].as_f64();
+        let currency = cost["currency"].as_str();
         if let Some(amount) = amount.filter(|amount| *amount >= 0.0 && currency.unwrap_or("USD") == "USD") {
             self.cost = Some(amount);
         }
@@ -91,11 +90,8 @@ impl Usage {
     /// Takes what the answer to the prompt tells. `is_last_call_only`: it is known to tell the last of several calls.
     /// `is_whole`: nobody has broken the turn off.
     pub fn answer(&mut self, result: &Value, is_last_call_only: bool, is_whole: bool) {
-        let quota = || result.get("_meta")?.get("quota")?.get("token_count");
-        self.whole = result
-            .get("usage")
-            .and_then(Tokens::read)
-            .or_else(|| quota().and_then(Tokens::read));
+        let quota = &result["_meta"]["quota"]["token_count"];
+        self.whole = Tokens::read(&result["usage"]).or_else(|| Tokens::read(quota));
         self.is_last_call_only = is_last_call_only;
         self.is_whole = is_whole;
     }

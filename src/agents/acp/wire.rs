@@ -139,7 +139,7 @@ fn rpc_error(error: &mut Value) -> RpcError {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let code = error.get("code").and_then(Value::as_i64);
+    let code = error["code"].as_i64();
     let data = error.get_mut("data").map_or(Value::Null, Value::take);
     RpcError {
         code,
