@@ -59,6 +59,11 @@ macro_rules! words_of {
     };
 }
 
+/// What a lock guards, whatever became of who held it before.
+fn locked<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 pub(crate) mod agents;
 pub(crate) mod cli;
 pub(crate) mod domain;

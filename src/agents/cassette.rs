@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
 use crate::store::no_links::real_path;
-use crate::store::{LONGEST_FILE, create_dir_durable, if_there, open_regular, read_regular, replace_file};
+use crate::store::{LONGEST_FILE, create_dir_durable, if_there, read_regular, replace_file};
 
 use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
@@ -349,7 +349,7 @@ impl Cassette {
             if !name.ends_with(".json") {
                 continue;
             }
-            let bytes = read_within(&replies.join(&name), left).map_err(|error| error.to_string());
+            let bytes = read_regular(&replies.join(&name), left).map_err(|error| error.to_string());
             left -= bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
             cassette.held.insert(name, bytes);
         }
@@ -507,22 +507,6 @@ impl Cassette {
             return Err(NoEntry::Changed);
         }
         Ok(serde_json::from_value(document.entry)?)
-    }
-}
-
-/// A regular file, if it is not larger.
-fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(path)?
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "the recording is too large",
-        ))
-    } else {
-        Ok(bytes)
     }
 }
 

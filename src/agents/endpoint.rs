@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -139,7 +139,7 @@ impl Endpoint {
     }
 
     fn refused(&self) -> MutexGuard<'_, BTreeMap<Part, Option<String>>> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::locked(&self.refused)
     }
 
     /// Key and headers of every request. The values are marked as sensitive.

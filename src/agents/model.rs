@@ -11,7 +11,6 @@
 //! |---|---|
 //! | `ends` | ends of replies: whole, cut at a limit, or none of a reply |
 //! | `refusals` | what of a request a provider refuses |
-//! | `unique` | JSON objects that have a key twice are refused |
 
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
+use crate::judging::parser::json::Json;
 use crate::mission::model::Agent;
 
 use super::cassette::Question;
@@ -30,7 +30,6 @@ use super::endpoint::{self, Endpoint};
 use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, told_pause};
 use super::transport::Line;
 use refusals::{refuses_schema, refuses_tools};
-use unique::Unique;
 
 pub(super) use refusals::{Part, ToldError};
 
@@ -403,7 +402,12 @@ async fn ask_once(
         match (endpoint.protocol.answer)(&body) {
             // Whatever else it says, it says that it failed.
             _ if tells_error(told) => {}
-            Answer::Reply(reply) => return Ok(without_secrets(endpoint, reply)),
+            Answer::Reply(mut reply) => {
+                if reply.calls.is_empty() {
+                    reply.said = Value::Null;
+                }
+                return Ok(without_secrets(endpoint, reply));
+            }
             Answer::Declined(why) => {
                 let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
                 return Err(ModelError::new(
@@ -431,9 +435,11 @@ fn is_doubtful(status: StatusCode, answer: &[u8]) -> Option<String> {
     if status == StatusCode::PARTIAL_CONTENT {
         return Some("is only a part of one (HTTP 206)".to_owned());
     }
-    let twice = serde_json::from_slice::<Unique>(answer).err()?;
-    let twice = twice.is_data().then(|| twice.to_string())?;
-    Some(format!("says two things at once: {twice}"))
+    let answer: Json = serde_json::from_slice(answer).ok()?;
+    let key = answer.key_twice()?;
+    Some(format!(
+        "says two things at once: the key '{key}' stands twice in one object"
+    ))
 }
 
 /// Whether a body calls itself an error.
@@ -543,6 +549,16 @@ pub(super) fn non_empty(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
+/// The text of a field; nothing where it is missing or something else.
+pub(super) fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The words of an error: its message, or the error itself.
+pub(super) fn told_message(error: &Value) -> &str {
+    error["message"].as_str().or(error.as_str()).unwrap_or_default()
+}
+
 /// The request's temperature as JSON.
 pub(super) fn temperature(request: &ModelRequest) -> Option<Value> {
     request
@@ -574,7 +590,6 @@ pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis>
 
 mod ends;
 mod refusals;
-mod unique;
 
 #[cfg(test)]
 mod protocol_tests;

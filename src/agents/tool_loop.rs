@@ -71,7 +71,9 @@ pub trait ToolHost: Sync {
     /// Takes a call on record, once it was made or refused.
     fn note(&self, record: ToolRecord) -> impl Future<Output = ()> + Send;
     /// Whether a reply has the form that was asked for; else it is asked for once more, without tools, by schema.
-    fn has_form(&self, reply: &str) -> bool;
+    fn has_form(&self, _reply: &str) -> bool {
+        true
+    }
     /// Takes a reply on record that lacked its form and does not count.
     fn set_aside(&self, reply: &str) -> impl Future<Output = ()> + Send;
 }

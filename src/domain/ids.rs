@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! index_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
         // Written as its number; whoever walks an event knows it by its name.
         pub struct $name(pub u32);
 
@@ -107,7 +107,7 @@ impl From<BarrierId> for HoldOwner {
 
 /// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).
 /// Written as `[task, attempt, turn]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "(TaskId, u32, u32)", into = "(TaskId, u32, u32)")]
 pub struct TurnId {
     pub task: TaskId,

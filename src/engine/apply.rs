@@ -163,10 +163,9 @@ fn change_worker(state: &mut State, id: TaskId, event: &Event) {
         return;
     };
     let is_busy = state.task(id).holds_slot();
-    let plan = state.plan.task(id);
-    state.ready.remove(id, plan.agent, plan.priority);
+    state.is_not_ready(id);
     if is_busy {
-        state.ready.release(plan.agent);
+        state.ready.release(state.plan.task(id).agent);
     }
     Arc::make_mut(&mut state.plan).follow(&step);
     if is_busy {
@@ -211,7 +210,7 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
             }
         }
         TurnEvent::Started { .. } => state.turns_started += 1,
-        TurnEvent::Finished { .. } | TurnEvent::Lost => state.turn_ended_in(task),
+        TurnEvent::Finished(_) | TurnEvent::Lost => state.turn_ended_in(task),
         _ => {}
     }
 }
@@ -404,12 +403,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     change_task(state, id, event);
     follow_asks(state, id);
-    let plan = state.plan.clone();
-    let plan = plan.task(id);
-    state.ready.remove(id, plan.agent, plan.priority);
-    if state.task(id).status() == Status::Pending {
-        state.approvals_due.remove(&id);
-    }
+    state.is_not_ready(id);
     make_ready_if_unblocked(state, id);
 }
 
@@ -444,8 +438,6 @@ fn leave_barrier(state: &mut State, barrier: BarrierId, stage: BarrierStage) {
 fn transition(state: &mut State, id: TaskId, event: &Event) {
     // The next wait, if there is one, is another one.
     state.timers.cancel(Timer::WaitOver);
-    let plan = state.plan.clone();
-    let task_plan = plan.task(id);
     let stood = DependencyState::of(state, id);
     let mended = state
         .fixup_of(id)
@@ -457,9 +449,8 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
     state.failed_fast &= state.sums.counts.failed > 0;
     // What waited for a slot in its review waits for it no more.
-    state.ready.remove(id, task_plan.agent, task_plan.priority);
+    state.is_not_ready(id);
     if from == Status::Pending {
-        state.approvals_due.remove(&id);
         nothing_is_due(state, id);
     }
     if from.is_terminal() && !to.is_terminal() {
@@ -506,9 +497,7 @@ pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
     if task.status() == Status::Pending {
-        let plan = state.plan.task(id);
-        state.ready.remove(id, plan.agent, plan.priority);
-        state.approvals_due.remove(&id);
+        state.is_not_ready(id);
     }
 }
 

@@ -95,6 +95,13 @@ fn taken(task: &TaskState, running: u32) -> Counts {
 }
 
 impl State {
+    /// A task is not ready: it has no place in the queue, and nobody is asked to agree to it.
+    pub(super) fn is_not_ready(&mut self, id: TaskId) {
+        let plan = self.plan.task(id);
+        self.ready.remove(id, plan.agent, plan.priority);
+        self.approvals_due.remove(&id);
+    }
+
     /// Changes a task, and with it the sums and what its agent is busy with.
     pub(super) fn alter<T>(&mut self, id: TaskId, change: impl FnOnce(&mut TaskState) -> T) -> T {
         let (plan, task) = (self.plan.task(id), &mut self.tasks[id.index()]);

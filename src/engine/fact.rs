@@ -318,10 +318,10 @@ pub struct Undelivered {
 
 /// How a turn ended, and with what.
 #[apply(_ => #[serde(default, skip_serializing_if = "is_default")])]
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    #[serde_with(skip_apply)]
+    /// Which turn. Its event has that beside it.
     pub turn: TurnId,
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
@@ -394,26 +394,15 @@ impl TurnEnd {
     pub fn clean(turn: TurnId) -> Self {
         Self {
             turn,
-            exit: Exit::default(),
-            interrupted: false,
-            output: None,
-            stderr: None,
-            result: None,
-            duration: Millis::default(),
-            usage: Usage::default(),
-            model: None,
-            session: None,
-            denied: Vec::new(),
-            delegate: Vec::new(),
-            files: None,
-            tool_calls: None,
-            failed_tools: Vec::new(),
-            tools: None,
-            asked: None,
-            broken: None,
-            cues: 0,
-            killed: false,
-            jitter: 0,
+            ..Self::default()
+        }
+    }
+
+    /// The end of a turn that came to nothing.
+    pub fn failed(turn: TurnId, class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::failed(class, message),
+            ..Self::clean(turn)
         }
     }
 

@@ -71,12 +71,10 @@ pub(super) fn withdraw(state: &mut State, tasks: &[TaskId]) {
 
 fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     let plan = Arc::clone(&state.plan);
-    let task_plan = plan.task(id);
-    if task_plan.part != Part::Selected {
+    if plan.task(id).part != Part::Selected {
         return;
     }
-    state.ready.remove(id, task_plan.agent, task_plan.priority);
-    state.approvals_due.remove(&id);
+    state.is_not_ready(id);
     nothing_is_due(state, id);
     // It waits for nobody any more.
     state.tasks[id.index()].blockers = 0;

@@ -11,6 +11,7 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
+use super::fact::TurnEnd;
 use super::payload::{ReplyRef, Usage, add_known};
 use super::work::id::{TaskWork, WorkId};
 
@@ -324,7 +325,7 @@ impl Ledger {
                     self.uncounted += 1;
                 }
             }
-            Event::Turn(turn, ended @ TurnEvent::Finished { .. }) => self.close_turn(plan, *turn, ended),
+            Event::Turn(turn, TurnEvent::Finished(end)) => self.close_turn(plan, *turn, end),
             Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, WorkId::turn(*turn)),
             Event::Ask(id, AskEvent::Replied { reply, .. }) => {
                 self.close_replied(plan, WorkId::ask(*id), reply);
@@ -347,21 +348,17 @@ impl Ledger {
         }
     }
 
-    fn close_turn(&mut self, plan: &Plan, turn: TurnId, ended: &TurnEvent) {
-        let TurnEvent::Finished {
-            usage, exit, tools, ..
-        } = ended
-        else {
-            return;
-        };
+    fn close_turn(&mut self, plan: &Plan, turn: TurnId, end: &TurnEnd) {
+        let (usage, tools) = (&end.usage, end.tools.as_deref());
         let (agent, call) = (plan.task(turn.task).agent, WorkId::turn(turn));
-        if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
+        if let Some(tools) = tools.filter(|_| self.is_open(call)) {
             self.spent.requests += u64::from(tools.more_requests());
         }
         // Whoever was answered in the middle of its work used something, though nobody may know how much.
-        let answered = tools.as_deref().is_some_and(|tools| tools.requests > 0);
+        let answered = tools.is_some_and(|tools| tools.requests > 0);
         let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
-        let refused = exit
+        let refused = end
+            .exit
             .failure
             .filter(|class| usage.is_none() && !answered && (unreached || used_nothing(plan, agent, *class)));
         let how = match refused {

@@ -395,6 +395,18 @@ pub struct CheckResult {
     pub reruns: u32,
 }
 
+impl CheckResult {
+    /// What a check showed that ran once.
+    pub fn new(passed: bool, message: impl Into<String>, duration: Millis) -> Self {
+        Self {
+            passed,
+            message: message.into(),
+            duration,
+            reruns: 0,
+        }
+    }
+}
+
 /// A raw reply and what is known about it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

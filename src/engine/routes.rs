@@ -50,11 +50,7 @@ impl State {
                     _ => {}
                 }
             }
-            let behind = self.plan.gates_before.of(id).iter();
-            let behind = behind.flat_map(|gate| &self.plan.gate(*gate).after);
-            let held = self.plan.barriers_before.of(id).iter();
-            let held = held.flat_map(|hold| &self.plan.barrier(*hold).after);
-            open.extend(behind.chain(held).filter(|on| self.task(**on).not_taken));
+            open.extend(self.plan.held_by(id).filter(|on| self.task(*on).not_taken));
         }
         None
     }
@@ -70,7 +66,16 @@ struct View<'s> {
     turned: BTreeSet<TaskId>,
 }
 
-impl View<'_> {
+impl<'s> View<'s> {
+    fn of(state: &'s State, verification: TaskId, edge: Option<Edge>) -> Self {
+        Self {
+            state,
+            verification,
+            edge,
+            turned: BTreeSet::new(),
+        }
+    }
+
     fn plan(&self) -> &Plan {
         &self.state.plan
     }
@@ -143,12 +148,7 @@ impl View<'_> {
                 self.turned.insert(id);
             }
             let plan = self.plan();
-            let behind = plan.gates_after.of(id).iter();
-            let behind = behind.flat_map(|gate| &plan.gate(*gate).blocks);
-            let held = plan.barriers_after.of(id).iter();
-            let held = held.flat_map(|hold| &plan.barrier(*hold).blocks);
-            let next = plan.dependents.of(id).iter().chain(behind).chain(held);
-            let next: Vec<_> = next.map(|next| key(plan, *next)).collect();
+            let next: Vec<_> = plan.waiting_for(id).map(|next| key(plan, next)).collect();
             open.extend(next);
         }
     }
@@ -160,12 +160,7 @@ pub(super) fn leaving(state: &State, verification: TaskId, edge: Edge) -> Vec<Ta
 }
 
 fn turned(state: &State, verification: TaskId, edge: Option<Edge>) -> Vec<TaskId> {
-    let mut view = View {
-        state,
-        verification,
-        edge,
-        turned: BTreeSet::new(),
-    };
+    let mut view = View::of(state, verification, edge);
     view.spread_behind_verification();
     view.turned.into_iter().collect()
 }
@@ -175,11 +170,8 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     if state.task(id).not_taken {
         return;
     }
-    let plan = Arc::clone(&state.plan);
-    let task_plan = plan.task(id);
     state.alter(id, |task| task.not_taken = true);
-    state.ready.remove(id, task_plan.agent, task_plan.priority);
-    state.approvals_due.remove(&id);
+    state.is_not_ready(id);
     nothing_is_due(state, id);
     arm(state, Some(id));
     became_terminal(state, id, Status::Done);
@@ -187,12 +179,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
 
 /// A task that was not pending, and so stayed when a verdict led elsewhere, is to be begun after all: the verdict stands.
 pub(super) fn returned(state: &mut State, id: TaskId) {
-    let mut view = View {
-        state,
-        verification: id,
-        edge: state.task(id).edge(),
-        turned: BTreeSet::new(),
-    };
+    let mut view = View::of(state, id, state.task(id).edge());
     view.spread([id].into_iter());
     for id in view.turned {
         leave(state, id);
@@ -237,12 +224,7 @@ pub(super) fn derive(state: &mut State) {
         by_wave.entry(plan.task(id).wave).or_default().push(id);
     }
     for id in by_wave.into_values().flatten() {
-        let view = View {
-            state,
-            verification: id,
-            edge: state.task(id).edge(),
-            turned: BTreeSet::new(),
-        };
+        let view = View::of(state, id, state.task(id).edge());
         let task = state.task(id);
         let out = task.status() == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
         state.tasks[id.index()].not_taken = out;

@@ -428,12 +428,7 @@ impl State {
 
     /// The turn of a task that is or was last in flight.
     pub(crate) fn current_turn(&self, task: TaskId) -> TurnId {
-        let state = self.task(task);
-        TurnId {
-            task,
-            attempt: state.attempt.number,
-            turn: state.attempt.turn,
-        }
+        self.task(task).turn(task)
     }
 
     /// The turn behind that one.

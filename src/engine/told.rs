@@ -1,5 +1,7 @@
 //! Facts that are events: what came from outside is said once, by the fact, and a record does not repeat it.
 
+use crate::domain::TurnId;
+
 use super::event::{AskEvent, Event, RunEvent, TurnEvent, WorkEvent};
 use super::fact::{Fact, Prompt, TurnEnd};
 use super::notice::NoticeEvent;
@@ -129,25 +131,19 @@ impl Prompt {
 }
 
 impl TurnEnd {
-    /// The end of a turn as it is recorded of one that counts.
+    /// The end of a turn as it is recorded of one that counts, without what other events tell.
     pub(crate) fn as_event(&self) -> Event {
-        Event::Turn(
-            self.turn,
-            TurnEvent::Finished {
-                exit: self.exit.clone(),
-                output: self.output.clone(),
-                stderr: self.stderr.clone(),
-                result: self.result.clone(),
-                duration: self.duration,
-                usage: self.usage,
-                model: self.model.clone(),
-                session: self.session.clone(),
-                denied: self.denied.clone(),
-                files: self.files.clone(),
-                tool_calls: self.tool_calls,
-                tools: self.tools.clone(),
-                asked: self.asked.clone(),
-            },
-        )
+        let end = Self {
+            turn: TurnId::default(),
+            interrupted: false,
+            delegate: Vec::new(),
+            failed_tools: Vec::new(),
+            broken: None,
+            cues: 0,
+            killed: false,
+            jitter: 0,
+            ..self.clone()
+        };
+        Event::Turn(self.turn, TurnEvent::Finished(Box::new(end)))
     }
 }

@@ -151,18 +151,7 @@ impl BaselineLook {
             round: 0,
             judged: Vec::new(),
         };
-        let mut ends = Vec::new();
-        let owner = Owner::Task(self.commands.task);
-        let started: Vec<_> = grading
-            .jobs()
-            .into_iter()
-            .map(|job| runner.run(owner, job))
-            .collect();
-        for end in started {
-            ends.push(end.await);
-        }
-        let graded = tokio::task::spawn_blocking(move || grading.graded(&ends)).await;
-        let grades = match graded {
+        let grades = match grading.run(runner).await {
             Ok(JobEnd::Graded(grades)) => grades,
             Ok(_) => Err("nothing was graded".to_owned()),
             Err(why) => Err(why.to_string()),

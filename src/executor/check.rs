@@ -87,10 +87,5 @@ pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckRe
 
 /// What a check says that the mission does not have any more.
 fn missing() -> CheckResult {
-    CheckResult {
-        passed: false,
-        message: "there is no such check".to_owned(),
-        duration: Millis(0),
-        reruns: 0,
-    }
+    CheckResult::new(false, "there is no such check", Millis(0))
 }

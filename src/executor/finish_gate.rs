@@ -37,12 +37,7 @@ pub fn job(commands: &TaskCommands, command: u32, output: &SpoolName) -> Option<
 pub fn finished(plan: &Plan, task: TaskId, command: u32, end: &CommandEnd) -> CheckResult {
     match declared(plan, task, command) {
         Some(declared) => result(declared, &end.outcome()),
-        None => CheckResult {
-            passed: false,
-            message: "there is no such command".to_owned(),
-            duration: Millis(0),
-            reruns: 0,
-        },
+        None => CheckResult::new(false, "there is no such command", Millis(0)),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Only words of the mission are ever run, never words of the work. One effect is one round: if the session dies in
 //! between, the next one does all of it again.
 
+use tokio::task::JoinError;
+
 use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, TurnId};
 use crate::engine::{JobEnd, OutputRefs};
@@ -13,6 +15,7 @@ use crate::store::SpoolName;
 
 use super::command::{CommandEnd, CommandJob, built_in_timeout};
 use super::error::WorkError;
+use super::runner::{Commands, Owner};
 use super::spool::read_output;
 use super::task_command::TaskCommands;
 
@@ -32,7 +35,7 @@ impl Grading {
     }
 
     /// The commands that the criteria name.
-    pub fn jobs(&self) -> Vec<CommandJob> {
+    fn jobs(&self) -> Vec<CommandJob> {
         let named = self
             .verification()
             .map(|by| heuristic::named_commands(&by.criteria));
@@ -50,8 +53,22 @@ impl Grading {
         (0..).zip(&named).map(job).collect()
     }
 
+    /// Runs all of its commands beside each other, and grades.
+    ///
+    /// # Errors
+    /// When the grading breaks off.
+    pub async fn run(self, runner: &Commands) -> Result<JobEnd, JoinError> {
+        let owner = Owner::Task(self.commands.task);
+        let started = self.jobs().into_iter().map(|job| runner.run(owner, job));
+        let (started, mut ends) = (started.collect::<Vec<_>>(), Vec::new());
+        for end in started {
+            ends.push(end.await);
+        }
+        tokio::task::spawn_blocking(move || self.graded(&ends)).await
+    }
+
     /// The grades, once all of its commands have ended. Blocks.
-    pub fn graded(&self, ends: &[CommandEnd]) -> JobEnd {
+    fn graded(&self, ends: &[CommandEnd]) -> JobEnd {
         JobEnd::Graded(self.grades(ends).map_err(String::from))
     }
 

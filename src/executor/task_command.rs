@@ -14,7 +14,6 @@ use crate::store::{RunFolder, SpoolName};
 use super::command::{Apart, Asked, CommandJob, Outputs};
 use super::error::WorkError;
 use super::spool::clear;
-use super::workspace::workspace;
 
 /// A task, as far as its commands depend on it.
 #[derive(Clone)]
@@ -51,14 +50,13 @@ impl TaskCommands {
 
     /// Where they work.
     pub fn workspace(&self) -> PathBuf {
-        let own = || workspace(&self.plan, self.task);
         match (&self.elsewhere, &self.apart) {
             (Some(elsewhere), _) => elsewhere.clone(),
             (None, Some(apart)) => match &self.plan.task(self.task).workspace {
                 Some(own) => apart.folder.join(own.as_ref()),
                 None => apart.folder.clone(),
             },
-            (None, None) => own(),
+            (None, None) => self.plan.workspace_of(self.task),
         }
     }
 

@@ -1,16 +1,8 @@
 //! The folder that a task works in.
 
-use std::path::{Path, PathBuf};
-
-use crate::domain::TaskId;
-use crate::mission::Plan;
+use std::path::Path;
 
 use super::error::WorkError;
-
-/// The folder that a task works in, absolute.
-pub fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
-    plan.workspace_of(task)
-}
 
 /// Makes a folder that something is about to work in, if it lies below `within`, which is there already. A task's own
 /// workspace may be needed by a check, a reviewer or a stage before any agent has worked there. Blocks.

@@ -53,6 +53,25 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
 }
 
 impl Plan {
+    /// What waits for a task: its dependents, and what gates, checkpoints and delays behind it block.
+    pub fn waiting_for(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
+        let gates = self.gates_after.of(id).iter();
+        let blocked = gates.flat_map(|gate| &self.gate(*gate).blocks);
+        let holds = self.barriers_after.of(id).iter();
+        let held = holds.flat_map(|hold| &self.barrier(*hold).blocks);
+        let dependents = self.dependents.of(id).iter();
+        dependents.chain(blocked).chain(held).copied()
+    }
+
+    /// The tasks that gates, checkpoints and delays before a task wait for.
+    pub fn held_by(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
+        let gates = self.gates_before.of(id).iter();
+        let gates = gates.flat_map(|gate| &self.gate(*gate).after);
+        let holds = self.barriers_before.of(id).iter();
+        let holds = holds.flat_map(|hold| &self.barrier(*hold).after);
+        gates.chain(holds).copied()
+    }
+
     /// Leaves nothing of a mission but the judging of one task, by the stages, agents and settings that it has: no other task,
     /// gate, checkpoint, delay, deadline, ceiling or channel. Its files are judged where they lie, and merged with nothing;
     /// what is not good enough is no more than that.
@@ -107,12 +126,7 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
             continue;
         }
         open.extend(plan.dependencies.of(id));
-        for gate in plan.gates_before.of(id) {
-            open.extend(&plan.gate(*gate).after);
-        }
-        for hold in plan.barriers_before.of(id) {
-            open.extend(&plan.barrier(*hold).after);
-        }
+        open.extend(plan.held_by(id));
     }
     for (index, taken) in taken.iter().enumerate() {
         if !taken {

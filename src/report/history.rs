@@ -290,22 +290,14 @@ impl TurnHistory {
             TurnEvent::Spawned { process } => self.process.clone_from(process),
             TurnEvent::RequestFailed { message, .. } => self.refused.push(message.clone()),
             TurnEvent::Lost => self.end = TurnStanding::Lost,
-            TurnEvent::Finished {
-                exit,
-                duration,
-                usage,
-                model,
-                tools,
-                denied,
-                ..
-            } => {
-                self.refused.extend(denied.iter().map(ToString::to_string));
+            TurnEvent::Finished(end) => {
+                self.refused.extend(end.denied.iter().map(ToString::to_string));
                 self.end = TurnStanding::Finished(Box::new(TurnResult {
-                    exit: exit.clone(),
-                    duration: *duration,
-                    usage: *usage,
-                    model: model.clone(),
-                    tools: tools.clone(),
+                    exit: end.exit.clone(),
+                    duration: end.duration,
+                    usage: end.usage,
+                    model: end.model.clone(),
+                    tools: end.tools.clone(),
                 }));
             }
             _ => {}

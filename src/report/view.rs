@@ -407,13 +407,11 @@ impl RunView {
                 self.tasks[turn.task.index()].started_at.get_or_insert(at);
             }
             TurnEvent::Spawned { .. } => self.count(turn.task, 1, None),
-            TurnEvent::Finished {
-                usage, tools, denied, ..
-            } => {
+            TurnEvent::Finished(end) => {
                 let task = &mut self.tasks[turn.task.index()];
-                denied.iter().for_each(|denied| task.was_denied(denied));
-                let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
-                self.count(turn.task, more, Some(*usage));
+                end.denied.iter().for_each(|denied| task.was_denied(denied));
+                let more = end.tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
+                self.count(turn.task, more, Some(end.usage));
             }
             _ => {}
         }

@@ -51,21 +51,16 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
         } => ("script".to_owned(), command),
         Check::Metric { name, command, .. } => (format!("metric {name}"), command),
         Check::FileExists { .. } => {
-            return failed("file_exists runs no command".to_owned(), outcome.duration);
+            return CheckResult::new(false, "file_exists runs no command".to_owned(), outcome.duration);
         }
     };
     let what = format!("{name} `{}`", first_line(command));
     match (failure(&what, command, outcome), check) {
-        (Some(why), _) => failed(why, outcome.duration),
+        (Some(why), _) => CheckResult::new(false, why, outcome.duration),
         (None, Check::Metric { min, max, .. }) => {
             metric(&what, &outcome.output, *min, *max, outcome.duration)
         }
-        (None, _) => CheckResult {
-            passed: true,
-            message: format!("{what} exited 0"),
-            duration: outcome.duration,
-            reruns: 0,
-        },
+        (None, _) => CheckResult::new(true, format!("{what} exited 0"), outcome.duration),
     }
 }
 
@@ -104,7 +99,8 @@ fn metric(
             "" => "nothing".to_owned(),
             text => format!("'{}'", first_line(text)),
         };
-        return failed(
+        return CheckResult::new(
+            false,
             format!("{what} must print one number and nothing else; it printed {printed}"),
             duration,
         );
@@ -115,13 +111,8 @@ fn metric(
         _ => None,
     };
     match wrong {
-        Some(message) => failed(message, duration),
-        None => CheckResult {
-            passed: true,
-            message: format!("{what} is {value}"),
-            duration,
-            reruns: 0,
-        },
+        Some(message) => CheckResult::new(false, message, duration),
+        None => CheckResult::new(true, format!("{what} is {value}"), duration),
     }
 }
 
@@ -155,14 +146,9 @@ pub fn files_result(
         }
     }
     if wrong.is_empty() {
-        return CheckResult {
-            passed: true,
-            message: format!("all {count} file(s) exist"),
-            duration: Millis(0),
-            reruns: 0,
-        };
+        return CheckResult::new(true, format!("all {count} file(s) exist"), Millis(0));
     }
-    failed(format!("file_exists: {}", wrong.join("; ")), Millis(0))
+    CheckResult::new(false, format!("file_exists: {}", wrong.join("; ")), Millis(0))
 }
 
 fn file_fault(
@@ -187,15 +173,6 @@ fn file_fault(
     let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
     let there = read.is_ok() && String::from_utf8_lossy(&bytes).contains(needle);
     (!there).then(|| format!("{path} does not contain '{needle}'"))
-}
-
-fn failed(message: String, duration: Millis) -> CheckResult {
-    CheckResult {
-        passed: false,
-        message,
-        duration,
-        reruns: 0,
-    }
 }
 
 fn first_line(text: &str) -> &str {

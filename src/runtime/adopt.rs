@@ -47,7 +47,7 @@ impl Left {
             ) => {
                 self.processes.insert(*turn, process.clone());
             }
-            Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
+            Event::Turn(turn, TurnEvent::Finished(_) | TurnEvent::Lost) => {
                 self.processes.remove(turn);
             }
             _ => {}

@@ -15,7 +15,6 @@ use crate::engine::{Asked, Fact};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
-use crate::executor::workspace::workspace;
 use crate::judging::protected::paths_in;
 use crate::judging::question::may_be_question;
 use crate::mission::model::{ToolKind, ToolPolicy};
@@ -185,7 +184,7 @@ pub(super) fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubT
             ));
             continue;
         }
-        match unprotected(&workspace(plan, task), &sub_task) {
+        match unprotected(&plan.workspace_of(task), &sub_task) {
             None => held.push(sub_task),
             Some(file) => refused.push(format!(
                 "'{}': its `verify` names {}, which nobody would protect from it; such a gate is for the mission to set",

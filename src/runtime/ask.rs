@@ -14,7 +14,7 @@ use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::transport::Line;
-use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp, TurnId};
+use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
@@ -129,21 +129,18 @@ impl Executor {
                 Err(message) => self.post(failure(id, Failed::unasked(message))),
                 Ok(line) => {
                     let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
-                    let work = tokio::spawn(async move {
+                    self.beside(async move {
                         // After the loop has ended it is of no use.
                         let tell = |input| drop(sender.send(Message::Fact(input)));
-                        match call.prepare(without_tools, line.is_on_record()).await {
+                        let replied = match call.prepare(without_tools, line.is_on_record()).await {
                             Ok((handed_over, asked)) => {
                                 handed_over.into_iter().for_each(tell);
-                                call.ask_model(&line, &endpoint, asked)
-                                    .await
-                                    .into_iter()
-                                    .for_each(tell);
+                                call.ask_model(&line, &endpoint, asked, tell).await
                             }
-                            Err(why) => tell(call.failed(why)),
-                        }
+                            Err(why) => call.failed(why),
+                        };
+                        Ok(Message::Fact(replied))
                     });
-                    self.keep_track(work.abort_handle());
                 }
             },
         }
@@ -247,13 +244,13 @@ impl Call {
 
     /// What the agent of a task said last.
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
-        let turn = TurnId {
-            task,
-            attempt: state.attempt.number,
-            turn: state.attempt.turn,
-        };
-        read_output(&self.commands.folder, turn, &state.output, 4 * MAX_SAID)
-            .map_err(WorkError::lost("what the agent said is lost"))
+        read_output(
+            &self.commands.folder,
+            state.turn(task),
+            &state.output,
+            4 * MAX_SAID,
+        )
+        .map_err(WorkError::lost("what the agent said is lost"))
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
@@ -280,13 +277,14 @@ impl Call {
         handed_over.into_iter().chain([replied]).collect()
     }
 
-    /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
+    /// Asks a model; one that grades files may look at them. What comes back; what a person should know is told.
     async fn ask_model(
         &self,
         line: &Line,
         endpoint: &Endpoint,
         (asked, session): (Asked, Option<ToolSession>),
-    ) -> Vec<Fact> {
+        tell: impl Fn(Fact),
+    ) -> Fact {
         let Asked {
             prompt,
             judgement,
@@ -310,10 +308,8 @@ impl Call {
         };
         let answered = reviewer_tools::ask(question, session.as_ref()).await;
         let warnings = endpoint.untold().into_iter().chain(answered.warning.clone());
-        warnings
-            .map(Fact::Warn)
-            .chain([self.read_model(answered, judgement, endpoint).await])
-            .collect()
+        warnings.map(Fact::Warn).for_each(tell);
+        self.read_model(answered, judgement, endpoint).await
     }
 
     /// Why it is asked once more; `None` where it is asked for the first time.

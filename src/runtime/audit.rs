@@ -16,7 +16,6 @@ use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool;
 use crate::executor::task_command::TaskCommands;
-use crate::executor::workspace::workspace;
 use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::review::evidence;
@@ -46,15 +45,10 @@ impl Executor {
         let Some(preparation) = preparation else {
             return self.aside(look);
         };
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
-            let looked = match preparation.of_accepted(Folder::Audit).await {
-                Err(why) => Err(why),
-                Ok(()) => tokio::task::spawn_blocking(look).await.map_err(WorkError::from),
-            };
-            let _ = sender.send(looked.unwrap_or_else(Message::Broken));
+        self.beside(async move {
+            preparation.of_accepted(Folder::Audit).await?;
+            Ok(tokio::task::spawn_blocking(look).await?)
         });
-        self.keep_track(work.abort_handle());
     }
 
     /// Runs the checks that are due by what was seen, and hands in the report.
@@ -66,16 +60,16 @@ impl Executor {
         let (commands, files) = self.reruns(state, number, &due);
         let plan = state.plan.clone();
         let recorded = recorded(state);
-        let (runner, sender) = (self.commands.clone(), self.sender.clone());
+        let runner = self.commands.clone();
         let path = self.folder.spool_file(&SpoolName::AuditSeen(number));
-        let work = tokio::spawn(async move {
-            let ends = run_all(&plan, &runner, commands).await;
+        self.beside(async move {
+            let ends = run_all(&plan, &runner, commands).await?;
             let report = tokio::task::spawn_blocking(move || {
                 let mut seen = AuditEvidence {
                     looks,
                     ..AuditEvidence::default()
                 };
-                for (task, check, result) in ends? {
+                for (task, check, result) in ends {
                     seen.take(task, check, result);
                 }
                 for (task, check) in files {
@@ -93,10 +87,8 @@ impl Executor {
                 };
                 Ok(Message::Fact(Fact::Audited(Box::new(report))))
             });
-            let report = report.await.unwrap_or_else(|why| Err(why.into()));
-            let _ = sender.send(report.unwrap_or_else(Message::Broken));
+            report.await?
         });
-        self.keep_track(work.abort_handle());
     }
 
     /// The commands to be run, each distinct one once; and the checks that look at files.
@@ -233,7 +225,7 @@ pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
         if state.plan.task(id).has_worktree() || state.was_worked_on_since(id, acceptance, &worked_in) {
             continue;
         }
-        let folder = workspace(&state.plan, id);
+        let folder = state.plan.workspace_of(id);
         let is_gone = |file: &&FileFact| evidence::open_beneath(&folder, &file.path).is_err();
         let gone = acceptance.files.iter().filter(is_gone);
         missing.extend(gone.map(|file| (id, file.path.clone())));

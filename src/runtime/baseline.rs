@@ -31,20 +31,15 @@ impl Executor {
             elsewhere: None,
         };
         let preparation = self.preparation(state, turn.task);
-        let (seen_on, sender) = (self.seen_on.clone(), self.sender.clone());
-        let work = tokio::spawn(async move {
-            let seen = look_from(&preparation, look, &seen_on).await;
-            // The loop holds the receiver as long as it lives.
-            let _ = sender.send(match seen {
-                Err(why) => Message::Broken(why),
-                Ok((on, checks)) => Message::Fact(Fact::JobEnded {
-                    turn,
-                    job: Job::Baseline,
-                    end: JobEnd::Baseline { on, checks },
-                }),
-            });
+        let seen_on = self.seen_on.clone();
+        self.beside(async move {
+            let (on, checks) = look_from(&preparation, look, &seen_on).await?;
+            Ok(Message::Fact(Fact::JobEnded {
+                turn,
+                job: Job::Baseline,
+                end: JobEnd::Baseline { on, checks },
+            }))
         });
-        self.keep_track(work.abort_handle());
     }
 }
 
@@ -62,7 +57,7 @@ async fn look_from(
     let of = plan.clone();
     let (commit, start) = tokio::task::spawn_blocking(move || worktrees.start_of(&of, task)).await??;
     let place = {
-        let mut all = seen_on.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = crate::locked(seen_on);
         all.on(&commit, plan.task(task).workspace.as_deref())
     };
     let mut seen = place.lock().await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::model::{self, ModelReply, ModelRequest};
+use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Line;
 use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
@@ -49,14 +49,31 @@ impl Executor {
             out: self.folder.spool_file(&SpoolName::Out(turn)),
             secrets: self.programs.secrets(),
         };
-        let work = tokio::spawn(async move {
+        self.work_beside(turn, async move {
             let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
             for input in work.go(request, &line, &endpoint).await {
                 let _ = sender.send(Message::Fact(input));
             }
         });
+    }
+
+    /// Does the work of a turn that has no process.
+    pub(super) fn work_beside(&mut self, turn: TurnId, work: impl Future<Output = ()> + Send + 'static) {
+        let work = tokio::spawn(work);
         self.model_turns.insert(turn, work.abort_handle());
         self.model_turns.retain(|_, work| !work.is_finished());
+    }
+}
+
+/// The request of a turn came to nothing before anything was done.
+pub(super) fn unanswered(turn: TurnId, error: ModelError) -> Fact {
+    Fact::TurnRequestFailed {
+        turn,
+        class: error.class,
+        before_effect: error.status.is_none() && !error.ours,
+        message: error.message,
+        retry_after: error.retry_after,
+        jitter: jitter(),
     }
 }
 
@@ -87,20 +104,12 @@ impl ModelTurn {
             Err(error) if error.is_our_timer() => {
                 let message = format!("no reply within {}", Millis::from(request.timeout));
                 vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit: Exit::failed(FailureClass::Timeout, message),
                     duration,
                     killed: true,
-                    ..TurnEnd::clean(turn)
+                    ..TurnEnd::failed(turn, FailureClass::Timeout, message)
                 }))]
             }
-            Err(error) => vec![Fact::TurnRequestFailed {
-                turn,
-                class: error.class,
-                before_effect: error.status.is_none() && !error.ours,
-                message: error.message,
-                retry_after: error.retry_after,
-                jitter: jitter(),
-            }],
+            Err(error) => vec![unanswered(turn, error)],
         });
         facts
     }
@@ -113,11 +122,10 @@ impl ModelTurn {
             // The model has replied, and that was paid for.
             Err(why) => {
                 return vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit: Exit::failed(FailureClass::Unknown, why),
                     duration,
                     usage: usage_of(reply),
                     model: reply.model.clone(),
-                    ..TurnEnd::clean(turn)
+                    ..TurnEnd::failed(turn, FailureClass::Unknown, why)
                 }))];
             }
         };

@@ -105,14 +105,18 @@ impl Executor {
         Ok(())
     }
 
+    /// Starts a command of a task, if the mission still has it.
     fn start_for(
         &mut self,
-        commands: TaskCommands,
-        command: CommandJob,
+        plan: &Arc<Plan>,
+        command: Option<CommandJob>,
         turn: TurnId,
         job: Job,
         meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
     ) -> Result<(), RunError> {
+        let Some(command) = command else {
+            return Ok(());
+        };
         let (sender, is_check) = (self.sender.clone(), matches!(job, Job::Check(_) | Job::Finish(_)));
         let script = command
             .script()
@@ -128,7 +132,7 @@ impl Executor {
             let end = meaning(end);
             Fact::JobEnded { turn, job, end }
         });
-        self.start(&commands.plan, request)
+        self.start(plan, request)
     }
 
     /// Prepares the command of an effect beside the loop. It is started if it is still wanted then.
@@ -220,10 +224,10 @@ impl Executor {
             Job::Baseline => self.take_baseline(state, turn),
             Job::Look(look) => self.take_look(state, turn, look),
             Job::Finish(command) => return self.run_finish(state, turn, command),
-            Job::Check(check) => return self.run_check(state, turn, check),
-            Job::Grade(round) => return self.grade(state, turn, round),
+            Job::Check(check) => return self.run_check(state, turn, job, (turn.task, check)),
+            Job::Grade(round) => self.grade(state, turn, round),
             Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
-            Job::PeerCheck(peer, check) => return self.run_peer_check(state, turn, (peer, check)),
+            Job::PeerCheck(peer, check) => return self.run_check(state, turn, job, (peer, check)),
             Job::Merge(_) => {
                 let (plan, task) = (state.plan.clone(), turn.task);
                 let attempt = &state.task(task).attempt;
@@ -246,95 +250,61 @@ impl Executor {
         Ok(())
     }
 
-    fn run_check(&mut self, state: &State, turn: TurnId, check: u32) -> Result<(), RunError> {
-        let (task, plan) = (turn.task, state.plan.clone());
-        if let Some(Check::FileExists { .. }) = check::declared(&plan, task, check) {
-            self.look(turn, Job::Check(check), move || {
-                JobEnd::Checked(check::files(&plan, task, check, &plan.workspace_of(task)))
-            });
-            return Ok(());
-        }
-        let commands = self.task_commands(&plan, task, turn.attempt);
-        let job = Job::Check(check);
-        let reruns = state.task(task).reruns(job);
-        match check::job(&commands, check, &SpoolName::Check(task, turn.attempt, check)) {
-            Some(command) => self.start_for(commands, command, turn, job, move |end| {
-                JobEnd::Checked(CheckResult {
-                    reruns,
-                    ..check::result(&plan, task, check, end)
-                })
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Runs a check of another task in the folder of this one, where both lie together.
-    fn run_peer_check(
+    /// Runs a check of a task, or that of another one in the folder of this one, where both lie together.
+    fn run_check(
         &mut self,
         state: &State,
         turn: TurnId,
-        (peer, check): (TaskId, u32),
+        job: Job,
+        (of, check): (TaskId, u32),
     ) -> Result<(), RunError> {
         let (task, plan) = (turn.task, state.plan.clone());
         let commands = TaskCommands {
-            elsewhere: Some(plan.workspace_seen_by(task, peer)),
-            ..self.task_commands(&plan, peer, turn.attempt)
+            elsewhere: Some(plan.workspace_seen_by(task, of)),
+            ..self.task_commands(&plan, of, turn.attempt)
         };
-        let (job, output) = (
-            Job::PeerCheck(peer, check),
-            SpoolName::PeerCheck(task, turn.attempt, peer, check),
-        );
-        let reruns = state.task(task).reruns(job);
-        match check::job(&commands, check, &output) {
-            Some(command) => self.start_for(commands, command, turn, job, move |end| {
-                JobEnd::Checked(CheckResult {
-                    reruns,
-                    ..check::result(&plan, peer, check, end)
-                })
-            }),
-            None => Ok(()),
+        if let Some(Check::FileExists { .. }) = check::declared(&plan, of, check) {
+            self.look(turn, job, move || {
+                JobEnd::Checked(check::files(&plan, of, check, &commands.workspace()))
+            });
+            return Ok(());
         }
+        let output = match job {
+            Job::PeerCheck(..) => SpoolName::PeerCheck(task, turn.attempt, of, check),
+            _ => SpoolName::Check(task, turn.attempt, check),
+        };
+        let reruns = state.task(task).reruns(job);
+        let command = check::job(&commands, check, &output);
+        self.start_for(&state.plan, command, turn, job, move |end| {
+            JobEnd::Checked(CheckResult {
+                reruns,
+                ..check::result(&plan, of, check, end)
+            })
+        })
     }
 
     fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
         let plan = state.plan.clone();
         let commands = self.task_commands(&plan, turn.task, turn.attempt);
-        match finish_gate::job(&commands, command, &SpoolName::Finish(turn, command)) {
-            Some(job) => self.start_for(commands, job, turn, Job::Finish(command), move |end| {
-                JobEnd::Checked(finish_gate::finished(&plan, turn.task, command, end))
-            }),
-            None => Ok(()),
-        }
+        let job = finish_gate::job(&commands, command, &SpoolName::Finish(turn, command));
+        self.start_for(&state.plan, job, turn, Job::Finish(command), move |end| {
+            JobEnd::Checked(finish_gate::finished(&plan, turn.task, command, end))
+        })
     }
 
     /// Grades what plain facts decide: once all commands of the round have ended.
-    fn grade(&mut self, state: &State, turn: TurnId, round: u32) -> Result<(), RunError> {
+    fn grade(&mut self, state: &State, turn: TurnId, round: u32) {
         let said = |id| (state.current_turn(id), state.task(id).output.clone());
         let grading = Grading {
             commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             round,
             judged: state.judged(turn.task).map(said).collect(),
         };
-        let mut ends = Vec::new();
-        for job in grading.jobs() {
-            let (request, end) = CommandRequest::awaited(Owner::Task(turn.task), job);
-            self.start(&state.plan, request)?;
-            ends.push(end);
-        }
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
-            let mut ended = Vec::with_capacity(ends.len());
-            for end in ends {
-                ended.push(end.await);
-            }
-            tokio::task::spawn_blocking(move || {
-                let (job, end) = (Job::Grade(round), grading.graded(&ended));
-                // After the loop has ended it is of no use.
-                let _ = sender.send(Message::Fact(Fact::JobEnded { turn, job, end }));
-            });
+        let runner = self.commands.clone();
+        self.beside(async move {
+            let (job, end) = (Job::Grade(round), grading.run(&runner).await?);
+            Ok(Message::Fact(Fact::JobEnded { turn, job, end }))
         });
-        self.keep_track(work.abort_handle());
-        Ok(())
     }
 
     /// Asks an approver that is a command. Agents are asked as agents are; people answer by themselves.
@@ -360,7 +330,7 @@ impl Executor {
                 let (job, command) = (approver::job(&commands, id, command), command.clone());
                 let asked = Job::Approver { number, approver };
                 let meaning = move |end: &CommandEnd| approver::answered(&command, end);
-                self.start_for(commands, job, turn, asked, meaning)
+                self.start_for(&state.plan, Some(job), turn, asked, meaning)
             }
             Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => Ok(()),
         }

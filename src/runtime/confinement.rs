@@ -13,7 +13,6 @@ use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Owner};
-use crate::executor::workspace::workspace;
 use crate::mission::{Confinement, Plan, presets};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
 use crate::supervisor::{Access, MountPlan, resolve};
@@ -262,7 +261,7 @@ impl Confiner {
             None => {
                 let all = [plan.rules.workspace.clone(), job.cwd.clone()].into_iter();
                 let all = all.take(if owner == Owner::Nobody { 1 } else { 2 });
-                let all = all.chain(task.map(|task| workspace(plan, task)));
+                let all = all.chain(task.map(|task| plan.workspace_of(task)));
                 all.map(|path| (path, of_workspace)).collect()
             }
         };

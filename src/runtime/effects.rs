@@ -368,6 +368,17 @@ impl Executor {
         });
     }
 
+    /// Does something beside the loop until a stop ends it, and hands what comes of it to the loop.
+    pub(super) fn beside(&mut self, work: impl Future<Output = Result<Message, WorkError>> + Send + 'static) {
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            // The loop holds the receiver as long as it lives.
+            let _ = sender.send(work.await.unwrap_or_else(Message::Broken));
+        });
+        self.background.retain(|work| !work.is_finished());
+        self.background.push(work.abort_handle());
+    }
+
     /// Runs blocking work on the pool; its input reaches the loop.
     pub(super) fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
         let sender = self.sender.clone();
@@ -474,19 +485,11 @@ impl Executor {
     }
 
     pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {
-        let sender = self.sender.clone();
         let pause = scaled(at.since(Timestamp::now()).as_duration());
-        let task = tokio::spawn(async move {
+        self.beside(async move {
             tokio::time::sleep(pause).await;
-            let _ = sender.send(Message::Due(effect));
+            Ok(Message::Due(effect))
         });
-        self.keep_track(task.abort_handle());
-    }
-
-    /// Remembers work that a stop must end; what has ended by itself is forgotten.
-    pub(super) fn keep_track(&mut self, work: AbortHandle) {
-        self.background.retain(|work| !work.is_finished());
-        self.background.push(work);
     }
 
     /// Running turns are ended and count as lost; checks and reviews are dropped, they are simply done again.

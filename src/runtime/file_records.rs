@@ -10,7 +10,6 @@ use crate::domain::TaskId;
 use crate::engine::FileRef;
 use crate::executor::error::WorkError;
 use crate::executor::spool::check;
-use crate::executor::workspace::workspace;
 use crate::judging::touched::{self, Patterns, TouchedTests};
 use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, changed_paths, look};
@@ -44,7 +43,7 @@ pub(super) type Folder = (PathBuf, u64);
 
 /// The folders that files of a task lie in: that of the run, and its own.
 pub(super) fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
-    let all = [plan.root_of(task), workspace(plan, task)].map(|folder| canonical(&folder));
+    let all = [plan.root_of(task), plan.workspace_of(task)].map(|folder| canonical(&folder));
     all.map(|folder| {
         (
             folder.clone(),

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::executor::error::WorkError;
@@ -274,13 +274,13 @@ static HURRY: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Gives each call that is under way then, and those that begin from then on, only a moment: the session is to end.
 pub fn hurry(then: Instant) {
-    let mut known = HURRY.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = crate::locked(&HURRY);
     *known = Some(known.map_or(then, |known| known.min(then)));
 }
 
 /// Whether a call that began then has had its moment.
 fn is_hurried(begun: Instant) -> bool {
-    let known = *HURRY.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = *crate::locked(&HURRY);
     known.is_some_and(|then| begun.max(then).elapsed() >= MOMENT)
 }
 

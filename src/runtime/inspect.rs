@@ -119,21 +119,12 @@ pub(super) fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
         Event::Ask(id, AskEvent::HandedOver { file, .. }) => {
             named.push((SpoolName::Ask(*id, AskFile::Handoff), whole(file)));
         }
-        Event::Turn(
-            turn,
-            TurnEvent::Finished {
-                output,
-                stderr,
-                result,
-                tools,
-                ..
-            },
-        ) => {
-            let ledger = tools.as_deref().and_then(|tools| tools.file.clone());
+        Event::Turn(turn, TurnEvent::Finished(end)) => {
+            let ledger = end.tools.as_deref().and_then(|tools| tools.file.clone());
             let files = [
-                (SpoolName::Out(*turn), output),
-                (SpoolName::Err(*turn), stderr),
-                (SpoolName::Result(*turn), result),
+                (SpoolName::Out(*turn), &end.output),
+                (SpoolName::Err(*turn), &end.stderr),
+                (SpoolName::Result(*turn), &end.result),
                 (SpoolName::TurnTools(*turn), &ledger),
             ];
             let there = files

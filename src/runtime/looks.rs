@@ -44,8 +44,7 @@ impl Executor {
         });
         let control = state.task(turn.task).attempt.looks.control();
         let known: BTreeSet<Digest> = control.map(|seen| seen.key).collect();
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
+        self.beside(async move {
             let looked = match at {
                 Some(at) => at.make(look, &known).await,
                 None => Err(refused("what the work began with is not on record")),
@@ -54,14 +53,12 @@ impl Executor {
                 lost: Some(why.to_string().into()),
                 ..Looked::default()
             });
-            // The loop holds the receiver as long as it lives.
-            let _ = sender.send(Message::Fact(Fact::JobEnded {
+            Ok(Message::Fact(Fact::JobEnded {
                 turn,
                 job: Job::Look(look),
                 end: JobEnd::Looked(Box::new(looked)),
-            }));
+            }))
         });
-        self.keep_track(work.abort_handle());
     }
 }
 

@@ -24,11 +24,10 @@ mod scripts;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{ProtectedFiles, State, judging_agents};
-use crate::executor::workspace::workspace;
 use crate::judging::protected::plain;
 use crate::mission::{Plan, RunOptions, SubTask};
 use crate::review::snapshot::{FileMarks, Guarded, Known, Scope, changed_paths, look_again, restored_paths};
@@ -74,7 +73,7 @@ pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
     };
     let all = [
         scope(plan.root_of(task), &plan.rules.protect),
-        scope(workspace(plan, task), &plan.task(task).protect),
+        scope(plan.workspace_of(task), &plan.task(task).protect),
     ];
     all.into_iter()
         .filter(|scope| !scope.patterns.is_empty())
@@ -540,7 +539,7 @@ impl Protection {
         // The loader has read them. Where they could not be read everything would be protected.
         let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>()).ok();
         let folders = [
-            workspace(plan, task),
+            plan.workspace_of(task),
             plan.root_of(task),
             plan.rules.workspace.clone(),
         ];
@@ -581,7 +580,7 @@ impl Group {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::locked(&self.held)
     }
 }
 

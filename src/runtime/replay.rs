@@ -298,7 +298,7 @@ impl Rejudge<'_> {
             Event::Ask(id, AskEvent::Failed { .. }) => (Some(id.task), "ask"),
             Event::Turn(
                 turn,
-                TurnEvent::Started { .. } | TurnEvent::FilesNoted { .. } | TurnEvent::Finished { .. },
+                TurnEvent::Started { .. } | TurnEvent::FilesNoted { .. } | TurnEvent::Finished(_),
             ) => (Some(turn.task), "work"),
             _ => return,
         };

@@ -84,11 +84,8 @@ impl Failed {
 /// Why there is no reply of a command: it never ran, or failed in its own words on its outputs, which are quoted. How long
 /// it asks to be left alone, where it says so. Blocks.
 pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
-    let (code, how) = match end.how() {
-        How::Exited(0) => {
-            let lost = |lost| Failed::ours(format!("the reply of {who} is lost: {lost}"));
-            return end.lost().map(lost);
-        }
+    match end.how() {
+        How::Exited(0) => return lost(who, end),
         How::NotStarted(why) => {
             return Some(Failed {
                 never_began: true,
@@ -96,15 +93,15 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
             });
         }
         How::TimedOut => {
-            let message = format!("{who} was killed after its time-out");
+            let message = format!("{who} {}", how(end));
             return Some(Failed::of(FailureClass::Timeout, message));
         }
-        How::Exited(code) => (Some(code), format!("exited {code}")),
-        How::Killed(_) => (None, "was killed".to_owned()),
-    };
+        How::Exited(_) | How::Killed(_) => {}
+    }
+    let how = how(end);
     let (stdout, stderr) = end.last_words();
     let told = read_command(&FailedCommand {
-        code,
+        code: end.exit.code,
         stderr: &stderr,
         stdout: &stdout,
         at: Moment::here(),
@@ -126,6 +123,22 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
     })
 }
 
+/// The reply of a command that is not what it printed.
+fn lost(who: &str, end: &CommandEnd) -> Option<Failed> {
+    let why = end.lost()?;
+    Some(Failed::ours(format!("the reply of {who} is lost: {why}")))
+}
+
+/// How a command ended, behind the name of whoever was asked.
+fn how(end: &CommandEnd) -> String {
+    match end.how() {
+        How::TimedOut => "was killed after its time-out".to_owned(),
+        How::Killed(_) => "was killed".to_owned(),
+        How::Exited(code) => format!("exited {code}"),
+        How::NotStarted(why) => why.to_owned(),
+    }
+}
+
 /// What a program said that a preset reads.
 pub(super) struct ProgramReply {
     pub text: String,
@@ -135,31 +148,20 @@ pub(super) struct ProgramReply {
 
 /// What the program of an agent replied: held to a schema, else its last message. Blocks.
 pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<ProgramReply, Failed> {
-    let failed = match end.how() {
-        How::NotStarted(_) => {
-            return Err(no_reply(who, end).unwrap_or_else(|| Failed::ours("it was not started")));
-        }
-        _ if end.lost().is_some() => {
-            return Err(Failed::ours(format!(
-                "the reply of {who} is lost: {}",
-                end.lost().unwrap_or_default()
-            )));
-        }
-        How::TimedOut => FailedCommand {
-            timed_out: true,
-            ..FailedCommand::default()
-        },
-        How::Exited(code) => FailedCommand {
-            code: Some(code),
-            ..FailedCommand::default()
-        },
-        How::Killed(_) => FailedCommand::default(),
+    let unread = match end.how() {
+        How::NotStarted(_) => no_reply(who, end),
+        _ => lost(who, end),
     };
-    let program = preset.argv.first().map_or("", |program| program);
+    if let Some(failed) = unread {
+        return Err(failed);
+    }
+    let timed_out = end.exit.timed_out;
     let failed = FailedCommand {
-        program,
+        program: preset.argv.first().map_or("", |program| program),
+        code: end.exit.code.filter(|_| !timed_out),
+        timed_out,
         at: Moment::here(),
-        ..failed
+        ..FailedCommand::default()
     };
     let told = told_by(preset, end, failed);
     let told = told.map_err(|error| Failed::ours(format!("the reply of {who} cannot be read: {error}")))?;
@@ -176,12 +178,7 @@ pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> R
             usage,
         });
     };
-    let how = match end.how() {
-        How::TimedOut => "was killed after its time-out".to_owned(),
-        How::Killed(_) => "was killed".to_owned(),
-        How::Exited(code) => format!("exited {code}"),
-        How::NotStarted(why) => why.to_owned(),
-    };
+    let how = how(end);
     let said: String = failure.reason.chars().take(LONGEST_QUOTE).collect();
     Err(Failed {
         retry_after: failure.retry_after,

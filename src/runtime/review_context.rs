@@ -7,14 +7,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{TaskId, Timestamp, TurnId};
+use crate::domain::{TaskId, Timestamp};
 use crate::engine::{
     CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_nothing, told_of_tests,
 };
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::task_command::TaskCommands;
-use crate::executor::workspace::workspace;
 use crate::judging::baseline::{CheckPlace, items};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
@@ -149,7 +148,7 @@ fn shown_files(
     } else {
         let judging = task_state.judging();
         let files = judging.map_or(&[][..], |judging| &judging.files);
-        (files.to_vec(), artifacts(&workspace(plan, task), files))
+        (files.to_vec(), artifacts(&plan.workspace_of(task), files))
     };
     // Whoever looks at pictures is shown pictures; as text they say nothing.
     let is_picture = |path: &str| plan.task(task).screenshots().any(|shot| shot == path);
@@ -339,15 +338,6 @@ fn scored(plan: &Plan, task: TaskId) -> impl Iterator<Item = &str> {
     dimensions.iter().map(|dimension| dimension.name.as_str())
 }
 
-/// The turn whose work is judged.
-fn turn_of(task: TaskId, state: &TaskState) -> TurnId {
-    TurnId {
-        task,
-        attempt: state.attempt.number,
-        turn: state.attempt.turn,
-    }
-}
-
 /// How work went that names no files, where anything is known of that: it is all in the answer, or what the agent did is on
 /// record. Blocks.
 ///
@@ -362,7 +352,7 @@ fn course(
     if plan.task(*task).names_files() || (!is_on_record && is_about_files(plan, *task, task_state)) {
         return Ok(None);
     }
-    let turn = turn_of(*task, task_state);
+    let turn = task_state.turn(*task);
     let mut facts = vec![format!(
         // Not how long it took: that says little of the work, and no prompt would ever be the same again.
         "Attempt {} ({}) ended by itself.",
@@ -459,7 +449,7 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.
 pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
-        read_output(folder, turn_of(*task, state), &state.output, most)
+        read_output(folder, state.turn(*task), &state.output, most)
             .map_err(WorkError::lost("the work's output is lost"))
     };
     if let [one] = judged {

@@ -5,7 +5,7 @@
 //! a verdict that stands in it is not the reviewer's. Every call is on record.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
@@ -118,7 +118,7 @@ impl ToolSessionSetup<'_> {
     /// # Errors
     /// When the workspace cannot be opened.
     pub fn open(self, said: Quoted, has_form: HasForm) -> Result<Option<ToolSession>, WorkError> {
-        let known = self.without_tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = crate::locked(self.without_tools);
         let lacks_tools = !self.is_on_record && known.contains(&self.agent);
         drop(known);
         let may_look = self.plan.agent(self.agent).spec.may_look();
@@ -171,7 +171,7 @@ impl ToolHost for ToolSession {
         let performed = tokio::task::spawn_blocking(move || {
             let mut result = toolbox.call(&call);
             secrets.redact_in(&mut result.text);
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut said = crate::locked(&said);
             collect_quotes(&mut said, &result.text);
             drop(said);
             // Why it was refused stands on record as it is.
@@ -190,7 +190,7 @@ impl ToolHost for ToolSession {
     }
 
     fn has_form(&self, reply: &str) -> bool {
-        (self.has_form)(reply, &self.said.lock().unwrap_or_else(PoisonError::into_inner))
+        (self.has_form)(reply, &crate::locked(&self.said))
     }
 
     async fn set_aside(&self, reply: &str) {
@@ -207,7 +207,7 @@ fn label(call: &ToolCall) -> String {
 impl ToolSession {
     /// Remembers that its provider takes no tools. What is to be told of that, the first time.
     fn goes_without(&self, error: &ModelError) -> Option<String> {
-        let mut without_tools = self.without_tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut without_tools = crate::locked(&self.without_tools);
         without_tools.insert(self.agent).then(|| {
             format!(
                 "'{}' judges without tools, by what it is shown: its provider takes none ({})",
@@ -218,7 +218,7 @@ impl ToolSession {
 
     /// What the work says, with what was seen of it.
     fn said(&self) -> Quoted {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        crate::locked(&self.said).clone()
     }
 }
 

@@ -2,8 +2,6 @@
 
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{AfterScan, Fact, FileFact, Job, JobEnd, State};
-use crate::executor::error::WorkError;
-use crate::executor::workspace::workspace;
 use crate::judging::heuristic::named_files;
 use crate::mission::Plan;
 use crate::review::evidence;
@@ -43,25 +41,16 @@ impl Executor {
         look: impl FnOnce() -> JobEnd + Send + 'static,
     ) {
         let task = turn.task;
-        let (protection, sender) = (self.protection.clone(), self.sender.clone());
-        let preparation = self.preparation(state, task);
-        let work = tokio::spawn(async move {
-            let seen = match preparation.of_accepted(Folder::Verification(task)).await {
-                Err(why) => Err(why),
-                Ok(()) => {
-                    let look = move || {
-                        protection.take_folder(task);
-                        look()
-                    };
-                    tokio::task::spawn_blocking(look).await.map_err(WorkError::from)
-                }
+        let (protection, preparation) = (self.protection.clone(), self.preparation(state, task));
+        self.beside(async move {
+            preparation.of_accepted(Folder::Verification(task)).await?;
+            let look = move || {
+                protection.take_folder(task);
+                look()
             };
-            let _ = sender.send(match seen {
-                Ok(end) => Message::Fact(Fact::JobEnded { turn, job, end }),
-                Err(why) => Message::Broken(why),
-            });
+            let end = tokio::task::spawn_blocking(look).await?;
+            Ok(Message::Fact(Fact::JobEnded { turn, job, end }))
         });
-        self.keep_track(work.abort_handle());
     }
 
     /// Looks at what a failed task was to make, in the workspace where it worked.
@@ -70,7 +59,7 @@ impl Executor {
         self.look(turn, Job::Artifacts(dependency), move || {
             let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
             JobEnd::Seen {
-                files: evidence::scan(&workspace(&plan, dependency), targets),
+                files: evidence::scan(&plan.workspace_of(dependency), targets),
                 hollow: None,
             }
         });
@@ -103,7 +92,7 @@ pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let task_plan = plan.task(task);
     let criteria = task_plan.verification().map_or(&[][..], |v| &v.criteria);
     let spoken_of = named_files(criteria);
-    let folder = workspace(plan, task);
+    let folder = plan.workspace_of(task);
     let mut files = evidence::scan(
         &folder,
         task_plan

@@ -11,7 +11,6 @@ use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
-use crate::executor::workspace::workspace;
 use crate::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
@@ -48,7 +47,7 @@ impl Executor {
             let plan = state.plan.clone();
             return self.look(turn, job, move || match round {
                 0 => JobEnd::Seen {
-                    files: evidence::scan(&workspace(&plan, task), plan.task(task).screenshots()),
+                    files: evidence::scan(&plan.workspace_of(task), plan.task(task).screenshots()),
                     hollow: None,
                 },
                 _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
@@ -175,7 +174,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<V
         return Ok(Vec::new());
     }
     let paths = plan.task(task).screenshots();
-    let found = pictures::read_all(&workspace(plan, task), paths)?;
+    let found = pictures::read_all(&plan.workspace_of(task), paths)?;
     if found.is_empty() {
         return Err("the screenshots are gone".into());
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
 use crate::domain::{FailureClass, Millis, TurnId};
-use crate::engine::{Exit, Fact, State, TurnEnd};
+use crate::engine::{Fact, State, TurnEnd};
 use crate::executor::runner::Owner;
 use crate::store::SpoolName;
 use crate::supervisor;
@@ -128,9 +128,8 @@ impl Executor {
             request.abort();
             let why = format!("killed after {idle} without a word");
             let end = TurnEnd {
-                exit: Exit::failed(FailureClass::Timeout, why),
                 killed: true,
-                ..TurnEnd::clean(turn)
+                ..TurnEnd::failed(turn, FailureClass::Timeout, why)
             };
             self.worked(&state.plan, Box::new(end));
         }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Serialize;
 use serde_json::json;
@@ -91,7 +91,7 @@ impl ToolLedger {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::locked(&self.kept)
     }
 
     fn append(&self, kept: &mut Kept, record: &impl Serialize) -> io::Result<()> {

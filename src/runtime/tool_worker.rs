@@ -37,7 +37,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
-use super::calls::{CUT_SHORT, usage_of};
+use super::calls::{CUT_SHORT, unanswered, usage_of};
 use super::effects::{Executor, Message, jitter, not_reachable};
 use super::middleware::{self, Heard};
 use super::protection::{Protection, protected_scopes};
@@ -92,9 +92,7 @@ impl Executor {
             commands: self.commands.clone(),
             sender: self.sender.clone(),
         };
-        let work = tokio::spawn(work.go());
-        self.model_turns.insert(turn, work.abort_handle());
-        self.model_turns.retain(|_, work| !work.is_finished());
+        self.work_beside(turn, work.go());
     }
 
     /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
@@ -259,14 +257,7 @@ impl Work {
         let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
             // Nothing was done yet, so it may be begun anew.
-            return Message::Fact(Fact::TurnRequestFailed {
-                turn: self.turn,
-                class: error.class,
-                before_effect: error.status.is_none() && !error.ours,
-                message: error.message,
-                retry_after: error.retry_after,
-                jitter: jitter(),
-            });
+            return Message::Fact(unanswered(self.turn, error));
         }
         let message = if is_time_out {
             format!("not done within {}", Millis::from(self.request.timeout))
@@ -310,10 +301,7 @@ impl Work {
     }
 
     fn failed(&self, class: FailureClass, message: String) -> TurnEnd {
-        TurnEnd {
-            exit: Exit::failed(class, message),
-            ..TurnEnd::clean(self.turn)
-        }
+        TurnEnd::failed(self.turn, class, message)
     }
 }
 

@@ -2,7 +2,7 @@
 //! takes long is read beside the loop, and what was read once is remembered for the session.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::domain::{Digest, TurnId};
 use crate::engine::{OutputRefs, State};
@@ -43,7 +43,7 @@ impl Remembered {
 
     fn recall(&self, output: &OutputRefs) -> Option<Excerpt> {
         let key = key(output)?;
-        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = crate::locked(&self.0);
         remembered.get(&key).cloned()
     }
 
@@ -51,7 +51,7 @@ impl Remembered {
         let Some(key) = key(output) else {
             return;
         };
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = crate::locked(&self.0);
         if remembered.len() >= REMEMBERED {
             remembered.clear();
         }

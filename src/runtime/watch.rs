@@ -15,7 +15,6 @@ use crate::engine::{
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{read_output, read_tail, write_sealed};
-use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
@@ -78,22 +77,14 @@ impl Executor {
     ) {
         let preparation = self.preparation(state, task);
         let (known, protection) = (state.committed(task), self.protection.clone());
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
-            let looked = match preparation.for_turn(&known).await {
-                Err(why) => Ok(Message::Broken(why)),
-                Ok(made) => {
-                    let look = move || {
-                        made.then(|| protection.take_folder(task));
-                        look()
-                    };
-                    tokio::task::spawn_blocking(look).await
-                }
+        self.beside(async move {
+            let made = preparation.for_turn(&known).await?;
+            let look = move || {
+                made.then(|| protection.take_folder(task));
+                look()
             };
-            // The loop holds the receiver as long as it lives.
-            let _ = sender.send(looked.unwrap_or_else(|why| Message::Broken(why.into())));
+            Ok(tokio::task::spawn_blocking(look).await?)
         });
-        self.keep_track(work.abort_handle());
     }
 
     /// What the folder of a task is made with.
@@ -326,7 +317,7 @@ impl After {
 /// What it holds of what is watched; `None` where that is not known, and where nothing is watched.
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
     let scope = Scope {
-        root: workspace(plan, task),
+        root: plan.workspace_of(task),
         patterns: watched(plan, task),
     };
     if scope.patterns.is_empty() {

@@ -383,7 +383,8 @@ impl ReferenceModel {
                 turn,
                 TurnEvent::Spawned { .. } | TurnEvent::Adopted | TurnEvent::RequestFailed { .. },
             ) => self.is_in_flight(*turn),
-            Event::Turn(turn, TurnEvent::Finished { exit, files, .. }) => {
+            Event::Turn(turn, TurnEvent::Finished(end)) => {
+                let (exit, files) = (&end.exit, &end.files);
                 self.is_in_flight(*turn);
                 assert!(self.ended.insert(*turn));
                 let seen = &mut self.tasks[turn.task.index()];

@@ -137,7 +137,7 @@ fn rows(state: &State) -> Vec<Row> {
 
 fn finished_turns(journal: &[Vec<Event>]) -> BTreeSet<TurnId> {
     let finished = journal.iter().flatten().filter_map(|event| match event {
-        Event::Turn(turn, TurnEvent::Finished { .. }) => Some(*turn),
+        Event::Turn(turn, TurnEvent::Finished(_)) => Some(*turn),
         _ => None,
     });
     finished.collect()
@@ -235,7 +235,7 @@ fn exited_but_not_committed() {
     let before_exit = simulation.journal.iter().position(|events| {
         events
             .iter()
-            .any(|event| matches!(event, Event::Turn(turn, TurnEvent::Finished { .. }) if *turn == started))
+            .any(|event| matches!(event, Event::Turn(turn, TurnEvent::Finished(_)) if *turn == started))
     });
     let durable = &simulation.journal[..before_exit.unwrap()];
     let mut recovered = Simulation::recovered(plan, durable);

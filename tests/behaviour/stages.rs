@@ -207,7 +207,7 @@ fn a_command_that_is_killed_says_nothing_about_the_work() {
         "echo n >> tried; no-such-linter .",
         r#"echo n >> tried; sh -c "kill -9 \$\$"; exit $?"#,
     ] {
-        let stage = format!("{{name: slow, command: '{command}', timeout: 1s}}");
+        let stage = format!("{{name: slow, command: '{command}', timeout: 300ms}}");
         let workspace = staged(&stage, "", "echo n >> acts");
         let document = workspace.run_json(6, &[]);
         assert_eq!(standing(&document, "work").0, "awaiting_approval", "{command}");

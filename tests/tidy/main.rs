@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 849_800),
-    ("tokens: core", 503_400),
-    ("tokens: edges", 345_550),
+    ("tokens: all", 846_400),
+    ("tokens: core", 499_750),
+    ("tokens: edges", 345_750),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

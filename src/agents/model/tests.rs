@@ -469,3 +469,22 @@ async fn endless(status: &'static str) -> Result<ModelReply, ModelError> {
     };
     served(Duration::from_secs(60), serve).await
 }
+
+#[test]
+fn a_key_twice_is_found_wherever_it_stands() {
+    let read = |text: &str| is_doubtful(StatusCode::OK, text.as_bytes());
+    for good in [
+        "{}",
+        "[1, -1, 1.5, true, null, \"x\", {\"a\": {\"a\": 1}}]",
+        "{\"a\"",
+        "[1e999]",
+    ] {
+        assert_eq!(read(good), None, "{good}");
+    }
+    for bad in [
+        "{\"a\": 1, \"a\": 1}",
+        "[{\"b\": {\"a\": 1, \"c\": 2, \"a\": null}}]",
+    ] {
+        assert!(read(bad).unwrap().contains("'a' stands twice"), "{bad}");
+    }
+}

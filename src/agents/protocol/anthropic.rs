@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Protocol, version_after};
 use crate::agents::model::{
-    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, temperature,
+    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, string,
+    temperature, told_message,
 };
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
@@ -97,8 +98,8 @@ fn answer(body: &Value) -> Answer {
         .filter(|block| block["type"] == "tool_use" && block["name"] != TOOL);
     let calls: Vec<ToolCall> = wanted
         .map(|block| ToolCall {
-            id: block["id"].as_str().unwrap_or_default().to_owned(),
-            name: block["name"].as_str().unwrap_or_default().to_owned(),
+            id: string(&block["id"]),
+            name: string(&block["name"]),
             arguments: block["input"].clone(),
         })
         .collect();
@@ -107,11 +108,7 @@ fn answer(body: &Value) -> Answer {
     }
     let usage = &body["usage"];
     Answer::Reply(ModelReply {
-        said: if calls.is_empty() {
-            Value::Null
-        } else {
-            body["content"].clone()
-        },
+        said: body["content"].clone(),
         calls,
         text,
         model: non_empty(&body["model"]),
@@ -127,7 +124,7 @@ fn told_error(body: &Value) -> ToldError<'_> {
     let error = &body["error"];
     ToldError {
         codes: error["type"].as_str().into_iter().collect(),
-        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        message: told_message(error),
         ..ToldError::default()
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::Millis;
 use super::{Protocol, version_after};
 use crate::agents::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, millis_of, non_empty,
-    temperature,
+    string, temperature, told_message,
 };
 
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
@@ -113,14 +113,9 @@ fn answer(body: &Value) -> Answer {
         // Thoughts are not the reply.
         .filter(|part| part["thought"] != json!(true));
     let usage = &body["usageMetadata"];
-    let calls = calls(parts);
     Answer::Reply(ModelReply {
-        said: if calls.is_empty() {
-            Value::Null
-        } else {
-            candidate["content"].clone()
-        },
-        calls,
+        said: candidate["content"].clone(),
+        calls: calls(parts),
         text: said.filter_map(|part| part["text"].as_str()).collect(),
         model: non_empty(&body["modelVersion"]),
         usage: Usage {
@@ -147,7 +142,7 @@ fn told_error(body: &Value) -> ToldError<'_> {
     ToldError {
         status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
         codes,
-        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        message: told_message(error),
         about: None,
         retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
     }
@@ -175,8 +170,8 @@ fn calls(parts: Option<&Vec<Value>>) -> Vec<ToolCall> {
     calls
         .filter(|call| call.is_object())
         .map(|call| ToolCall {
-            id: call["id"].as_str().unwrap_or_default().to_owned(),
-            name: call["name"].as_str().unwrap_or_default().to_owned(),
+            id: string(&call["id"]),
+            name: string(&call["name"]),
             arguments: match &call["args"] {
                 Value::Null => json!({}),
                 arguments => arguments.clone(),

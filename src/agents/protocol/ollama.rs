@@ -5,10 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::openai::{calls, said, tools};
+use super::openai::{calls, messages, said, tools};
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature,
+    Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, string, temperature,
+    told_message,
 };
 
 /// Ollama's chat API.
@@ -34,24 +35,17 @@ fn path(last: &str, _model: &str) -> Vec<String> {
 }
 
 fn body(model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-    let mut messages = Vec::new();
-    if let Some(system) = &request.system {
-        messages.push(json!({"role": "system", "content": system}));
-    }
     let mut question = json!({"role": "user", "content": request.prompt});
     if !request.images.is_empty() {
         let images = request.images.iter().map(|image| image.data.as_str());
         question["images"] = images.collect();
     }
-    messages.push(question);
-    for exchange in &dialogue.exchanges {
-        messages.push(exchange.said.clone());
-        messages.extend(
-            exchange.calls.iter().map(
-                |(call, result)| json!({"role": "tool", "tool_name": call.name, "content": result.text}),
-            ),
-        );
-    }
+    let messages = messages(
+        request,
+        question,
+        dialogue,
+        |(call, result)| json!({"role": "tool", "tool_name": call.name, "content": result.text}),
+    );
     let mut body = json!({
         "model": model,
         "messages": messages,
@@ -86,11 +80,10 @@ fn answer(body: &Value) -> Answer {
     if body["done"] != json!(true) {
         return Answer::Declined("the server sent only the beginning of its reply".to_owned());
     }
-    let calls = calls(&body["message"]);
     Answer::Reply(ModelReply {
-        said: said(&body["message"], &calls),
-        calls,
-        text: body["message"]["content"].as_str().unwrap_or_default().to_owned(),
+        said: said(&body["message"]),
+        calls: calls(&body["message"]),
+        text: string(&body["message"]["content"]),
         model: non_empty(&body["model"]),
         usage: Usage {
             input_tokens: body["prompt_eval_count"].as_u64(),
@@ -101,9 +94,8 @@ fn answer(body: &Value) -> Answer {
 }
 
 fn told_error(body: &Value) -> ToldError<'_> {
-    let error = &body["error"];
     ToldError {
-        message: error.as_str().or(error["message"].as_str()).unwrap_or_default(),
+        message: told_message(&body["error"]),
         ..ToldError::default()
     }
 }

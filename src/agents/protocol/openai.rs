@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, ToolSpec, Usage, non_empty,
-    temperature,
+    Answer, Dialogue, ModelReply, ModelRequest, ToldError, ToolCall, ToolResult, ToolSpec, Usage, non_empty,
+    string, temperature, told_message,
 };
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
@@ -41,15 +41,12 @@ fn path(_last: &str, _model: &str) -> Vec<String> {
 }
 
 fn body(model: &str, has_new_name: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-    let mut messages = Vec::new();
-    if let Some(system) = &request.system {
-        messages.push(json!({"role": "system", "content": system}));
-    }
-    messages.push(json!({"role": "user", "content": question(request)}));
-    for exchange in &dialogue.exchanges {
-        messages.push(exchange.said.clone());
-        messages.extend(results(exchange));
-    }
+    let messages = messages(
+        request,
+        json!({"role": "user", "content": question(request)}),
+        dialogue,
+        |(call, result)| json!({"role": "tool", "tool_call_id": call.id, "content": result.text}),
+    );
     let mut body = json!({"model": model, "messages": messages, "stream": false});
     if let Some(temperature) = temperature(request) {
         body["temperature"] = temperature;
@@ -95,7 +92,7 @@ fn answer(body: &Value) -> Answer {
         return Answer::Declined("the reply stops for calls of tools and has none".to_owned());
     }
     Answer::Reply(ModelReply {
-        said: said(message, &calls),
+        said: said(message),
         calls,
         text: content_of(message),
         model: non_empty(&body["model"]),
@@ -117,7 +114,7 @@ fn told_error(body: &Value) -> ToldError<'_> {
     ToldError {
         status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
         codes: texts.filter_map(Value::as_str).collect(),
-        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        message: told_message(error),
         about: error["param"].as_str(),
         retry_after: None,
     }
@@ -147,9 +144,21 @@ pub(super) fn tools(tools: &[ToolSpec]) -> Value {
     tools.iter().map(function).collect()
 }
 
-fn results(exchange: &Exchange) -> impl Iterator<Item = Value> + '_ {
-    let calls = exchange.calls.iter();
-    calls.map(|(call, result)| json!({"role": "tool", "tool_call_id": call.id, "content": result.text}))
+/// Who the model is to be, the question, and what was said since, with what each tool gave.
+pub(super) fn messages(
+    request: &ModelRequest,
+    question: Value,
+    dialogue: &Dialogue,
+    given: impl Fn(&(ToolCall, ToolResult)) -> Value,
+) -> Vec<Value> {
+    let system = request.system.iter();
+    let system = system.map(|system| json!({"role": "system", "content": system}));
+    let mut messages: Vec<Value> = system.chain([question]).collect();
+    for exchange in &dialogue.exchanges {
+        messages.push(exchange.said.clone());
+        messages.extend(exchange.calls.iter().map(&given));
+    }
+    messages
 }
 
 /// The tools that a message asks for. Arguments come as a text, from some servers as an object.
@@ -164,8 +173,8 @@ pub(super) fn calls(message: &Value) -> Vec<ToolCall> {
                 arguments => arguments.clone(),
             };
             ToolCall {
-                id: call["id"].as_str().unwrap_or_default().to_owned(),
-                name: function["name"].as_str().unwrap_or_default().to_owned(),
+                id: string(&call["id"]),
+                name: string(&function["name"]),
                 arguments,
             }
         })
@@ -173,10 +182,7 @@ pub(super) fn calls(message: &Value) -> Vec<ToolCall> {
 }
 
 /// The message as it goes back: what was said, and nothing else that a server put beside it.
-pub(super) fn said(message: &Value, calls: &[ToolCall]) -> Value {
-    if calls.is_empty() {
-        return Value::Null;
-    }
+pub(super) fn said(message: &Value) -> Value {
     json!({"role": "assistant", "content": message["content"], "tool_calls": message["tool_calls"]})
 }
 

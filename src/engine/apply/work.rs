@@ -2,6 +2,7 @@
 
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp, TurnId};
 use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
+use crate::engine::fact::TurnEnd;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
 use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, TurnFiles};
@@ -51,7 +52,7 @@ impl TaskState {
                 Some(running) => running.fail(Some(*not_before)),
                 None => {}
             },
-            TurnEvent::Finished { .. } => self.finish_turn(turn, event),
+            TurnEvent::Finished(end) => self.finish_turn(turn, end),
             TurnEvent::Lost => {
                 self.work.turn = None;
                 if let Some(dialog) = &mut self.dialog {
@@ -71,48 +72,33 @@ impl TaskState {
     }
 
     /// A turn has ended, with what it left.
-    fn finish_turn(&mut self, turn: TurnId, event: &TurnEvent) {
-        let TurnEvent::Finished {
-            exit,
-            duration,
-            output,
-            result,
-            files,
-            tool_calls,
-            asked,
-            model,
-            tools,
-            session,
-            denied,
-            ..
-        } = event
-        else {
-            return;
-        };
+    fn finish_turn(&mut self, turn: TurnId, end: &TurnEnd) {
         self.work.turn = None;
-        self.course.take_session(exit.failure, session.as_deref());
-        for denied in denied {
+        self.course.take_session(end.exit.failure, end.session.as_deref());
+        for denied in &end.denied {
             if !self.attempt.denied.contains(denied) {
                 self.attempt.denied.push(denied.clone());
             }
         }
-        self.course.streak.take_turn(turn, exit, *duration);
-        if asked.is_some() || self.dialog.is_some() {
+        self.course.streak.take_turn(turn, &end.exit, end.duration);
+        if end.asked.is_some() || self.dialog.is_some() {
             let dialog = self.dialog.get_or_insert_default();
-            dialog.said.clone_from(asked);
+            dialog.said.clone_from(&end.asked);
             dialog.end_turn();
         }
-        self.attempt.calls = self.attempt.calls.and(*tool_calls);
-        self.course.take_files(turn, files.as_ref());
+        self.attempt.calls = self.attempt.calls.and(end.tool_calls);
+        let files = end.files.as_ref();
+        self.course.take_files(turn, files);
+        let model = end.model.as_deref().map(Box::from);
         self.output = OutputRefs {
-            stdout: output.clone(),
-            result: result.clone(),
-            tools: tools.as_deref().and_then(|tools| tools.file.clone()),
-            nothing_to_do: files.as_ref().and_then(|files| files.nothing_to_do.clone()),
+            stdout: end.output.clone(),
+            result: end.result.clone(),
+            tools: end.tools.as_deref().and_then(|tools| tools.file.clone()),
+            nothing_to_do: files.and_then(|files| files.nothing_to_do.clone()),
             // A turn that failed and told none takes nothing back of what is known of the work so far.
-            model: match exit.failure {
-                Some(_) => model.as_deref().map(Box::from).or(self.output.model.take()),
-                None => model.as_deref().map(Box::from),
+            model: match end.exit.failure {
+                Some(_) => model.or(self.output.model.take()),
+                None => model,
             },
         };
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Deferral, DeferralReason};
+use crate::engine::payload::DeferralReason;
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
 use crate::engine::voided::VoidedStage;
@@ -18,7 +18,7 @@ use crate::judging::baseline::{items, named};
 use crate::mission::Extent;
 
 use super::transaction::Transaction;
-use super::{baseline, holds, pipeline, request, turns};
+use super::{baseline, deferral, holds, pipeline, request, turns};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -100,13 +100,7 @@ pub(super) fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Ti
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
 pub(super) fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
-    draft.emit_own(TaskEvent::Deferred(Box::new(Deferral {
-        why: DeferralReason::Slot,
-        until: now,
-        since: now,
-        message: message.to_owned(),
-        stage: behind,
-    })));
+    deferral::defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.

@@ -205,8 +205,13 @@ pub(super) fn settle(state: &State, fact: &Fact) -> Option<Event> {
 fn price(state: &State, event: &mut Event) {
     let plan = &*state.plan;
     match event {
-        Event::Turn(turn, TurnEvent::Finished { usage, model, .. }) => {
-            fill(plan, plan.task(turn.task).agent, model.as_deref(), usage)
+        Event::Turn(turn, TurnEvent::Finished(end)) => {
+            fill(
+                plan,
+                plan.task(turn.task).agent,
+                end.model.as_deref(),
+                &mut end.usage,
+            );
         }
         Event::Ask(_, AskEvent::Replied { agent, reply, .. }) => {
             fill(plan, *agent, reply.model.as_deref(), &mut reply.usage);

@@ -61,7 +61,7 @@ pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     if verdict == Verdict::Fail
         && let Some(denials) = draft.task.attempt.denials()
     {
-        report.findings.push(Finding::new(Severity::Info, denials));
+        report.add(Severity::Info, denials);
     }
     draft.emit(Event::verdict(report));
 }

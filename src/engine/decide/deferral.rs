@@ -5,7 +5,7 @@
 //! waited for: not beyond the session's own limit, a deadline, or `maxWindowWait`. Else the run ends when nothing else
 //! can be done (outcome limit), and a later session goes on.
 
-use crate::domain::{Millis, Status, TaskId, Timestamp};
+use crate::domain::{Millis, StageKey, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::fact::TurnEnd;
 use crate::engine::payload::{Deferral, DeferralReason, Exit};
@@ -34,7 +34,7 @@ pub(super) fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestam
     }
     let met = draft.task.course.streak.windows.saturating_sub(1);
     let until = retry::resets(exit.retry_after, met, now);
-    defer(draft, DeferralReason::Window, until, message, now);
+    defer(draft, DeferralReason::Window, until, (message, None), now);
     draft.enter_because(Status::Pending, "waits until the limit of a subscription resets");
 }
 
@@ -52,7 +52,7 @@ pub(super) fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
     if let Some(until) = limited.iter().map(|(_, until)| *until).max() {
         let names = names(draft.plan(), &agents, "and");
         let message = format!("{names} met a limit of a subscription");
-        defer(draft, DeferralReason::Window, until, &message, now);
+        defer(draft, DeferralReason::Window, until, (&message, None), now);
     }
 }
 
@@ -62,16 +62,23 @@ pub(super) fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestam
     let pause = retry::back_off(FIRST_PAUSE, before.min(MOST_DOUBLINGS), end.jitter);
     let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
     let message = end.exit.message.as_deref().unwrap_or_default();
-    defer(draft, DeferralReason::BackOff, until, message, now);
+    defer(draft, DeferralReason::BackOff, until, (message, None), now);
 }
 
-fn defer(draft: &mut Transaction<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
+/// The task waits until a moment; in words, and behind which stage it goes on where that is not with whoever is asked.
+pub(super) fn defer(
+    draft: &mut Transaction<'_>,
+    why: DeferralReason,
+    until: Timestamp,
+    (message, stage): (&str, Option<StageKey>),
+    now: Timestamp,
+) {
     draft.emit_own(TaskEvent::Deferred(Box::new(Deferral {
         why,
         until,
         since: now,
         message: message.to_owned(),
-        stage: None,
+        stage,
     })));
 }
 
@@ -99,7 +106,7 @@ pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp)
     match deferral.why {
         DeferralReason::Slot => {}
         _ if in_vain => admission::queue(&mut draft, None, "", now),
-        why => defer(&mut draft, why, deferral.until, &deferral.message, now),
+        why => defer(&mut draft, why, deferral.until, (&deferral.message, None), now),
     }
     draft.into_events()
 }

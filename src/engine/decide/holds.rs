@@ -221,7 +221,7 @@ pub(super) fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, 
         let mut report = StageReport::new(task, attempt.number, stage, Verdict::Fail, cause);
         report.points = attempt.points;
         report.by = Some(by.clone());
-        report.findings = vec![Finding::new(Severity::High, reason)];
+        report.add(Severity::High, reason);
         draft.emit(Event::verdict(report));
     }
     draft.emit_own(TaskEvent::AcceptanceAnswered { by, reason });

@@ -171,11 +171,11 @@ fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
     let (left_out, removed) = (commit.left_out.join(", "), commit.removed.join(", "));
     if !removed.is_empty() {
         let text = format!("it removes what other accepted work of this run had written: {removed}");
-        report.findings.push(Finding::new(Severity::Medium, text));
+        report.add(Severity::Medium, text);
     }
     if !left_out.is_empty() {
         let text = format!("git ignores {left_out}: that is no part of what was merged");
-        report.findings.push(Finding::new(Severity::Info, text));
+        report.add(Severity::Info, text);
     }
     // Where it was merged at once, its checks have been told of.
     if let Some(judging) = draft.task.judging()

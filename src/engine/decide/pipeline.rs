@@ -14,7 +14,7 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{ReplyRef, StageReport};
-use crate::engine::stages::{self, Actor, Next, Request, Word, prior_points};
+use crate::engine::stages::{self, Actor, Next, Request, Word};
 use crate::engine::state::{Ask, Heard, Judging, OpenStage, State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::engine::work::id::TaskWork;
@@ -479,7 +479,7 @@ fn heard(
         Ok(word) => word,
         Err(why) => return on_no_reply(draft, stage, (round, more), why, [said.ok(), first], speaker),
     };
-    let points = prior_points(draft.plan(), draft.id, &draft.task).len();
+    let points = draft.view().prior_points().len();
     let is_silent = || prior::unanswered(points, stages::answers(word)).is_some();
     // One that keeps the work out has said enough.
     if is_judge && nth <= more && !stages::blocks(stage, draft.view(), word) && is_silent() {

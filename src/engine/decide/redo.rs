@@ -77,8 +77,8 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
         let mended = plan
             .mended_by(id)
             .into_iter()
-            .flat_map(|source| waiting_for(plan, source));
-        for next in waiting_for(plan, id).chain(plan.fixup(id)).chain(mended) {
+            .flat_map(|source| plan.waiting_for(source));
+        for next in plan.waiting_for(id).chain(plan.fixup(id)).chain(mended) {
             if let Entry::Vacant(vacant) = found.entry(next) {
                 vacant.insert(root);
                 open.push((next, root));
@@ -91,16 +91,6 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
 /// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
 pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
     built_on(plan, &[root]).into_keys().chain([root]).collect()
-}
-
-/// What waits for a task: its dependents, and what its gates and holds block.
-fn waiting_for(plan: &Plan, id: TaskId) -> impl Iterator<Item = TaskId> {
-    let gates = plan.gates_after.of(id).iter();
-    let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-    let holds = plan.barriers_after.of(id).iter();
-    let held = holds.flat_map(|hold| &plan.barrier(*hold).blocks);
-    let dependents = plan.dependents.of(id).iter();
-    dependents.chain(blocked).chain(held).copied()
 }
 
 /// What a task has done is withdrawn: it begins from the start, if it has begun.

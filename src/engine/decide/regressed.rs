@@ -67,13 +67,9 @@ fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
     let plan = &state.plan;
     let needed = plan.dependencies.of(id).iter();
     let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
-    let gates = plan.gates_before.of(id).iter();
-    let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
-    let holds = plan.barriers_before.of(id).iter();
-    let holds = holds.flat_map(|hold| &plan.barrier(*hold).after);
     let open = state.task(id).reopened.as_deref();
     let first = open.into_iter().flat_map(|open| &open.behind);
-    needed.chain(gates.chain(holds).chain(first).copied())
+    needed.chain(plan.held_by(id)).chain(first.copied())
 }
 
 /// Where the files lie that a task names, as far as they are known.

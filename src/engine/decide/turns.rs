@@ -2,11 +2,11 @@
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
 use crate::domain::{
-    Cause, Digest, FailureClass, Finding, Severity, Stage, StageKey, Status, Timestamp, TurnId, Verdict,
+    Cause, Digest, FailureClass, Severity, Stage, StageKey, Status, Timestamp, TurnId, Verdict,
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
-use crate::engine::payload::{Exit, Usage};
+use crate::engine::payload::Usage;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
@@ -49,10 +49,10 @@ pub(super) fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
     if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
+    let current = draft.task.turn(draft.id);
     let turn = TurnId {
-        task: draft.id,
-        attempt: draft.task.attempt.number,
-        turn: draft.task.attempt.turn + 1,
+        turn: current.turn + 1,
+        ..current
     };
     draft.emit(Event::Turn(turn, TurnEvent::Started { prompt }));
     if draft.task.status() == Status::Assigned {
@@ -107,15 +107,11 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
         }
         return events;
     }
-    let exit = Exit {
-        retry_after: *retry_after,
-        ..Exit::failed(*class, message)
-    };
-    let end = TurnEnd {
-        exit,
+    let mut end = TurnEnd {
         jitter: *jitter,
-        ..TurnEnd::clean(*turn)
+        ..TurnEnd::failed(*turn, *class, message)
     };
+    end.exit.retry_after = *retry_after;
     finish_turn(state, end, now)
 }
 
@@ -145,15 +141,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 /// A turn that a session left behind when it died, of a task whose chain leaves out `checkpoint_resume`: its attempt has failed.
 pub(super) fn left_behind(state: &State, turn: TurnId, now: Timestamp) -> Vec<Event> {
     let why = "its session died, and without `checkpoint_resume` no turn is taken over";
-    let exit = Exit::failed(FailureClass::Unknown, why);
-    finish_turn(
-        state,
-        TurnEnd {
-            exit,
-            ..TurnEnd::clean(turn)
-        },
-        now,
-    )
+    finish_turn(state, TurnEnd::failed(turn, FailureClass::Unknown, why), now)
 }
 
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.
@@ -206,7 +194,7 @@ fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
             let mut report = draft.view().report(key, Verdict::Fail, cause);
             report.failure = Some(class);
             let message = end.exit.message.clone().unwrap_or_default();
-            report.findings = vec![Finding::new(Severity::High, message)];
+            report.add(Severity::High, message);
             conclude::record(draft, *report);
             conclude::agent_failed(draft, class, end, now);
         }

@@ -44,10 +44,6 @@ pub const MOST_AT_ONCE: usize = 10_000;
 /// One thing that happened. State changes only by [`super::apply`]ing these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "what a turn came to is most of a record; none is kept in memory behind it"
-)]
 pub enum Event {
     /// To the run as a whole.
     Run(RunEvent),

@@ -4,21 +4,15 @@ use serde::{Deserialize, Serialize};
 use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
+use crate::engine::fact::TurnEnd;
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{
-    Asked, Exit, FileRef, ProcessRef, ReplyRef, SessionRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
-    is_default,
-};
+use crate::engine::payload::{FileRef, ProcessRef, ReplyRef, Used, is_default};
 
 /// What happens to a turn of a task's worker.
 #[skip_serializing_none]
 #[apply(bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "every turn has an end, and few events are in memory at a time"
-)]
 pub enum TurnEvent {
     /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
     FilesNoted {
@@ -64,39 +58,8 @@ pub enum TurnEvent {
         /// Whether nothing was sent and no process came to be: then it was no request.
         never_began: bool,
     },
-    /// `work:ended` of a turn.
-    Finished {
-        /// How the turn ended.
-        #[serde(default, skip_serializing_if = "is_default")]
-        exit: Exit,
-        /// What the agent said, if anything.
-        output: Option<FileRef>,
-        /// What the agent wrote to standard error, if anything.
-        stderr: Option<FileRef>,
-        /// The agent's result file, if it wrote one: claims, not evidence.
-        result: Option<FileRef>,
-        /// How long the turn took.
-        #[serde(default, skip_serializing_if = "is_default")]
-        duration: Millis,
-        /// What the turn used.
-        #[serde(default, skip_serializing_if = "is_default")]
-        usage: Usage,
-        /// The model as the provider returned it.
-        model: Option<String>,
-        /// The session of the agent's program, in which its next turn goes on.
-        session: Option<Box<SessionRef>>,
-        /// What the agent's program was not allowed to do, as that names it.
-        #[serde(default, skip_serializing_if = "is_default")]
-        denied: Vec<Box<str>>,
-        /// What the turn did to files, where that was looked at.
-        files: Option<TurnFiles>,
-        /// The tool calls that the agent's adapter saw; `None` where it sees none.
-        tool_calls: Option<ToolCalls>,
-        /// The record of the tool calls in the spool, where this program made them.
-        tools: Option<Box<ToolLedgerRef>>,
-        /// What the turn ended with that may be a question.
-        asked: Option<Asked>,
-    },
+    /// `work:ended` of a turn: what counts of its end, see [`TurnEnd::as_event`].
+    Finished(Box<TurnEnd>),
     /// `work:ended` (`lost`): the turn was lost to the death or interruption of the runner: no verdict on the agent.
     Lost,
     /// `work:progressed` (`adopted`): the turn outlived the runner that started it. It still works, or its end is on the supervisor's

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Cause, Finding, Severity, Stage, StageKey};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, StageReport};
@@ -25,15 +25,16 @@ pub fn told_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a C
     for (check, result) in ran.filter(|(_, result)| result.passed && result.reruns > 0) {
         let (label, times) = (check.told_label(), result.reruns);
         let text = format!("{FLAKY}`{label}` passed only when it ran again, after {times} failed run(s)");
-        report.findings.push(Finding::new(Severity::Medium, text));
+        report.add(Severity::Medium, text);
         report.mark = Some(Mark::Flaky);
     }
 }
 
 /// A check ended. Once all have, all failures are reported, not only the first.
 pub(super) fn conclude(view: View<'_>) -> Next {
-    let results = view.judging().map_or(&[][..], |judging| &judging.checks);
-    let Some(results) = results
+    let Some(results) = view
+        .judging()
+        .checks
         .iter()
         .map(Option::as_ref)
         .collect::<Option<Vec<&CheckResult>>>()
@@ -47,11 +48,7 @@ pub(super) fn conclude(view: View<'_>) -> Next {
     let mut seen = BTreeSet::new();
     failed.retain(|finding| seen.insert(finding.description.clone()));
     let passes = failed.is_empty();
-    let (verdict, cause) = match passes {
-        true => (Verdict::Pass, None),
-        false => (Verdict::Fail, Some(Cause::Checks)),
-    };
-    let mut report = view.report(KEY, verdict, cause);
+    let mut report = view.judged(KEY, passes, Cause::Checks);
     told_flaky(&mut report, view.work().checks().iter().zip(results));
     if passes {
         return Next::Pass(Some(report));

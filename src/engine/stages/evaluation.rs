@@ -24,25 +24,15 @@ pub(super) fn conclude(view: View<'_>) -> Next {
                 .plan()
                 .relieved(view.id, view.plan().rules.settings.eval_threshold);
             let passed = bar.is_reached_by(*points);
-            let mut report = if passed {
-                view.report(KEY, Verdict::Pass, None)
-            } else {
-                view.report(KEY, Verdict::Fail, Some(Cause::Score))
-            };
+            let mut report = view.judged(KEY, passed, Cause::Score);
             report.points = Some(*points);
             report.findings.clone_from(findings);
             if !passed && !reasoning.is_empty() {
-                report
-                    .findings
-                    .push(Finding::new(Severity::Medium, reasoning.clone()));
+                report.add(Severity::Medium, reasoning.clone());
             }
             report.findings.extend(fallbacks(view, &seats));
             carry_on(&mut report.findings, open_points(view, &[prior]));
-            if passed {
-                Next::Pass(Some(report))
-            } else {
-                Next::Fail(report)
-            }
+            Next::by_verdict(report, String::new)
         }
         SeatState::Unparsed(Answer::Unreadable { excerpt, .. }) => unparsed(view, excerpt),
         _ => no_verdict(view, &seats),

@@ -30,8 +30,7 @@ fn request(command: usize) -> Next {
 
 /// A command of the gate ended.
 pub(super) fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
-    let results = view.judging().map_or(&[][..], |judging| &judging.finish);
-    let results: Vec<CheckResult> = results.iter().flatten().cloned().collect();
+    let results: Vec<CheckResult> = view.judging().finish.iter().flatten().cloned().collect();
     if results.len() < gate.commands.len() {
         request(results.len())
     } else {

@@ -10,13 +10,12 @@ use crate::domain::{
     AgentId, Answer, Cause, Finding, Purpose, SeatPlace, Severity, Stage, StageKey, TaskId, Verdict,
 };
 use crate::engine::mark::Mark;
-use crate::engine::state::{Judging, Seat, SeatState, State};
+use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::prior;
 use crate::mission::eligibility::{excluded, named};
 use crate::mission::model::{PanelMode, Review};
 use crate::mission::{Judge, Plan};
 
-use super::prior::prior_points;
 use super::view::{Next, Request, View, names};
 
 pub(super) const KEY: StageKey = StageKey::Of(Stage::Judge);
@@ -66,7 +65,7 @@ fn not_judged(view: View<'_>, rejections: u32) -> Next {
     let model = view.state.worker_model(view.id);
     let message = format!("not judged: {rejections} rejections in a row of the work of {model} in this wave");
     let mut report = view.report(KEY, Verdict::Skip, Some(Cause::Breaker));
-    report.findings = vec![Finding::new(Severity::High, message)];
+    report.add(Severity::High, message);
     let was_asked_for = panel.is_some() || view.work().review == Review::Required;
     report.mark = was_asked_for.then_some(Mark::Indeterminate);
     Next::Pass(Some(report))
@@ -135,7 +134,7 @@ pub fn what_it_lacks(view: View<'_>, answer: &Answer) -> Option<String> {
     match answer {
         Answer::Unreadable { why, .. } => Some(why.clone()),
         Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } => {
-            prior::unanswered(prior_points(view.plan(), view.id, view.task).len(), prior)
+            prior::unanswered(view.prior_points().len(), prior)
         }
         _ => None,
     }
@@ -143,9 +142,7 @@ pub fn what_it_lacks(view: View<'_>, answer: &Answer) -> Option<String> {
 
 /// The seats of the round that is out, once every one of them has come to an end.
 pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
-    let mut seats = view
-        .judging()
-        .map_or_else(Vec::new, |judging| judging.seats.clone());
+    let mut seats = view.judging().seats.clone();
     for seat in &mut seats {
         // Asked once more it could not be reached: what it said first counts.
         if let (SeatState::Failed(_), Some(first)) = (&seat.state, seat.first.take()) {
@@ -190,10 +187,10 @@ fn unreached(plan: &Plan, seats: &[Seat]) -> String {
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 pub(super) fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
-    let rounds = view.judging().map_or(0, |judging| judging.rounds);
+    let rounds = view.judging().rounds;
     // Who gives the same non-answer to a strict question gives it to any.
     let is_hopeless = seats.iter().all(|seat| seat.repeats);
-    let more = u64::from(view.judging().is_some_and(Judging::is_repeated));
+    let more = u64::from(view.judging().is_repeated());
     let may_repeat = view.work().panel().is_some() && !is_hopeless;
     if may_repeat && u64::from(rounds) < panel_rounds(view.plan()) + more {
         return ask_round(view);

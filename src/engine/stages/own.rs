@@ -1,6 +1,6 @@
 //! A stage that is decided by a verdict of its own (semantics, section 6.7): by a command, an agent, or a person.
 
-use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Verdict};
+use crate::domain::{Cause, DeclaredVerdict, Opinion, Purpose, Severity, Verdict};
 use crate::mission::model::Adapter;
 use crate::mission::{OwnStage, Plan, StageJudge};
 
@@ -51,7 +51,7 @@ pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, spea
             "" => format!("the stage '{name}' failed it"),
             reason => format!("stage '{name}': {reason}"),
         };
-        report.findings.push(Finding::new(Severity::High, reason));
+        report.add(Severity::High, reason);
     }
     report.findings.extend(opinion.findings.iter().cloned());
     report
@@ -61,16 +61,12 @@ pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, spea
         &mut report.findings,
         open_points_of(view, speaker, &opinion.prior),
     );
-    match opinion.verdict {
-        // It looked at one thing. What nobody has reviewed as a whole stays so.
-        DeclaredVerdict::Pass => Next::Pass(Some(report)),
-        DeclaredVerdict::Fail => Next::Fail(report),
-        DeclaredVerdict::Refer => {
-            let message = match opinion.reason.as_str() {
-                "" => format!("the stage '{name}' leaves it to a person"),
-                reason => format!("the stage '{name}' leaves it to a person: {reason}"),
-            };
-            Next::Refer(report, view.put_to_a_person(key, &message))
-        }
-    }
+    // It looked at one thing. What nobody has reviewed as a whole stays so.
+    Next::by_verdict(report, || {
+        let message = match opinion.reason.as_str() {
+            "" => format!("the stage '{name}' leaves it to a person"),
+            reason => format!("the stage '{name}' leaves it to a person: {reason}"),
+        };
+        view.put_to_a_person(key, &message)
+    })
 }

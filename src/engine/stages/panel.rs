@@ -20,7 +20,7 @@ pub(super) fn conclude(view: View<'_>, panel: &Panel) -> Next {
         .first()
         .filter(|_| could_change(panel, bar.points, &seats, more.len()))
     {
-        let round = view.judging().map_or(0, |judging| judging.round);
+        let round = view.judging().round;
         return Next::Open(vec![ask_seat(view, round, asked.len(), *next)]);
     }
     settle(view, panel, &seats, more)
@@ -90,11 +90,18 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     });
     report.outliers = outliers.collect();
     report.dimensions = merged.dimensions;
-    match verdict {
-        Verdict::Pass => return Next::Pass(Some(report)),
-        Verdict::Fail => return Next::Fail(report),
-        Verdict::Refer | Verdict::Skip | Verdict::Fault => {}
-    }
+    Next::by_verdict(report, || question(view, panel, &scored, seats, points, cause))
+}
+
+/// What a person is asked whom the panel leaves the decision to.
+fn question(
+    view: View<'_>,
+    panel: &Panel,
+    scored: &[Scored<'_>],
+    seats: &[Seat],
+    points: Points,
+    cause: Option<Cause>,
+) -> String {
     let gave = scored
         .iter()
         .filter_map(|(index, ..)| Some(seats.get(*index as usize)?.agent));
@@ -102,16 +109,15 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     let gave = format!(
         "{} gave {points}, bar {}",
         names(view.plan(), &gave, "and"),
-        bar.points
+        view.plan().relieved(view.id, panel.bar).points
     );
-    let question = match cause {
+    match cause {
         Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
         _ => format!(
             "{gave}; to be accepted by {}",
             names(view.plan(), &panel.people, "or")
         ),
-    };
-    Next::Refer(report, question)
+    }
 }
 
 fn findings(view: View<'_>, scored: &[Scored<'_>], seats: &[Seat], unasked: &[AgentId]) -> Vec<Finding> {

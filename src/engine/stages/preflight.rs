@@ -3,7 +3,7 @@
 //! Unknown is never zero: an agent without a ledger of its tool calls may have made any number, and a file that another
 //! turn may have written may be this one's.
 
-use crate::domain::{Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{Cause, Severity, Stage, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
@@ -85,7 +85,7 @@ pub(super) fn open(view: View<'_>) -> Next {
     let claim = view.task.output.nothing_to_do.as_deref();
     if let Some(claim) = claim.filter(|_| nothing_to_do(view.task).is_none()) {
         let text = format!("it says that there was nothing to do, and did something: {claim}");
-        report.findings.push(Finding::new(Severity::Low, text));
+        report.add(Severity::Low, text);
     }
     let is_silent = view.work().target_files.is_empty() && report.findings.is_empty();
     Next::Pass((!is_silent).then_some(report))
@@ -161,7 +161,7 @@ fn not_done(view: View<'_>) -> Option<PreflightReject> {
         let names: Vec<&str> = targets.chain(asked.into_iter().flatten()).collect();
         return Some(nothing_written(&names));
     }
-    let said = view.judging().and_then(|judging| judging.hollow.as_deref());
+    let said = view.judging().hollow.as_deref();
     said.filter(|_| asks_what_it_said(view.plan(), view.id, view.task))
         .map(hollow_work)
 }

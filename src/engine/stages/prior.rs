@@ -27,7 +27,7 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 /// The points that are still open by what the judges of a stage answered. What a stage of facts had found, it has looked at
 /// again before any judge is asked: of that only what a judge says itself is open.
 pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
-    let points = prior_points(view.plan(), view.id, view.task);
+    let points = view.prior_points();
     let found_by = view.task.feedback.last().map(|last| last.stage);
     let holds_now = matches!(
         found_by,

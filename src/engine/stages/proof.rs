@@ -11,6 +11,8 @@ use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
 use super::preflight::{nothing_to_do, undone};
 use super::view::View;
 
+pub(super) const KEY: StageKey = StageKey::Of(Stage::Proof);
+
 /// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, work) = (view.state, view.work());
@@ -30,12 +32,11 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     };
     let without_judges = stands_for_it(false);
     let proof = stands_for_it(view.is_judged());
-    let mut report = view.report(StageKey::Of(Stage::Proof), Verdict::Pass, None);
+    let mut report = view.report(KEY, Verdict::Pass, None);
     report.findings = surprises(view, &items);
-    let mut say = |severity, text: String| report.findings.push(Finding::new(severity, text));
     match proof {
         ProofOf::Unchecked | ProofOf::Proven => {}
-        ProofOf::Judged if without_judges == ProofOf::Vacuous => say(
+        ProofOf::Judged if without_judges == ProofOf::Vacuous => report.add(
             Severity::Info,
             format!(
                 "vacuous: no check shows that the work was done, only its judges: {}",
@@ -45,16 +46,16 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         ProofOf::Judged => {}
         ProofOf::Guards => {
             report.mark = Some(Mark::OnlyGuards);
-            say(
+            report.add(
                 Severity::Info,
-                "only guards: nothing shows that the work was done".to_owned(),
+                "only guards: nothing shows that the work was done",
             );
         }
         ProofOf::Unknown => {
             report.mark = Some(Mark::BaselineUnknown);
-            say(
+            report.add(
                 Severity::Info,
-                "baseline unknown: what the checks said before the work cannot be told".to_owned(),
+                "baseline unknown: what the checks said before the work cannot be told",
             );
         }
         ProofOf::Vacuous => {
@@ -69,7 +70,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
                 true => "no file is another one than before the work".to_owned(),
                 false => format!("green before the work began, and green now: {}", named(&items)),
             };
-            say(
+            report.add(
                 Severity::Medium,
                 format!(
                     "proved by nothing: {why}; add a check that fails before the work, write `before: green` where it only \

@@ -1,12 +1,14 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
-use crate::domain::{Answer, Cause, Finding, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Answer, Cause, Severity, Stage, StageKey, Verdict};
 use crate::engine::payload::FileFact;
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, View, Word};
+
+const KEY: StageKey = StageKey::Of(Stage::RedTeam);
 
 /// How it begins, by the plan alone.
 pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
@@ -36,19 +38,14 @@ pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
 pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
     let opening = opening(view.plan(), view.work().stakes, red_team);
     if !matches!(opening, Opening::Starts) || has_deliverable(view) {
-        return begin(view, StageKey::Of(Stage::RedTeam), opening, Actor::default());
+        return begin(view, KEY, opening, Actor::default());
     }
     let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has content";
     match red_team.on_missing {
-        OnMissing::Skip => begin(
-            view,
-            StageKey::Of(Stage::RedTeam),
-            Opening::Skips(why.to_owned()),
-            Actor::default(),
-        ),
+        OnMissing::Skip => begin(view, KEY, Opening::Skips(why.to_owned()), Actor::default()),
         OnMissing::Block => {
-            let mut report = view.report(StageKey::Of(Stage::RedTeam), Verdict::Fail, Some(Cause::RedTeam));
-            report.findings = vec![Finding::new(Severity::High, why)];
+            let mut report = view.report(KEY, Verdict::Fail, Some(Cause::RedTeam));
+            report.add(Severity::High, why);
             Next::Fail(report)
         }
     }
@@ -65,13 +62,7 @@ fn has_deliverable(view: View<'_>) -> bool {
 /// It reported.
 pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
-        Word::Answered(Answer::Findings(report)) => found(
-            view,
-            (StageKey::Of(Stage::RedTeam), Cause::RedTeam),
-            report,
-            None,
-            speaker,
-        ),
+        Word::Answered(Answer::Findings(report)) => found(view, (KEY, Cause::RedTeam), report, None, speaker),
         _ => Next::Wait,
     }
 }

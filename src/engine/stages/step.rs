@@ -13,7 +13,7 @@ use crate::engine::payload::StageReport;
 use crate::judging::prior;
 use crate::judging::stages::route;
 
-use super::prior::{carry_on, open_points, prior_points};
+use super::prior::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View};
 
 /// How a stage begins, by the plan alone.
@@ -72,10 +72,9 @@ pub(super) fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
 
 /// A person decides instead of the stage.
 pub(super) fn refer(view: View<'_>, step: StageKey, cause: Cause, message: &str, speaker: Actor<'_>) -> Next {
-    let key = step;
-    let mut report = view.remark(key, Verdict::Refer, Some(cause), message);
+    let mut report = view.remark(step, Verdict::Refer, Some(cause), message);
     speaker.sign(&mut report);
-    Next::Refer(report, view.put_to_a_person(key, message))
+    Next::Refer(report, view.put_to_a_person(step, message))
 }
 
 /// A red team or a vision check gave no report. That is on record and open.
@@ -123,12 +122,11 @@ pub(super) fn on_no_reply(
     if !heard.into_iter().flatten().any(speaks_of_something_grave) {
         return fault(view, step, Cause::GateError, (why, said), speaker);
     }
-    let key = step;
     let message = format!("{name} speaks of something grave, and its report cannot be read: {why}");
-    let report = view.remark(key, Verdict::Refer, Some(Cause::GateError), &message);
+    let report = view.remark(step, Verdict::Refer, Some(Cause::GateError), &message);
     Next::Refer(
         with_evidence(report, said, speaker),
-        view.put_to_a_person(key, &message),
+        view.put_to_a_person(step, &message),
     )
 }
 
@@ -183,16 +181,12 @@ pub(super) fn found(
     speaker: Actor<'_>,
 ) -> Next {
     // A point that it says itself was not addressed is its finding; one that it is silent about is only carried on.
-    let points = prior_points(view.plan(), view.id, view.task);
+    let points = view.prior_points();
     let denied = prior::denied(&points, &found.prior);
     let autonomy = view.work().autonomy;
     let passes = [&found.findings, &denied].map(|findings| route(findings, autonomy) == Verdict::Pass);
     let passes = passes == [true, true];
-    let mut report = if passes {
-        view.report(step, Verdict::Pass, None)
-    } else {
-        view.report(step, Verdict::Fail, Some(cause))
-    };
+    let mut report = view.judged(step, passes, cause);
     report.findings.clone_from(&found.findings);
     let unread = found.unread.as_deref().map(|why| {
         let message = format!("not all of the report could be read: {why}");
@@ -205,9 +199,5 @@ pub(super) fn found(
     report.findings.extend(remarks);
     carry_on(&mut report.findings, open_points_of(view, speaker, &found.prior));
     speaker.sign(&mut report);
-    if passes {
-        Next::Pass(Some(report))
-    } else {
-        Next::Fail(report)
-    }
+    Next::by_verdict(report, String::new)
 }

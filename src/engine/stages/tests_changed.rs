@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use crate::mission::model::{Before, TaskType};
 
 use super::checks::told_flaky;
-use super::proof::will_be_judged;
+use super::proof::{self, will_be_judged};
 use super::view::View;
 
 /// What is said of work that brings no test which shows it.
@@ -33,18 +33,12 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         true => Some(Cause::TestsChanged),
         false => lacks.then_some(Cause::Checks),
     };
-    let verdict = match fails_by {
-        Some(_) => Verdict::Fail,
-        None => Verdict::Pass,
-    };
-    let mut report = view.report(StageKey::Of(Stage::Checks), verdict, fails_by);
+    let cause = fails_by.unwrap_or(Cause::Checks);
+    let mut report = view.judged(StageKey::Of(Stage::Checks), fails_by.is_none(), cause);
     report.findings = findings;
     // It takes the place of what the checks said.
-    let results = view.judging().map_or(&[][..], |judging| &judging.checks);
-    told_flaky(
-        &mut report,
-        view.work().checks().iter().zip(results.iter().flatten()),
-    );
+    let results = view.judging().checks.iter().flatten();
+    told_flaky(&mut report, view.work().checks().iter().zip(results));
     Some(report)
 }
 
@@ -60,11 +54,7 @@ pub fn accepted(view: View<'_>) -> Option<Box<StageReport>> {
     let is_grave = |(finding, _): &(Finding, bool)| finding.severity == Severity::High;
     let old = old_tests(view.plan(), view.id, view.task).filter(is_grave);
     old.filter(|_| !view.is_judged())?;
-    let mut report = view.report(
-        StageKey::Of(Stage::Proof),
-        Verdict::Pass,
-        Some(Cause::TestsChanged),
-    );
+    let mut report = view.report(proof::KEY, Verdict::Pass, Some(Cause::TestsChanged));
     report.mark = Some(Mark::TestsChanged);
     Some(report)
 }

@@ -2,7 +2,7 @@
 //! sections 6.6 and 10). What grades mean is said in `judging::verification` and `judging::rubric`.
 
 use crate::domain::{
-    Answer, Cause, CriterionGrade, Finding, Points, Purpose, RubricReply, Severity, Stage, StageKey, Verdict,
+    Answer, Cause, CriterionGrade, Points, Purpose, RubricReply, Severity, Stage, StageKey, Verdict,
 };
 use crate::engine::job::Job;
 use crate::judging::verification::{Decision, decide};
@@ -173,11 +173,7 @@ fn settle(
     report.grades = grades.to_vec();
     report.confidence = Some(decision.confidence);
     if is_unsure && by.on_refer != OnRefer::Human {
-        report.findings.push(Finding::new(Severity::Medium, unsure));
+        report.add(Severity::Medium, unsure);
     }
-    match verdict {
-        Verdict::Pass | Verdict::Skip => Next::Pass(Some(report)),
-        Verdict::Fail => Next::Fail(report),
-        Verdict::Refer | Verdict::Fault => Next::Refer(report, question),
-    }
+    Next::by_verdict(report, || question)
 }

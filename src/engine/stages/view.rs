@@ -1,5 +1,7 @@
 //! What a stage sees of its task, and what it may say: the vocabulary of all stages.
 
+use std::sync::LazyLock;
+
 use crate::domain::{
     AgentId, Answer, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, TaskId,
     Verdict,
@@ -9,6 +11,8 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Judging, SaidVerdict, State, TaskState};
 use crate::mission::{Judge, Plan, TaskPlan};
+
+use super::prior::prior_points;
 
 /// A task that is judged, as it is.
 #[derive(Clone, Copy)]
@@ -45,6 +49,24 @@ pub enum Next {
     Fail(Box<StageReport>),
     /// Whether it is good could not be told: this is the question.
     Refer(Box<StageReport>, String),
+}
+
+impl StageReport {
+    /// Adds what was found.
+    pub fn add(&mut self, severity: Severity, text: impl Into<String>) {
+        self.findings.push(Finding::new(severity, text));
+    }
+}
+
+impl Next {
+    /// What follows from a report by its verdict: where that is left open, a person is put this question.
+    pub fn by_verdict(report: Box<StageReport>, question: impl FnOnce() -> String) -> Self {
+        match report.verdict {
+            Verdict::Pass | Verdict::Skip => Self::Pass(Some(report)),
+            Verdict::Fail => Self::Fail(report),
+            Verdict::Refer | Verdict::Fault => Self::Refer(report, question()),
+        }
+    }
 }
 
 /// Somebody is asked, or something is run.
@@ -94,14 +116,15 @@ impl<'a> View<'a> {
         self.state.plan.task(self.id)
     }
 
-    /// Its judging, once something of it was asked for.
-    pub fn judging(self) -> Option<&'a Judging> {
-        self.task.judging()
+    /// Its judging; an empty one before anything of it was asked for.
+    pub fn judging(self) -> &'a Judging {
+        static NONE: LazyLock<Judging> = LazyLock::new(Judging::default);
+        self.task.judging().unwrap_or(&NONE)
     }
 
     /// What was seen of the files that the task's rules name.
     pub fn files(self) -> &'a [FileFact] {
-        self.judging().map_or(&[], |judging| &judging.files)
+        &self.judging().files
     }
 
     /// A report without points or findings.
@@ -122,8 +145,21 @@ impl<'a> View<'a> {
         text: &str,
     ) -> Box<StageReport> {
         let mut report = self.report(key, verdict, cause);
-        report.findings = vec![Finding::new(Severity::Info, text)];
+        report.add(Severity::Info, text);
         report
+    }
+
+    /// A report that the work passes, or fails for this cause.
+    pub fn judged(self, key: StageKey, passes: bool, cause: Cause) -> Box<StageReport> {
+        match passes {
+            true => self.report(key, Verdict::Pass, None),
+            false => self.report(key, Verdict::Fail, Some(cause)),
+        }
+    }
+
+    /// The points of the last review that sent the work back, where whoever judges it must answer for them.
+    pub fn prior_points(self) -> Vec<Finding> {
+        prior_points(self.plan(), self.id, self.task)
     }
 
     /// Whether nobody has reviewed the work that comes to a stage, by the verdicts of this judging; behind the last stage:
@@ -134,7 +170,7 @@ impl<'a> View<'a> {
         let counts = |stage: Stage| {
             at.is_none_or(|at| at > StageKey::Of(stage)) && word.is_none_or(|word| word < stage)
         };
-        let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
+        let verdicts = &self.judging().verdicts;
         let said = |stage: Stage| verdicts.iter().rev().find(|said| said.stage == stage);
         let has_passed = || said(Stage::Judge).is_some_and(|said| said.verdict == Verdict::Pass);
         let criteria = self.work().verification().filter(|_| counts(Stage::Verification));
@@ -148,7 +184,7 @@ impl<'a> View<'a> {
 
     /// Whether somebody with an opinion has let the work pass, by the verdicts of this judging, or a person has accepted it.
     pub fn is_judged(self) -> bool {
-        let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
+        let verdicts = &self.judging().verdicts;
         let is_graded = || self.work().verification().is_some_and(|by| by.rubric.is_some());
         let counts = |said: &SaidVerdict| match said.stage {
             Stage::Judge => !matches!(said.mark, Some(Mark::Unreviewed | Mark::Unverified)),

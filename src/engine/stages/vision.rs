@@ -9,6 +9,8 @@ use crate::mission::{Plan, VisionPlan};
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, Request, View, Word};
 
+const KEY: StageKey = StageKey::Of(Stage::Vision);
+
 /// The round in which it is looked which of its screenshots are there, before anybody is asked. What was seen of them when
 /// the worker had finished is old: a check may have made them.
 const LOOK: u32 = 0;
@@ -33,32 +35,21 @@ pub(super) fn without(who: &str, why: &str) -> Opening {
 
 pub(super) fn open(view: View<'_>, vision: &VisionPlan) -> Next {
     match opening(view.plan(), vision) {
-        skips @ Opening::Skips(_) => begin(view, StageKey::Of(Stage::Vision), skips, Actor::default()),
-        _ => Next::Open(vec![Request::Run(Job::Stage(StageKey::Of(Stage::Vision), LOOK))]),
+        skips @ Opening::Skips(_) => begin(view, KEY, skips, Actor::default()),
+        _ => Next::Open(vec![Request::Run(Job::Stage(KEY, LOOK))]),
     }
 }
 
 pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
-        Word::Known => begin(
-            view,
-            StageKey::Of(Stage::Vision),
-            seen(view, vision),
-            Actor::default(),
-        ),
+        Word::Known => begin(view, KEY, seen(view, vision), Actor::default()),
         Word::Answered(Answer::Findings(report)) => {
             let missing = missing_screenshots(view).join(", ");
             let unseen = (!missing.is_empty()).then(|| {
                 let text = format!("not looked at, for it is not there: {missing}");
                 Finding::new(Severity::Info, text)
             });
-            found(
-                view,
-                (StageKey::Of(Stage::Vision), Cause::Vision),
-                report,
-                unseen,
-                speaker,
-            )
+            found(view, (KEY, Cause::Vision), report, unseen, speaker)
         }
         Word::Answered(_) | Word::Graded(_) => Next::Wait,
     }

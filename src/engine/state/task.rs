@@ -6,7 +6,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{
     AgentId, Answer, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
-    Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
+    Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
@@ -406,6 +406,16 @@ impl TaskState {
             Lifecycle::Done { .. } => Status::Done,
             Lifecycle::Failed { .. } => Status::Failed,
         }
+    }
+
+    /// Its turn that is or was last in flight, as that of this task.
+    pub(crate) fn turn(&self, task: TaskId) -> TurnId {
+        let Attempt {
+            number: attempt,
+            turn,
+            ..
+        } = self.attempt;
+        TurnId { task, attempt, turn }
     }
 
     /// What goes on inside it.

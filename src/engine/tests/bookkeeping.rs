@@ -6,12 +6,13 @@ use crate::domain::{
     AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, StageKey, Status, TaskId, Timestamp,
     TurnId, Verdict, WaitingReason,
 };
+use crate::engine::TurnEnd;
 use crate::engine::mark::Mark;
 use crate::engine::signature::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, BudgetEvent, Effect, Event, Exit, FileFact, HoldEvent, Job, JobEnd, StageReport, TaskEvent,
-    TurnEvent, Usage, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
+    AfterScan, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport, TaskEvent,
+    TurnEvent, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -35,21 +36,11 @@ fn a_task_knows_the_model_of_its_last_turn() {
                 attempt: 1,
                 turn: 1,
             },
-            TurnEvent::Finished {
-                exit: Exit::default(),
-                output: None,
-                stderr: None,
-                result: None,
+            TurnEvent::Finished(Box::new(TurnEnd {
                 duration: Millis(1),
-                usage: Usage::default(),
                 model: model.map(str::to_owned),
-                files: None,
-                session: None,
-                denied: Vec::new(),
-                tool_calls: None,
-                tools: None,
-                asked: None,
-            },
+                ..TurnEnd::default()
+            })),
         )
     };
     let mut task = TaskState::default();

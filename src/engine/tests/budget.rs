@@ -300,7 +300,7 @@ fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resu
 fn costs(simulation: &Simulation) -> Vec<Option<Money>> {
     let events = simulation.journal.iter().flatten();
     let costs = events.filter_map(|event| match event {
-        Event::Turn(_, TurnEvent::Finished { usage, .. }) => Some(usage.cost),
+        Event::Turn(_, TurnEvent::Finished(end)) => Some(end.usage.cost),
         Event::Ask(_, AskEvent::Replied { reply, .. }) => Some(reply.usage.cost),
         _ => None,
     });

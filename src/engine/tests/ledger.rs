@@ -10,6 +10,7 @@ use crate::domain::{
     AgentId, Answer, AskId, Digest, FailureClass, Millis, Money, Purpose, SeatPlace, TaskId, Timestamp,
     TurnId,
 };
+use crate::engine::TurnEnd;
 use crate::engine::WorkId;
 use crate::engine::ledger::CallAdmission;
 use crate::engine::{
@@ -218,24 +219,15 @@ fn request_failed(task: u32) -> Event {
 fn finished(task: u32, failure: Option<FailureClass>, usage: Usage) -> Event {
     Event::Turn(
         turn_id(task),
-        TurnEvent::Finished {
+        TurnEvent::Finished(Box::new(TurnEnd {
             exit: Exit {
                 failure,
                 ..Exit::default()
             },
-            output: None,
-            stderr: None,
-            result: None,
             duration: Millis(1),
             usage,
-            model: None,
-            files: None,
-            session: None,
-            denied: Vec::new(),
-            tool_calls: None,
-            tools: None,
-            asked: None,
-        },
+            ..TurnEnd::default()
+        })),
     )
 }
 
@@ -413,8 +405,8 @@ fn made(requests: u32, unanswered: u32) -> Option<Box<ToolLedgerRef>> {
 
 fn finished_with(task: u32, failure: Option<FailureClass>, made: Option<Box<ToolLedgerRef>>) -> Event {
     let mut event = finished(task, failure, Usage::default());
-    if let Event::Turn(_, TurnEvent::Finished { tools, .. }) = &mut event {
-        *tools = made;
+    if let Event::Turn(_, TurnEvent::Finished(end)) = &mut event {
+        end.tools = made;
     }
     event
 }

@@ -432,7 +432,7 @@ proptest! {
             for turn in &kept {
                 let adopted = resumed.contains(&&Event::Turn(*turn, TurnEvent::Adopted));
                 prop_assert!(adopted && !recovered.turns.contains(turn), "{turn} was kept\n{yaml}");
-                let ended = |event: &&&Event| matches!(event, Event::Turn(of, TurnEvent::Finished { .. }) if of == turn);
+                let ended = |event: &&&Event| matches!(event, Event::Turn(of, TurnEvent::Finished(_)) if of == turn);
                 prop_assert_eq!(resumed.iter().filter(ended).count(), 1);
             }
             for turn in &lost {

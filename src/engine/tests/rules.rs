@@ -120,7 +120,7 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
             [Event::Turn(_, TurnEvent::RequestFailed { not_before, .. })] => Some(not_before.0 - NOW.0),
             events => {
                 assert!(
-                    matches!(events[0], Event::Turn(_, TurnEvent::Finished { .. })),
+                    matches!(events[0], Event::Turn(_, TurnEvent::Finished(_))),
                     "{events:?}"
                 );
                 None

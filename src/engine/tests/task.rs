@@ -5,6 +5,7 @@ use crate::domain::{
     Purpose, QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
     WaitingReason,
 };
+use crate::engine::TurnEnd;
 use crate::engine::event::{AskEvent, Event, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::mark::Mark;
 use crate::engine::state::{
@@ -13,8 +14,8 @@ use crate::engine::state::{
 };
 use crate::engine::work::retry::Tries;
 use crate::engine::{
-    Ask, Asked, CheckResult, DependencyRecovery, Dialog, Evidence, Exit, FailedDependency, FileRef, Job,
-    JobEnd, StageReport, ToolCalls, Usage,
+    Ask, Asked, CheckResult, DependencyRecovery, Dialog, Evidence, FailedDependency, FileRef, Job, JobEnd,
+    StageReport, ToolCalls,
 };
 use crate::mission::SubTask;
 
@@ -450,21 +451,12 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     let finished = |asked: Option<Asked>| {
         Event::Turn(
             turn(2),
-            TurnEvent::Finished {
-                exit: Exit::default(),
+            TurnEvent::Finished(Box::new(TurnEnd {
                 output: Some(file()),
-                stderr: None,
-                result: None,
                 duration: Millis(1),
-                usage: Usage::default(),
-                model: None,
-                files: None,
-                session: None,
-                denied: Vec::new(),
-                tool_calls: None,
-                tools: None,
                 asked,
-            },
+                ..TurnEnd::default()
+            })),
         )
     };
     let asked = Asked {

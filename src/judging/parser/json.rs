@@ -39,6 +39,22 @@ impl Json {
         }
     }
 
+    /// A key that an object has twice: it says two things, and readers disagree about which one counts.
+    pub fn key_twice(&self) -> Option<&str> {
+        match self {
+            Self::Object(entries) => {
+                let mut seen = BTreeSet::new();
+                let mut entries = entries.iter();
+                entries.find_map(|(key, value)| match seen.insert(key) {
+                    true => value.key_twice(),
+                    false => Some(key.as_str()),
+                })
+            }
+            Self::List(items) => items.iter().find_map(Self::key_twice),
+            Self::Text(_) | Self::Number(_) | Self::Bool(_) | Self::Null => None,
+        }
+    }
+
     /// The value of the first of `names` that the object has.
     pub fn get(&self, names: &[&str]) -> Option<&Json> {
         names.iter().find_map(|name| {

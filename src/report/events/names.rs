@@ -253,14 +253,14 @@ impl EventExpander {
                 let payload = payload!(turn_of; "kind": broken.kind, "evidence": broken.evidence);
                 ("task:escalated", payload)
             }
-            TurnEvent::Finished { exit, duration, .. } if exit.failure == Some(FailureClass::Timeout) => {
+            TurnEvent::Finished(end) if end.exit.failure == Some(FailureClass::Timeout) => {
                 let payload =
-                    payload!(self.task(turn.task); "elapsed": duration, "timeout": plan.turn_timeout);
+                    payload!(self.task(turn.task); "elapsed": end.duration, "timeout": plan.turn_timeout);
                 ("task:timeout", payload)
             }
             TurnEvent::Started { .. }
             | TurnEvent::RequestFailed { .. }
-            | TurnEvent::Finished { .. }
+            | TurnEvent::Finished(_)
             | TurnEvent::Lost
             | TurnEvent::Adopted => return None,
         })

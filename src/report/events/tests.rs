@@ -32,7 +32,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Turn(_, TurnEvent::Started { .. }) => "TurnStarted",
         Event::Turn(_, TurnEvent::Spawned { .. }) => "AgentSpawned",
         Event::Turn(_, TurnEvent::RequestFailed { .. }) => "TurnRequestFailed",
-        Event::Turn(_, TurnEvent::Finished { .. }) => "TurnFinished",
+        Event::Turn(_, TurnEvent::Finished(_)) => "TurnFinished",
         Event::Run(RunEvent::ProtectionNoted(_)) => "ProtectionNoted",
         Event::Task(_, TaskEvent::StageVoided(_)) => "StageVoided",
         Event::Turn(_, TurnEvent::FilesNoted { .. }) => "FilesNoted",

@@ -1,7 +1,7 @@
 //! What is told of turns.
 
 use crate::domain::TurnId;
-use crate::engine::{Exit, TurnEvent};
+use crate::engine::TurnEvent;
 
 use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, tool_ledger, turn_files};
@@ -23,43 +23,29 @@ impl EventExpander {
                 "notBefore": not_before.to_rfc3339(),
                 "maxRequests": (*of > 0).then_some(of),
             ),
-            TurnEvent::Finished {
-                exit,
-                output,
-                stderr,
-                result,
-                duration,
-                usage,
-                model,
-                files,
-                tool_calls,
-                tools,
-                asked: _,
-                session,
-                denied,
-            } => {
-                let Exit {
-                    code,
-                    signal,
-                    failure,
-                    message,
-                    retry_after,
-                } = exit;
-                let denials = || denied.iter().map(ToString::to_string).collect::<Vec<_>>();
-                let told = payload!(told; "agentName": agent, "exitCode": code, signal, duration, model);
-                let told = payload!(told.usage(usage);
-                    "output": output.as_ref().map(file),
-                    "stderr": stderr.as_ref().map(file),
-                    "resultFile": result.as_ref().map(file),
-                    "files": files.as_ref().map(turn_files),
-                    "session": session.as_deref().map(|session| session.id.to_string()),
-                    "denied": (!denied.is_empty()).then(denials),
-                    "toolCalls": tool_calls.map(|calls| calls.calls),
-                    "tools": tools.as_deref().map(tool_ledger),
-                    "retryAfterMs": retry_after,
+            TurnEvent::Finished(end) => {
+                let exit = &end.exit;
+                let denials = || end.denied.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let told = payload!(told;
+                    "agentName": agent,
+                    "exitCode": exit.code,
+                    "signal": exit.signal,
+                    "duration": end.duration,
+                    "model": end.model,
                 );
-                match failure {
-                    Some(class) => told.failure(*class, message.as_deref()),
+                let told = payload!(told.usage(&end.usage);
+                    "output": end.output.as_ref().map(file),
+                    "stderr": end.stderr.as_ref().map(file),
+                    "resultFile": end.result.as_ref().map(file),
+                    "files": end.files.as_ref().map(turn_files),
+                    "session": end.session.as_deref().map(|session| session.id.to_string()),
+                    "denied": (!end.denied.is_empty()).then(denials),
+                    "toolCalls": end.tool_calls.map(|calls| calls.calls),
+                    "tools": end.tools.as_deref().map(tool_ledger),
+                    "retryAfterMs": exit.retry_after,
+                );
+                match exit.failure {
+                    Some(class) => told.failure(class, exit.message.as_deref()),
                     None => told,
                 }
             }

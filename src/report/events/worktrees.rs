@@ -37,13 +37,8 @@ impl EventExpander {
                 let payload = payload!(self.task(turn.task); "path": folder.to_string_lossy());
                 Some(("workspace:created", payload))
             }
-            Event::Turn(
-                turn,
-                TurnEvent::Finished {
-                    files: Some(files), ..
-                },
-            ) => {
-                let done = files.commit.as_ref()?;
+            Event::Turn(turn, TurnEvent::Finished(end)) => {
+                let done = end.files.as_ref()?.commit.as_ref()?;
                 Some(("work:committed", commit(self.turn(turn.to_owned()), done)))
             }
             Event::Work(

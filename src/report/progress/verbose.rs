@@ -44,20 +44,11 @@ impl Details {
                 let detail = format!("process {}", process.pid);
                 vec![dim(Verb::Start, title(state, turn.task), detail)]
             }
-            Event::Turn(
-                turn,
-                TurnEvent::Finished {
-                    exit,
-                    duration,
-                    usage,
-                    model,
-                    ..
-                },
-            ) => {
-                let model = model.as_ref().map(|model| format!("  {model}"));
-                let (model, used) = (model.unwrap_or_default(), usage_words(usage));
-                let took = seconds(*duration);
-                vec![self.of_end(state, *turn, exit, &format!("in {took}{model}{used}"))]
+            Event::Turn(turn, TurnEvent::Finished(end)) => {
+                let model = end.model.as_ref().map(|model| format!("  {model}"));
+                let (model, used) = (model.unwrap_or_default(), usage_words(&end.usage));
+                let took = seconds(end.duration);
+                vec![self.of_end(state, *turn, &end.exit, &format!("in {took}{model}{used}"))]
             }
             Event::Work(
                 task,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::read_only::GLOB;
-use super::{Protection, canonical, real, workspace};
+use super::{Protection, canonical, real};
 use crate::domain::{Digest, TaskId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
@@ -226,7 +226,7 @@ impl Protection {
             root,
             patterns: globs.iter().map(ToString::to_string).collect(),
         };
-        let roots = [self.root.clone(), plan.root_of(task), workspace(plan, task)];
+        let roots = [self.root.clone(), plan.root_of(task), plan.workspace_of(task)];
         // The loader has read them.
         Guarded::of(&roots.map(scope)).unwrap_or_default()
     }

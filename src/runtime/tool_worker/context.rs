@@ -1,7 +1,7 @@
 //! What a model with tools works with: each call is checked, carried out, put on record and told.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -140,10 +140,6 @@ impl ToolHost for ToolContext {
         self.ledger.note(record).await;
     }
 
-    fn has_form(&self, _: &str) -> bool {
-        true
-    }
-
     async fn set_aside(&self, reply: &str) {
         self.ledger.set_aside(reply).await;
     }
@@ -166,7 +162,7 @@ fn told_of(call: &ToolCall) -> String {
 
 impl ToolContext {
     pub(super) fn done(&self) -> MutexGuard<'_, Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::locked(&self.done)
     }
 
     /// Tells whoever watches what goes on.

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use crate::domain::TaskId;
 use crate::engine::Committed;
@@ -39,7 +38,7 @@ impl Worktrees {
         };
         if made && let Some(own) = &plan.task(task).workspace {
             let own = self.folder(task).join(own.as_ref());
-            fs::create_dir_all(&own).map_err(WorkError::file("make", &own))?;
+            make(&own)?;
         }
         Ok(made)
     }
@@ -116,7 +115,7 @@ impl Worktrees {
 
     /// What was accepted so far.
     fn tip(&self) -> Result<String, WorkError> {
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accepted = crate::locked(&self.accepted);
         self.tip_of(&mut accepted)
     }
 
@@ -182,7 +181,7 @@ impl Worktrees {
             for old in [&git, &self.ready_mark(name), &folder.with_extension("index")] {
                 remove(old)?;
             }
-            fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
+            make(&folder)?;
         }
         self.check_out(&folder, commit)?;
         if is_new {
@@ -298,7 +297,7 @@ impl Worktrees {
                         || self.hidden.is_some() && path == history
                 })?;
             }
-            _ => fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?,
+            _ => make(&folder)?,
         }
         self.is_ready(&name)?;
         Ok(true)
@@ -354,7 +353,7 @@ fn to_mend(plan: &Plan, fixup: TaskId) -> Option<TaskId> {
 /// Makes a bare repository.
 pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
     // Git writes only in what is there.
-    fs::create_dir_all(repository).map_err(WorkError::file("make", repository))?;
+    make(repository)?;
     let git = Git::new().in_repository(repository);
     let git = git.args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
     run(git.arg(format!("--object-format={format}"))).map(drop)
@@ -454,7 +453,7 @@ pub(super) fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) 
         let dated = copied.and_then(|()| fs::File::open(to)?.set_modified(found.modified()?));
         dated.map_err(WorkError::file("copy to", to))
     } else if kind.is_dir() {
-        fs::create_dir_all(to).map_err(WorkError::file("make", to))?;
+        make(to)?;
         for entry in fs::read_dir(from).map_err(WorkError::file("read", from))? {
             let entry = entry.map_err(WorkError::file("read", from))?;
             copy(&entry.path(), &to.join(entry.file_name()), is_left_out)?;
@@ -466,8 +465,12 @@ pub(super) fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) 
 }
 
 fn make_parent(path: &Path) -> Result<(), WorkError> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(WorkError::file("make", parent))
+    make(path.parent().unwrap_or(path))
+}
+
+/// Makes a folder, and those above it.
+pub(super) fn make(path: &Path) -> Result<(), WorkError> {
+    fs::create_dir_all(path).map_err(WorkError::file("make", path))
 }
 
 /// When a file, or what is known of it, was changed last: seconds and nanoseconds; `None` where there is none.

@@ -12,7 +12,7 @@ use crate::executor::runner::CommandRequest;
 use crate::mission::HiddenFiles;
 use crate::store;
 
-use super::folders::{copy, is_folder, remove, replace};
+use super::folders::{copy, is_folder, make, remove, replace};
 use super::git::{Git, run, text};
 use super::{LINK, START, Worktrees};
 
@@ -116,7 +116,7 @@ impl Worktrees {
         let list = repository.join("list");
         replace(&list, &format!("{id}\n"))?;
         let packs = repository.join("objects/pack");
-        fs::create_dir_all(&packs).map_err(WorkError::file("make", &packs))?;
+        make(&packs)?;
         let git = Git::new().in_repository(repository).reads(self.repository());
         let git = git.env(
             "GIT_ALTERNATE_OBJECT_DIRECTORIES",

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use crate::domain::TaskId;
 use crate::engine::Look;
@@ -16,7 +15,7 @@ use crate::mission::Plan;
 
 use super::super::odd_files::odd_file;
 use super::Worktrees;
-use super::folders::{copy, exclude, init, remove};
+use super::folders::{copy, exclude, init, make, remove};
 use super::git::{self, Git, borrow, entries, refused, run, text};
 use super::user_repository::User;
 
@@ -107,7 +106,7 @@ impl Worktrees {
             return Ok(None);
         }
         // Nobody else writes to the index meanwhile.
-        let _held = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = crate::locked(&self.accepted);
         let trees = self.of_looks(true);
         trees.begin_trees(plan, &workspace)?;
         let git = || trees.in_workspace(&workspace);
@@ -179,7 +178,7 @@ impl Worktrees {
     ) -> Result<Vec<Box<str>>, WorkError> {
         self.remove_folder(name)?;
         let folder = self.root.join(name);
-        fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
+        make(&folder)?;
         let patterns = Patterns::of(plan, task);
         let (mut lines, mut files) = (String::new(), Vec::new());
         for found in self.between(&sides.base, &sides.work)? {

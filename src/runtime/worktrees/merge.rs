@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::PoisonError;
 
 use crate::domain::TaskId;
 use crate::engine::{Commit, Committed, Merged};
@@ -16,7 +15,7 @@ use crate::store::no_links::open_folders;
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::difference::{APPEARED, Changed, Difference, GONE, NotCommitted, Work};
-use super::folders::remove;
+use super::folders::{make, remove};
 use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
@@ -128,7 +127,7 @@ impl Worktrees {
         let folder = self.folder(task).with_extension("merging");
         remove(&folder)?;
         let files = folder.join("files");
-        fs::create_dir_all(&files).map_err(WorkError::file("make", &files))?;
+        make(&files)?;
         run(self.merging(&folder).args(["read-tree", commit]))?;
         let list = ["ls-files", "-z", "--", ":(glob)**/.gitattributes"];
         let attributes = run(self.merging(&folder).args(list))?.stdout;
@@ -408,7 +407,7 @@ impl Worktrees {
         task: TaskId,
         known: Option<&Committed>,
     ) -> Result<Merged, WorkError> {
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accepted = crate::locked(&self.accepted);
         let tip = self.tip_of(&mut accepted)?;
         let Some(known) = known else {
             return Ok(Merged::Landed(Difference::default().commit(&tip, &tip)));

@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::domain::{Status, TaskId};
@@ -34,7 +34,7 @@ use crate::store::{self, RunFolder};
 use crate::supervisor;
 
 use super::git::{self, Git, borrow, refused, run, text};
-use folders::{exclude, init, is_folder, missing, remove, replace};
+use folders::{exclude, init, is_folder, make, missing, remove, replace};
 use user_repository::User;
 
 mod difference;
@@ -280,7 +280,7 @@ impl Worktrees {
 
     /// Waits until nothing works on the repository that an earlier session started, and clears what that may have left locked.
     fn take(&self) -> Result<(), WorkError> {
-        std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
+        make(&self.root)?;
         let path = self.root.join("lock");
         let lock = File::options()
             .create(true)
@@ -321,11 +321,7 @@ impl Worktrees {
 
     /// What was accepted by the record.
     fn recorded(&self) -> Result<String, WorkError> {
-        let accepted = self
-            .accepted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let accepted = crate::locked(&self.accepted).clone();
         self.resolve(&format!("{}^{{commit}}", accepted.as_deref().unwrap_or(START)))
     }
 
@@ -336,7 +332,7 @@ impl Worktrees {
     fn begin(&self, plan: &Plan) -> Result<(), WorkError> {
         let user = User::open(&plan.rules.workspace, true)?;
         let head = user.clean_head()?;
-        std::fs::create_dir_all(&self.root).map_err(WorkError::file("make", &self.root))?;
+        make(&self.root)?;
         let repository = self.repository();
         init(&repository, &user.object_format()?)?;
         borrow(&repository, "", &user.objects()?)?;

@@ -22,7 +22,7 @@ impl Calls {
             Event::Ask(id, AskEvent::Requested { .. }) => {
                 self.out.insert(WorkId::ask(*id));
             }
-            Event::Turn(turn, TurnEvent::Finished { usage, .. }) => self.end(WorkId::turn(*turn), usage),
+            Event::Turn(turn, TurnEvent::Finished(end)) => self.end(WorkId::turn(*turn), &end.usage),
             Event::Ask(id, AskEvent::Replied { reply, .. }) => self.end(WorkId::ask(*id), &reply.usage),
             Event::Ask(id, AskEvent::Failed { used, .. }) => {
                 // One that has met a limit, and is given up while it waits, has ended before.

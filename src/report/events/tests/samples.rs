@@ -8,6 +8,7 @@ use crate::domain::{
     Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
+use crate::engine::TurnEnd;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason,
     Delivery, Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged,
@@ -352,7 +353,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
         ),
         Event::Turn(
             turn(),
-            TurnEvent::Finished {
+            TurnEvent::Finished(Box::new(TurnEnd {
                 exit: Exit {
                     code: None,
                     signal: Some(15),
@@ -361,8 +362,6 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     retry_after: Some(Millis(30_000)),
                 },
                 output: Some(file()),
-                stderr: None,
-                result: None,
                 duration: Millis(1_800_001),
                 usage: Usage {
                     input_tokens: Some(10),
@@ -388,12 +387,10 @@ pub(super) fn turn_samples() -> Vec<Event> {
                         removed: Vec::new(),
                     })),
                 }),
-                session: None,
-                denied: Vec::new(),
                 tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
                 tools: Some(Box::new(tool_ledger())),
-                asked: None,
-            },
+                ..TurnEnd::default()
+            })),
         ),
         Event::Run(RunEvent::ProtectionNoted(ProtectedFiles {
             files: vec![("/w/judge.sh".to_owned(), None)],

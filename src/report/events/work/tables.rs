@@ -21,7 +21,7 @@ impl EventExpander {
                 turn,
                 TurnEvent::Started { .. }
                 | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Finished { .. }
+                | TurnEvent::Finished(_)
                 | TurnEvent::Lost
                 | TurnEvent::Adopted,
             ) => Some(turn_work(*turn)),
@@ -117,16 +117,14 @@ impl EventExpander {
             Event::Work(_, WorkEvent::Requested(_))
             | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::DeliveryRequested { .. })
             | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
-            Event::Turn(_, TurnEvent::Finished { exit, .. }) if exit.failure.is_some() => {
-                Life::Ended("failed")
-            }
+            Event::Turn(_, TurnEvent::Finished(end)) if end.exit.failure.is_some() => Life::Ended("failed"),
             Event::Work(task, WorkEvent::Ended { end, .. })
                 if !end.is_answer() || failure(*task, rest).is_some() =>
             {
                 Life::Ended("failed")
             }
             Event::Run(RunEvent::WorkDelivered(delivery)) if delivery.why.is_some() => Life::Ended("failed"),
-            Event::Turn(_, TurnEvent::Finished { .. })
+            Event::Turn(_, TurnEvent::Finished(_))
             | Event::Work(_, WorkEvent::Ended { .. })
             | Event::Run(RunEvent::AuditFinished { .. } | RunEvent::WorkDelivered(_)) => Life::Ended("ok"),
             Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
