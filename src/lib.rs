@@ -41,6 +41,7 @@ macro_rules! worded {
 
             words_of! {
                 /// The word for it, in JSON and for people.
+                #[allow(dead_code, reason = "templates take it from documents")]
                 as_str { $($variant => $word,)+ }
             }
         }

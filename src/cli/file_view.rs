@@ -1,5 +1,7 @@
 //! A file of a run as it is quoted: its beginning, if it is as records say.
 
+use std::path::Path;
+
 use crate::executor::spool::preview;
 use crate::report::documents::show::FileView;
 use crate::runtime::VerifiedFiles;
@@ -16,21 +18,16 @@ pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &VerifiedFiles) -> 
     let path = run.spool_file(name);
     let (beginning, bytes) = preview(&path, PREVIEW)?;
     let here = std::env::current_dir().unwrap_or_default();
-    let shown = path.strip_prefix(here).unwrap_or(&path).to_owned();
-    if bytes > 0 && vouched.is_changed(&path) {
-        return Some(FileView {
-            path,
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let shown = text(path.strip_prefix(here).unwrap_or(&path));
+    (bytes > 0).then(|| {
+        let is_changed = vouched.is_changed(&path);
+        FileView {
+            path: text(&path),
             shown,
             bytes,
-            cut: false,
-            preview: CHANGED.to_owned(),
-        });
-    }
-    (bytes > 0).then_some(FileView {
-        path,
-        shown,
-        bytes,
-        cut: bytes > PREVIEW,
-        preview: beginning,
+            cut: bytes > PREVIEW && !is_changed,
+            preview: if is_changed { CHANGED.to_owned() } else { beginning },
+        }
     })
 }

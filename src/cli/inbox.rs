@@ -15,6 +15,6 @@ pub fn inbox(arguments: &OfRun, halves: Halves, screen: &Screen) -> Result<u8, F
     let state = open_run(&run, |state, record| view.take(state, record))?.state;
     let view = view.into_view(&state);
     let document = InboxDocument::of(run.id(), &state, &view, halves);
-    screen.show(&document, |screen| document.human(screen));
+    screen.page(&document, InboxDocument::human);
     Ok(0)
 }

@@ -88,7 +88,7 @@ fn baseline(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
         ending.state
     };
     let document = BaselineDocument::of(&whole, &seen);
-    screen.show(&document, |screen| document.human(screen));
+    screen.page(&document, BaselineDocument::human);
     Ok(document.class().exit_code())
 }
 
@@ -122,7 +122,7 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
                     .collect(),
             };
             let document = PlanDocument::of(&state).protecting(listed(&state, &options, &read));
-            screen.show(&document, |screen| human(&document, screen));
+            screen.page(document, human);
         }
     }
     Ok(0)

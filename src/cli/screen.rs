@@ -308,6 +308,19 @@ impl Screen {
         }
     }
 
+    /// The same of a page that is a template.
+    pub fn page<D: Serialize>(
+        &self,
+        document: D,
+        human: impl FnOnce(D, &style::Screen) -> Result<String, minijinja::Error>,
+    ) {
+        if self.is_json() {
+            return self.document(&document);
+        }
+        let text = human(document, &self.out());
+        self.print(|out| out.write_all(text.map_err(io::Error::other)?.as_bytes()));
+    }
+
     /// Writes one document to stdout.
     pub fn document(&self, document: &impl Serialize) {
         self.print(|out| {

@@ -37,6 +37,8 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
     let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
-    screen.show(&document, |screen| human(&document, arguments.full, screen));
+    screen.page(document, |document, screen| {
+        human(&document, arguments.full, screen)
+    });
     Ok(0)
 }

@@ -32,6 +32,7 @@
 //! | `status` | `quorum status` for people: one row per task, then gates, what waits, and the outcome |
 //! | `style` | colours, symbols and the screen they go to |
 //! | `summary` | the final block of a session: always printed, also on failure and Ctrl-C |
+//! | `templates` | screens as templates: what they may print, and the filters for it |
 //! | `testing` | scenes for tests: plans made by hand, events made by the engine |
 //! | `text` | text on a terminal: what others wrote made harmless, cut to a width; times for people |
 //! | `view` | the projection that documents are made from: what state does not keep |
@@ -63,6 +64,7 @@ mod stages;
 pub mod status;
 pub mod style;
 pub mod summary;
+mod templates;
 mod text;
 pub use text::{count, escape, escape_json, sanitize};
 mod budget;

@@ -79,8 +79,8 @@ fn history(scene: &Scene<'_>, task: u32) -> TaskHistory {
 #[test]
 fn a_plan() {
     let scene = Scene::start(hostile());
-    let document = PlanDocument::of(&scene.state);
-    insta::assert_snapshot!(everywhere(|screen| plan::human(&document, screen)));
+    let page = |screen: &Screen| plan::human(PlanDocument::of(&scene.state), screen).unwrap();
+    insta::assert_snapshot!(everywhere(page));
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn a_task_with_everything() {
         })
     };
     let document = TaskDocument::of(&scene.state, &scene.view, &history, None, &files);
-    insta::assert_snapshot!(everywhere(|screen| show::human(&document, true, screen)));
-    insta::assert_snapshot!(everywhere(|screen| show::human(&document, false, screen)));
+    insta::assert_snapshot!(everywhere(|screen| show::human(&document, true, screen).unwrap()));
+    insta::assert_snapshot!(everywhere(|screen| show::human(&document, false, screen).unwrap()));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_waits_for_a_person() {
         ]),
         requests: None,
     };
-    insta::assert_snapshot!(everywhere(|screen| document.human(screen)));
+    insta::assert_snapshot!(everywhere(|screen| document.human(screen).unwrap()));
 }
 
 #[test]
@@ -285,9 +285,9 @@ fn what_a_review_came_to() {
         evidence: LONG,
     }]);
     document.findings = &findings;
-    insta::assert_snapshot!(everywhere(|screen| document.human(screen)));
+    insta::assert_snapshot!(everywhere(|screen| document.human(screen).unwrap()));
     let without = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::Indeterminate);
-    let text = without.human(&Screen::default());
+    let text = without.human(&Screen::default()).unwrap();
     assert!(
         text.contains(": indeterminate\nexit 6 (indeterminate)\n"),
         "{text}"

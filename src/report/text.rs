@@ -101,11 +101,16 @@ pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
 }
 
 /// Rows of cells as lines, in columns that stand two blanks apart.
-pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let widest = |column: usize| rows.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(widest);
-    let line = |cells: &[String; N]| {
-        let cells = cells.iter().zip(widths);
+pub(super) fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
+    let mut widths = Vec::new();
+    for cells in rows.iter().map(AsRef::as_ref) {
+        widths.resize(widths.len().max(cells.len()), 0);
+        for (widest, cell) in widths.iter_mut().zip(cells) {
+            *widest = width(cell).max(*widest);
+        }
+    }
+    let line = |cells: &R| {
+        let cells = cells.as_ref().iter().zip(&widths);
         let cells: String = cells
             .map(|(cell, widest)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2)))
             .collect();

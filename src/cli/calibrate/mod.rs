@@ -140,7 +140,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         document.push(set, &evaluation, !panels.is_empty());
     }
     progress.finish_and_clear();
-    screen.show(&document, |screen| human(&document, screen));
+    screen.page(document, human);
     let class = if is_partial {
         OutcomeClass::Indeterminate
     } else {

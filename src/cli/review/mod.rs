@@ -152,10 +152,8 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     // Work of an agent that failed is not judged, be it good or bad.
     if let Some(findings) = &case.failed {
         let class = OutcomeClass::Indeterminate;
-        show(
-            &ReviewDocument::without_verdict(&case.title, class, findings),
-            screen,
-        );
+        let document = ReviewDocument::without_verdict(&case.title, class, findings);
+        screen.page(&document, ReviewDocument::human);
         return Ok(class.exit_code());
     }
     let Case { not_shown, .. } = case;
@@ -167,10 +165,8 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let class = verdict(&ending.state, case.task, &not_shown);
     let findings = findings(&ending.state, &view, case.task, &not_shown);
     let asked = (&*case.title, arguments.grader.as_str());
-    show(
-        &ReviewDocument::of(&run, case.task, asked, class, &findings),
-        screen,
-    );
+    let document = ReviewDocument::of(&run, case.task, asked, class, &findings);
+    screen.page(&document, ReviewDocument::human);
     Ok(class.exit_code())
 }
 
@@ -187,10 +183,6 @@ fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -
     found
         .chain(notes.map(|note| Finding::new(Severity::Info, note)))
         .collect()
-}
-
-fn show(document: &ReviewDocument<'_>, screen: &Screen) {
-    screen.show(document, |screen| document.human(screen));
 }
 
 /// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.

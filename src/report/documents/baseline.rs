@@ -1,15 +1,17 @@
 //! `quorum.baseline/v1`: what the checks of a mission say before any work on it.
 
+use minijinja::value::Serde;
+use minijinja::{Error, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{BeforeWork, Millis, OutcomeClass, TaskId};
+use crate::domain::{BeforeWork, OutcomeClass, TaskId};
 use crate::engine::State;
 use crate::judging::baseline::{CheckPlace, Item, is_wanted, items, wrongly_green};
 use crate::mission::Plan;
 use crate::mission::model::{Before, Check};
-use crate::report::style::{Role, Screen};
-use crate::report::text::{sanitize, seconds};
+use crate::report::style::Screen;
+use crate::report::templates::render;
 
 /// What the checks of a mission say before any work on it: `quorum plan --baseline`.
 #[derive(Serialize, JsonSchema)]
@@ -123,32 +125,13 @@ impl<'a> BaselineDocument<'a> {
     }
 
     /// The page for people, with a line feed at its end.
-    pub fn human(&self, screen: &Screen) -> String {
-        let mut text = format!("baseline of {}\n", sanitize(self.mission));
-        for task in &self.tasks {
-            append!(
-                text,
-                "\n{}",
-                screen.style.paint(Role::Strong, sanitize(task.title))
-            );
-            if !task.not_before.is_empty() {
-                let names: Vec<_> = task.not_before.iter().map(|name| sanitize(name)).collect();
-                append!(text, ": not before {}", names.join(", "));
-            } else if task.checks.is_empty() {
-                text.push_str(": no checks");
-            }
-            text.push('\n');
-            task.checks.iter().for_each(|row| row.line(&mut text, screen));
-        }
-        let meaning = match self.class {
-            OutcomeClass::Ok => return screen.wrap(&text),
-            OutcomeClass::BelowThreshold => {
-                "a check does not say before the work what the mission says of it"
-            }
-            _ => "what the mission says of a check could not be told",
-        };
-        append_line!(text, "\nexit {}: {meaning}", self.class.exit_code());
-        screen.wrap(&text)
+    ///
+    /// # Errors
+    /// When the template does not fit its values: our bug.
+    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+        let differs = self.class == OutcomeClass::BelowThreshold;
+        let page = context! { exit => self.class.exit_code(), differs, ..Serde(self) };
+        Ok(screen.wrap(&render(screen, include_str!("baseline.txt"), page)?))
     }
 }
 
@@ -163,26 +146,5 @@ impl<'a> LookRow<'a> {
             reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
             duration_ms: duration,
         }
-    }
-
-    fn line(&self, text: &mut String, screen: &Screen) {
-        let said = self.before.map_or("later", BeforeWork::as_str);
-        let role = match self.before {
-            Some(BeforeWork::Red) => Role::Bad,
-            Some(BeforeWork::Green) => Role::Good,
-            _ => Role::Warn,
-        };
-        let said = screen.style.paint(role, format!("{said:7}"));
-        append!(text, "  {said} {}", sanitize(&self.label));
-        if let Some(declared) = self.declared {
-            append!(text, ", to be {declared}");
-        }
-        if let Some(why) = self.reason {
-            append!(text, ": {}", sanitize(why));
-        }
-        if let Some(took) = self.duration_ms {
-            append!(text, " ({})", seconds(Millis(took)));
-        }
-        text.push('\n');
     }
 }

@@ -1,17 +1,18 @@
 //! `quorum.calibration/v1`: judges and panels held against people.
 
+use minijinja::Error;
+use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::Points;
 use crate::judging::calibration::{
     Entry, Estimate, Evaluation, LabelSet, MOST_JUDGES, Measures, Settings, Suggestion,
 };
 use crate::mission::model::Consensus;
 
-use crate::report::style::{Role, Screen};
-use crate::report::text::{columns, sanitize};
+use crate::report::style::Screen;
+use crate::report::templates::render;
 
 /// Judges and panels held against people: `quorum calibrate`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -257,152 +258,10 @@ fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-const HEADS: [&str; 10] = [
-    "",
-    "n",
-    "read",
-    "Spearman",
-    "Kendall",
-    "MAE",
-    "accuracy",
-    "false pass",
-    "AUROC",
-    "kappa",
-];
-
 /// The tables for people, with a line feed at the end.
-pub fn human(document: &Document, screen: &Screen) -> String {
-    let mut text = String::new();
-    for set in &document.sets {
-        let bar = Points::whole(document.bar.round() as u8);
-        let heading = format!(
-            "{}: {} rows in {} groups; {}; bar {bar}",
-            sanitize(&set.name),
-            set.items,
-            set.groups,
-            set.dimensions
-                .iter()
-                .map(|name| sanitize(name))
-                .collect::<Vec<_>>()
-                .join(", ")
-        );
-        append_line!(text, "{}", screen.style.paint(Role::Strong, heading));
-        let nothing = screen.style.symbols().nothing;
-        let mut lines = vec![HEADS.map(str::to_owned)];
-        for row in set.judges.iter().chain(&set.panels) {
-            lines.push(cells(&name(row), Some(row), &row.measures, nothing));
-            for one in row.per_dimension.iter().filter(|_| set.dimensions.len() > 1) {
-                lines.push(cells(
-                    &format!("  {}", sanitize(&one.dimension)),
-                    None,
-                    &one.measures,
-                    nothing,
-                ));
-            }
-        }
-        write_table(&mut text, &lines, screen);
-        for row in set
-            .panels
-            .iter()
-            .filter_map(|row| Some((name(row), row.adaptive.as_ref()?)))
-        {
-            let (name, adaptive) = row;
-            if let (Some(saved), Some(any)) = (
-                adaptive.third_calls_saved,
-                adaptive.third_calls_saved_in_any_order,
-            ) {
-                append_line!(
-                    text,
-                    "adaptive, {name}: {:.1} % of third calls saved ({:.1} % in any order), {} verdicts changed",
-                    saved * 100.0,
-                    any * 100.0,
-                    adaptive.changed_verdicts,
-                );
-            }
-        }
-        for note in &set.notes {
-            append_line!(text, "note: {note}");
-        }
-        append_line!(text, "{}\n", suggestion_line(set.suggestion.as_ref()));
-    }
-    text
-}
-
-fn name(row: &Row) -> String {
-    let sanitized = |names: &[String]| {
-        names
-            .iter()
-            .map(|name| sanitize(name))
-            .collect::<Vec<_>>()
-            .join(" + ")
-    };
-    match (&row.judge, row.consensus) {
-        (Some(judge), _) => sanitize(judge).into_owned(),
-        (None, rule) => format!("{} ({})", sanitized(&row.seats), rule_name(rule)),
-    }
-}
-
-fn rule_name(rule: Option<Consensus>) -> &'static str {
-    match rule {
-        None | Some(Consensus::Median) => "median",
-        Some(Consensus::ExcludeOutliers) => "exclude-outliers",
-        Some(Consensus::Mean) => "mean",
-        Some(Consensus::ClippedMean) => "clipped-mean",
-    }
-}
-
-fn cells(name: &str, row: Option<&Row>, numbers: &Numbers, nothing: &str) -> [String; 10] {
-    let number = |number: Option<Number>| match number {
-        None => nothing.to_owned(),
-        Some(Number {
-            value,
-            interval: None,
-        }) => format!("{value:.3}"),
-        Some(Number {
-            value,
-            interval: Some([low, high]),
-        }) => format!("{value:.3} [{low:.2} {high:.2}]"),
-    };
-    let read = row.and_then(|row| row.parse_rate);
-    [
-        name.to_owned(),
-        numbers.items.to_string(),
-        read.map_or_else(String::new, |rate| format!("{:.1} %", rate * 100.0)),
-        number(numbers.spearman),
-        number(numbers.kendall),
-        number(numbers.mae),
-        number(numbers.accuracy),
-        number(numbers.false_pass_rate),
-        number(numbers.auroc),
-        number(numbers.kappa),
-    ]
-}
-
-fn write_table(text: &mut String, lines: &[[String; 10]], screen: &Screen) {
-    for (index, line) in columns(lines).iter().enumerate() {
-        match index {
-            0 => append_line!(text, "{}", screen.style.paint(Role::Dim, line)),
-            _ => append_line!(text, "{line}"),
-        }
-    }
-}
-
-fn suggestion_line(suggestion: Option<&Suggested>) -> String {
-    let Some(suggestion) = suggestion else {
-        return "suggested: nothing; the rows do not tell good work from bad".to_owned();
-    };
-    let seats: Vec<_> = suggestion.seats.iter().map(|seat| sanitize(seat)).collect();
-    let percent = |share: Option<f64>| {
-        share.map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", share * 100.0))
-    };
-    format!(
-        "suggested: {}{} at bar {}: {} of the verdicts right, {} of the bad work passes",
-        seats.join(" + "),
-        suggestion
-            .consensus
-            .map_or_else(String::new, |rule| format!(" ({})", rule_name(Some(rule)))),
-        suggestion.bar,
-        percent(suggestion.accuracy),
-        percent(suggestion.false_pass_rate),
-    )
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn human(document: Document, screen: &Screen) -> Result<String, Error> {
+    render(screen, include_str!("calibration.txt"), Serde(document).into())
 }

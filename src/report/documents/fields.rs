@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use minijinja::value::serializing_for_value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -48,6 +49,16 @@ fn outcomes() -> Vec<&'static str> {
     let mut names: Vec<_> = OutcomeClass::BY_PRECEDENCE.map(OutcomeClass::as_str).into();
     names.dedup();
     names
+}
+
+/// Left out of JSON: a fact that words are made from, for templates only.
+pub(crate) fn in_json<T>(_: &T) -> bool {
+    !serializing_for_value()
+}
+
+/// Left out of what templates see: they are given a choice of the tasks, each when its turn comes.
+pub(crate) fn in_templates<T>(_: &T) -> bool {
+    serializing_for_value()
 }
 
 /// Points from 0 to 100, at most four decimals.

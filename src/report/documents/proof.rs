@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fields;
 use crate::domain::{BeforeWork, Cause, TaskId};
 use crate::engine::{Mark, State};
 use crate::judging::baseline::is_wanted;
@@ -20,7 +21,8 @@ pub(crate) struct ProofRow {
     /// How many are proven by tests that the work brought.
     proven_by_new_tests: usize,
     /// What that shows, in words.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
     pub words: String,
 }
 

@@ -1,5 +1,7 @@
 //! `quorum.review/v1`: what a review of work came to that no run did.
 
+use minijinja::Error;
+use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,8 +10,8 @@ use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
 use crate::domain::{Finding, OutcomeClass, Points, TaskId};
-use crate::report::style::{Role, Screen};
-use crate::report::text::{number, sanitize};
+use crate::report::style::Screen;
+use crate::report::templates::render;
 
 /// What a review of work came to that no run did: `quorum review`.
 #[derive(Serialize, JsonSchema)]
@@ -106,37 +108,11 @@ impl<'a> ReviewDocument<'a> {
     }
 
     /// The page for people, with a line feed at its end.
-    pub fn human(&self, screen: &Screen) -> String {
-        let is_good = self.exit_code == OutcomeClass::Ok.exit_code();
-        let role = if is_good { Role::Good } else { Role::Bad };
-        let verdict = screen.style.paint(role, self.verdict);
-        let mut text = format!("{}: {verdict}", sanitize(self.subject));
-        if let (Some(points), Some(bar)) = (self.points, self.bar) {
-            append!(text, ", {points} of 100 points against a bar of {bar}");
-        }
-        text.push('\n');
-        for row in &self.dimensions {
-            let points = number(row.score * 20.0);
-            let (name, why) = (sanitize(row.dimension), sanitize(row.reasoning));
-            append_line!(text, "  {points} {name}: {why}");
-        }
-        for row in self.criteria.iter().flatten() {
-            let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
-            append_line!(text, "  {} {criterion}: {evidence}", row.result);
-        }
-        let is_criterion = |finding: &Finding| {
-            let mut rows = self.criteria.iter().flatten();
-            rows.any(|row| {
-                finding
-                    .description
-                    .starts_with(&format!("{} is {}", row.criterion, row.result))
-            })
-        };
-        for finding in self.findings.iter().filter(|finding| !is_criterion(finding)) {
-            let what = sanitize(&finding.description);
-            append_line!(text, "  [{}] {what}", finding.severity.as_str());
-        }
-        append_line!(text, "exit {} ({})", self.exit_code, self.outcome);
-        screen.wrap(&text)
+    ///
+    /// # Errors
+    /// When the template does not fit its values: our bug.
+    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+        let text = render(screen, include_str!("review.txt"), Serde(self).into())?;
+        Ok(screen.wrap(&text))
     }
 }

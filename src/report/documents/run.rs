@@ -113,7 +113,7 @@ pub struct RunDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetRow>,
     /// The tasks, in file order.
-    #[serde(skip_serializing_if = "Tasks::are_left_out")]
+    #[serde(skip_serializing_if = "fields::in_templates")]
     #[schemars(with = "Vec<TaskRow>")]
     pub(crate) tasks: Tasks<'a>,
     /// The quality gates, in file order.
@@ -179,11 +179,7 @@ impl<'a> RunDocument<'a> {
             counts: Counts::of(state, view),
             usage: RunUsage::of(state),
             budget: BudgetRow::of(state),
-            tasks: Tasks {
-                state,
-                view,
-                are_left_out: false,
-            },
+            tasks: Tasks { state, view },
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
             checkpoints: holds(true),
             delays: holds(false),
@@ -267,15 +263,9 @@ fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
 pub(crate) struct Tasks<'a> {
     pub state: &'a State,
     pub view: &'a RunView,
-    /// For a page that tells of them in another order, and not of all in full.
-    pub are_left_out: bool,
 }
 
 impl<'a> Tasks<'a> {
-    fn are_left_out(&self) -> bool {
-        self.are_left_out
-    }
-
     pub fn row(self, id: TaskId) -> TaskRow<'a> {
         TaskRow::of(self.state, self.view, id)
     }

@@ -280,7 +280,8 @@ pub struct RequestRow<'a> {
     /// What `approve` and `reject` take.
     pub id: String,
     /// What acknowledges it; the work stays below its bar.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
     pub command: String,
     /// The task.
     pub task: &'a str,

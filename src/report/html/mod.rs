@@ -66,9 +66,6 @@ pub fn histories(run: &RunDocument<'_>) -> Histories {
 /// When the template does not fit its values: our bug.
 pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
     let (run, Tasks { state, view, .. }) = (told.run, told.run.tasks);
-    let mut facts = RunDocument::of(state, view, run.state, run.ended);
-    // The page tells of them in another order, and not of all in full.
-    facts.tasks.are_left_out = true;
     let environment = environment()?;
     let ranked = worst_first(state, view);
     let sections = sections(&environment, told, &ranked)?;
@@ -82,7 +79,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
     let full: Vec<TaskId> = ranked[..sections.len()].iter().map(|(_, id)| *id).collect();
     let score = &run.mission_score;
     let page = context! {
-        run => Serde(facts),
+        run => Serde(run),
         outcome => Serde(run.ended.map(OutcomeRow::of)),
         left_out => run.counts.left_out(),
         not_reviewed => not_reviewed(state),

@@ -8,6 +8,7 @@ use crate::mission::Plan;
 use crate::mission::model::{
     Agent, AgentChain, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
 };
+use crate::report::documents::fields;
 
 /// What runs once the plan is made, named or not: the warnings that `validate` and `run` print.
 const PLAN_WARNINGS: &str = "plan_warnings";
@@ -23,8 +24,9 @@ pub(super) struct MiddlewareRow {
     /// The same by hook, in the order in which these come.
     coordination_hooks: Vec<HookRow>,
     /// Whether the mission names another chain than every mission has.
-    #[serde(skip)]
-    pub is_own: bool,
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    is_own: bool,
 }
 
 /// What runs at one hook, in the order in which it runs; of what wraps a call the outermost first.
@@ -65,15 +67,6 @@ impl MiddlewareRow {
             is_own: *agent != AgentChain::default() || *coordination != CoordinationChain::default(),
         }
     }
-
-    /// In a line.
-    pub fn words(&self) -> String {
-        let coordination = words(&self.coordination_hooks);
-        format!(
-            "around every turn: {}; around the graph: {coordination}",
-            words(&self.agent)
-        )
-    }
 }
 
 /// What is done around the turns of a task that says so itself.
@@ -107,10 +100,4 @@ fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
         HookRow::new(hook.as_str(), entries.chain(always))
     });
     rows.filter(|row| !row.entries.is_empty()).collect()
-}
-
-/// The entries of a chain in a line.
-pub(super) fn words(rows: &[HookRow]) -> String {
-    let row = |row: &HookRow| format!("{} {}", row.hook, row.entries.join(", "));
-    rows.iter().map(row).collect::<Vec<_>>().join("; ")
 }

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::EdgesRow;
+use super::{EdgesRow, fields};
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, State};
 use crate::mission::eligibility::{self, Eligible, named};
@@ -94,7 +94,8 @@ struct ThresholdRow {
     origin: crate::domain::BarOrigin,
     /// To how many reviews it applies.
     reviews: usize,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
     words: String,
 }
 

@@ -8,8 +8,6 @@ mod human;
 
 pub use human::human;
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -21,7 +19,7 @@ use crate::mission::model::{Before, Check};
 use crate::store::{AskFile, SpoolName};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
-use super::{AttemptRow, TaskRow};
+use super::{AttemptRow, TaskRow, fields};
 use crate::report::history::{
     AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding,
 };
@@ -32,10 +30,11 @@ use crate::report::view::RunView;
 #[serde(rename_all = "camelCase")]
 pub struct FileView {
     /// Where it is.
-    pub path: PathBuf,
+    pub path: String,
     /// The same, as short as it can be written where people are told of it.
-    #[serde(skip)]
-    pub shown: PathBuf,
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub shown: String,
     /// Its length.
     pub bytes: u64,
     /// How it begins.
@@ -224,7 +223,8 @@ struct CallRow<'a> {
     /// Whether it was asked once more, for a reply of the right form.
     strict: bool,
     /// Why the reply before it did not do.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
     why: Option<&'a str>,
     /// `asked`, `scored` (of any but a seat: `replied`), `unparsed` or `failed`.
     state: &'static str,
