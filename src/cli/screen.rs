@@ -415,7 +415,7 @@ impl Screen {
         if self.is_json() {
             self.run(run);
         } else {
-            self.result(&summary::summary(run, &self.out()));
+            self.page(run, summary::summary);
         }
     }
 }

@@ -3,15 +3,19 @@
 //! What was accepted below the bar stands on a line of its own even when it is nothing, so that its absence cannot be
 //! mistaken for good news.
 
+use minijinja::value::{Serde, Value};
+use minijinja::{Error, context};
+
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
 use crate::engine::{GateStanding, Mark, Outcome, State};
 use crate::mission::Loosening;
 
 use super::budget;
-use super::documents::{FailureRow, GateRow, RunDocument, Wait, blocked_by};
+use super::documents::{FailureRow, GateRow, RunDocument, blocked_by};
 use super::findings::{self, Accepted};
 use super::rank::{Rank, reason};
-use super::style::{Role, Screen, Sheet};
+use super::style::Screen;
+use super::templates::render;
 use super::text::{against_bar, columns, count, elapsed, sanitize, time_of_day};
 
 /// Rows of a list; more are counted.
@@ -30,155 +34,82 @@ pub(super) fn not_reviewed(state: &State) -> Option<String> {
     ))
 }
 
-/// Before the rows of a list.
-const INDENT: &str = "  ";
-
 /// The block of a session that has ended, with a line feed at its end.
-pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> String {
-    let mut page = Sheet::new(screen);
-    head(&mut page, run);
-    tallies(&mut page, run);
-    gates(&mut page, run);
-    scores(&mut page, run.tasks.state);
-    failures(&mut page, run);
-    accepted_findings(&mut page, run);
-    waiting(&mut page, run);
-    if let Some(why) = run.unconfined {
-        page.line(Some(Role::Warn), &format!("unconfined: {}", sanitize(why)));
-    }
-    let warnings = run.warnings.iter().map(|warning| sanitize(warning).into_owned());
-    page.list("warnings:", Role::Warn, warnings.collect(), run.warnings.len());
-    let undelivered = run.tasks.view.undelivered;
-    if undelivered > 0 {
-        let text = format!("{} could not be delivered", count(undelivered, "notification"));
-        page.line(Some(Role::Warn), &text);
-    }
-    usage(&mut page, run);
-    if let Some(outcome) = run.ended {
-        exit(&mut page, outcome);
-    }
-    next(&mut page, &next_commands(run));
-    page.text
-}
-
-impl Sheet<'_> {
-    /// A heading and its rows, of which there may be more than are given; nothing where there are none.
-    fn list(&mut self, heading: &str, role: Role, rows: Vec<String>, total: usize) {
-        if total == 0 {
-            return;
-        }
-        self.line(Some(role), heading);
-        self.rows(rows, total);
-    }
-
-    /// Rows below a heading, of which there may be more than are given.
-    fn rows(&mut self, rows: Vec<String>, total: usize) {
-        let shown = rows.len().min(ROWS);
-        for row in rows.into_iter().take(ROWS) {
-            for line in row.split('\n') {
-                self.line(None, &format!("{INDENT}{line}"));
-            }
-        }
-        if total > shown {
-            self.line(None, &format!("{INDENT}and {} more", total - shown));
-        }
-    }
-}
-
-fn head(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let id = run.run_id.map(|id| format!("run {id}: ")).unwrap_or_default();
-    let name = sanitize(run.mission);
-    let worked = run.worked_for().map(|worked| format!(", {}", elapsed(worked)));
-    let cancelled = if run.cancelled { ", cancelled" } else { "" };
-    page.text.push('\n');
-    let text = format!("{id}{name}{}{cancelled}", worked.unwrap_or_default());
-    page.line(Some(Role::Strong), &text);
-    if let Some(words) = not_reviewed(run.tasks.state) {
-        page.line(Some(Role::Warn), &sanitize(&words));
-    }
-    if let Some(words) = run.counts.left_out() {
-        page.line(Some(Role::Warn), &words);
-    }
-}
-
-fn tallies(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let counts = &run.counts;
-    page.line(None, &format!("tasks: {}", counts.words()));
-    if counts.clean > 0 {
-        page.line(None, &format!("clean: {}", counts.clean));
-    }
-    let below = counts.below_bar();
-    let mut text = format!("accepted below the bar: {below}");
-    if counts.degraded + counts.unverified > 0 {
-        append!(
-            text,
-            " ({} below the threshold, {} degraded, {} unverified)",
-            counts.below_threshold,
-            counts.degraded,
-            counts.unverified
-        );
-    }
-    page.line((below > 0).then_some(Role::Warn), &text);
-    named(page, run, &run.tasks.of_rank(Rank::BelowBar));
-    let unjudged = run.tasks.of_rank(Rank::Indeterminate);
-    if counts.unreviewed > 0 {
-        let role = run.tasks.lacks_reviews().then_some(Role::Warn);
-        page.line(role, &format!("unreviewed: {}", counts.unreviewed));
-    }
-    if counts.unproven > 0 {
-        let text = format!("proved by nothing: {}", counts.unproven);
-        page.line(Some(Role::Warn), &text);
-        named(page, run, &run.tasks.unproven());
-    }
-    if counts.baseline_unknown > 0 {
-        let off = if run.tasks.has_baselines_off() {
-            " (baselines off)"
-        } else {
-            ""
-        };
-        page.line(
-            Some(Role::Warn),
-            &format!("baseline unknown: {}{off}", counts.baseline_unknown),
-        );
-    }
-    if !unjudged.is_empty() {
-        let text = format!("without a trustworthy verdict: {}", unjudged.len());
-        page.line(Some(Role::Warn), &text);
-        named(page, run, &unjudged);
-    }
-}
-
-/// Tasks, each with why it stands where it stands.
-fn named(page: &mut Sheet<'_>, run: &RunDocument<'_>, ids: &[TaskId]) {
-    let rows = ids.iter().take(ROWS).map(|id| run.tasks.row(*id));
-    let rows = rows.map(|task| format!("{}: {}", sanitize(task.title), reason(&task)));
-    page.rows(rows.collect(), ids.len());
-}
-
-fn gates(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let score = &run.mission_score;
-    if let Some(bar) = score.bar {
-        let words = match score.points {
-            Some(points) if points >= bar => {
-                format!("{points} {} {bar}", page.screen.style.symbols().reaches)
-            }
-            Some(points) => format!("{points} < {bar}"),
-            None => format!("none yet, bar {bar}"),
-        };
-        let role = score.missed_with.map(|_| Role::Bad);
-        page.line(role, &format!("mission score: {words}"));
-    }
-    if run.gates.is_empty() {
-        return;
-    }
-    page.line(None, &format!("gates: {}", gate_sums(&run.gates)));
-    let row = |gate: &GateRow<'_>| {
-        let reason = gate.reason.as_deref().unwrap_or_default();
-        format!("{}: {}", sanitize(gate.name), sanitize(reason))
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> Result<String, Error> {
+    let (tasks, state, counts) = (run.tasks, run.tasks.state, &run.counts);
+    let of_rank = |rank| tasks.of_rank(rank);
+    let because = |id: &TaskId| {
+        let task = tasks.row(*id);
+        line(task.title, &reason(&task))
     };
-    let rows: Vec<String> = run.failed_gates().map(row).collect();
-    let total = rows.len();
-    page.list("failed gates:", Role::Bad, rows, total);
+    let failure = |id: &TaskId| {
+        let task = tasks.row(*id);
+        let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
+        let found = findings::top_lines(&task);
+        let found = found.iter().map(|found| format!("\n  {found}"));
+        line(task.title, &how) + &found.collect::<String>()
+    };
+    // Each for which the orchestrator said why there is no other way.
+    let mut skipped = Vec::new();
+    if counts.skipped > 0 && state.plan.rules.orchestrator.is_some() {
+        skipped = of_rank(Rank::Cascaded);
+        skipped.retain(|id| failure(id).contains("; the orchestrator: "));
+    }
+    let mut kept = Vec::new();
+    if state.ledger.limit().is_some() {
+        kept = of_rank(Rank::Open);
+        kept.retain(|id| blocked_by(state, *id).is_empty());
+    }
+    let gate = |gate: &&GateRow<'_>| line(gate.name, gate.reason.as_deref().unwrap_or_default());
+    let accepted = Accepted::of(tasks);
+    let (asked, windows): (Vec<_>, Vec<_>) = (run.asked().collect(), run.windows().collect());
+    let page = context! {
+        worked => run.worked_for().map(elapsed),
+        not_reviewed => not_reviewed(state),
+        left_out => counts.left_out(),
+        words => counts.words(),
+        below => counts.below_bar(),
+        below_bar => list(&of_rank(Rank::BelowBar), because),
+        lacks_reviews => tasks.lacks_reviews(),
+        unproven => list(&tasks.unproven(), because),
+        baselines_off => tasks.has_baselines_off(),
+        unjudged => list(&of_rank(Rank::Indeterminate), because),
+        points => run.mission_score.points.map(|points| points.to_string()),
+        bar => run.mission_score.bar.map(|bar| bar.to_string()),
+        gate_sums => gate_sums(&run.gates),
+        failed_gates => list(&run.failed_gates().collect::<Vec<_>>(), gate),
+        scores => scores(state, screen),
+        failed => list(&of_rank(Rank::Failed), failure),
+        skipped => list(&skipped, failure),
+        found => accepted.counts.words(),
+        severe => list(&accepted.severe, |(title, found)| line(title, &found.line())),
+        asked => list(&asked, |wait| wait.line()),
+        windows => list(&windows, |wait| wait.line()),
+        resumes => resumable_at(run),
+        told => list(run.warnings, |warning| sanitize(warning).into_owned()),
+        undelivered => tasks.view.undelivered,
+        limits => budget::sentences(state),
+        kept => list(&kept, |id| sanitize(state.plan.title(*id)).into_owned()),
+        used => usage(state),
+        exit => run.ended.map(outcome_words),
+        is_ok => run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
+        next => next_commands(run),
+        ..Serde(run)
+    };
+    render(screen, include_str!("summary.txt"), page)
+}
+
+/// The first rows of a list, and how many there are.
+fn list<T>(all: &[T], row: impl Fn(&T) -> String) -> Value {
+    let rows: Vec<String> = all.iter().take(ROWS).map(row).collect();
+    Serde((rows, all.len())).into()
+}
+
+fn line(title: &str, words: &str) -> String {
+    format!("{}: {}", sanitize(title), sanitize(words))
 }
 
 /// `2 passed, 1 failed`; empty where there are no gates.
@@ -199,7 +130,7 @@ pub(super) fn gate_sums(gates: &[GateRow<'_>]) -> String {
 }
 
 /// Only where scores are: the worst come first.
-fn scores(page: &mut Sheet<'_>, state: &State) {
+fn scores(state: &State, screen: &Screen) -> Value {
     let mut scored: Vec<(Points, TaskId)> = state
         .plan
         .task_ids()
@@ -207,67 +138,13 @@ fn scores(page: &mut Sheet<'_>, state: &State) {
         .filter_map(|id| Some((state.task(id).attempt.points?, id)))
         .collect();
     scored.sort_unstable();
-    let symbols = page.screen.style.symbols();
+    let symbols = screen.style.symbols();
     let row = |(points, id): &(Points, TaskId)| {
         let title = sanitize(state.plan.title(*id)).into_owned();
         [against_bar(*points, state.plan.bar(*id), symbols), title]
     };
     let rows: Vec<[String; 2]> = scored.iter().take(ROWS).map(row).collect();
-    page.list("scores, worst first:", Role::Strong, columns(&rows), scored.len());
-}
-
-/// Causes first; what was skipped because of them is only counted.
-fn failures(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let (state, causes) = (run.tasks.state, run.tasks.of_rank(Rank::Failed));
-    let row = |id: &TaskId| {
-        let task = run.tasks.row(*id);
-        let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
-        let found = findings::top_lines(&task);
-        let found = found.iter().map(|line| format!("\n{INDENT}{line}"));
-        format!("{}: {how}{}", sanitize(task.title), found.collect::<String>())
-    };
-    let rows = causes.iter().take(ROWS).map(row).collect();
-    page.list("failed:", Role::Bad, rows, causes.len());
-    let skipped = run.counts.skipped;
-    if skipped > 0 {
-        let text = format!("skipped because a dependency failed: {skipped}");
-        page.line(Some(Role::Bad), &text);
-        // Each for which the orchestrator said why there is no other way.
-        let mut told = Vec::new();
-        if state.plan.rules.orchestrator.is_some() {
-            told = run.tasks.of_rank(Rank::Cascaded);
-            told.retain(|id| row(id).contains("; the orchestrator: "));
-        }
-        page.rows(told.iter().take(ROWS).map(row).collect(), told.len());
-    }
-}
-
-/// What accepted work carries: how many findings, and each that is critical or high.
-fn accepted_findings(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let accepted = Accepted::of(run.tasks);
-    let words = accepted.counts.words();
-    if words.is_empty() {
-        return;
-    }
-    let severe = accepted.severe.iter().take(ROWS);
-    let rows: Vec<String> = severe
-        .map(|(title, found)| format!("{}: {}", sanitize(title), found.line()))
-        .collect();
-    let role = (!rows.is_empty()).then_some(Role::Warn);
-    page.line(role, &format!("findings in accepted work: {words}"));
-    page.rows(rows, accepted.severe.len());
-}
-
-fn waiting(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let mut list = |heading, waits: Vec<&Wait<'_>>| {
-        let rows = waits.iter().take(ROWS).map(|wait| wait.line()).collect();
-        page.list(heading, Role::Warn, rows, waits.len());
-    };
-    list("waiting for a decision:", run.asked().collect());
-    list("waiting for a limit to reset:", run.windows().collect());
-    if let Some(words) = resumable_at(run) {
-        page.line(Some(Role::Warn), &words);
-    }
+    Serde((columns(&rows), scored.len())).into()
 }
 
 /// `resumable at 01:57`, where the run ended because a limit of a subscription resets too late for it.
@@ -276,27 +153,10 @@ pub(super) fn resumable_at(run: &RunDocument<'_>) -> Option<String> {
     Some(format!("resumable at {}", time_of_day(run.resumable_at?, from)))
 }
 
-fn usage(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
-    let state = run.tasks.state;
+/// Requests, tokens and cost, of what there may be.
+fn usage(state: &State) -> String {
     let usage = state.ledger.spent();
-    for sentence in budget::sentences(state) {
-        page.line(Some(Role::Bad), &format!("limit: {sentence}"));
-    }
-    if state.ledger.limit().is_some() {
-        let mut kept = run.tasks.of_rank(Rank::Open);
-        kept.retain(|id| blocked_by(state, *id).is_empty());
-        let titles = kept
-            .iter()
-            .take(ROWS)
-            .map(|id| sanitize(state.plan.title(*id)).into_owned());
-        page.list(
-            "kept from going on by it:",
-            Role::Warn,
-            titles.collect(),
-            kept.len(),
-        );
-    }
-    let mut text = format!("usage: {}", budget::requests_words(state));
+    let mut text = budget::requests_words(state);
     if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
         let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
         let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
@@ -311,18 +171,7 @@ fn usage(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
         let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
         append!(text, "; {calls} reported no tokens");
     }
-    page.line(Some(Role::Dim), &text);
-}
-
-fn exit(page: &mut Sheet<'_>, outcome: &Outcome) {
-    let ok = outcome.class == OutcomeClass::Ok;
-    let role = if ok { Role::Good } else { Role::Bad };
-    // Not cut: it is what the block is for.
-    append_line!(
-        page.text,
-        "{}",
-        page.screen.style.paint(role, outcome_words(outcome))
-    );
+    text
 }
 
 /// `exit 3 (task_failed), also gate_failed; allowed: below_threshold`
@@ -413,14 +262,6 @@ fn worst_before(state: &State, gate: GateId) -> Option<TaskId> {
             .points
             .map_or((1, None), |points| (0, Some(points)))
     })
-}
-
-fn next(page: &mut Sheet<'_>, commands: &[String]) {
-    for (index, command) in commands.iter().enumerate() {
-        let label = if index == 0 { "next:" } else { "" };
-        // Not cut: a command that is cut is a wrong command.
-        append_line!(page.text, "{label:<5} {command}");
-    }
 }
 
 /// A name as one word of a shell command. Names with control characters are shown without them: better a command that

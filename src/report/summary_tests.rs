@@ -10,6 +10,7 @@ fn block(scene: &Scene<'_>, screen: &Screen) -> String {
         &RunDocument::of_session(&scene.state, &scene.view, Some(outcome)),
         screen,
     )
+    .unwrap()
 }
 
 fn plain(scene: &Scene<'_>) -> String {

@@ -61,7 +61,9 @@ pub use run::{RunDocument, RunState};
 #[cfg(test)]
 pub(super) use task::DimensionRow;
 pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow, blocked_by, weight};
-pub use waits::{Wait, asked};
+#[cfg(test)]
+pub use waits::Wait;
+pub use waits::asked;
 
 /// The status of a task, and the state of a gate, that the run was told to leave out.
 const NOT_TAKEN: &str = "notTaken";
