@@ -219,17 +219,18 @@ impl Ledger {
         self.open.is_empty()
     }
 
-    /// The call that has waited for room and comes first.
-    pub(super) fn first_held(&self) -> Option<(WorkId, AgentId)> {
-        self.held.first_key_value().map(|(call, agent)| (*call, *agent))
+    /// The calls that wait for room, in the order in which they come.
+    pub(super) fn held(&self) -> impl Iterator<Item = (WorkId, AgentId)> + '_ {
+        self.held.iter().map(|(call, agent)| (*call, *agent))
     }
 
-    /// Whether another call of an agent has room.
-    pub(super) fn room(&self, plan: &Plan, agent: AgentId) -> CallAdmission {
-        if let Some(limit) = self.limit {
+    /// Whether another call of an agent has room: one that is for a verdict has all of it, others have what is not kept for that.
+    pub(super) fn room(&self, plan: &Plan, agent: AgentId, judges: bool) -> CallAdmission {
+        if let Some(limit) = self.limit.filter(|limit| !(judges && limit.leaves_judging())) {
             return CallAdmission::Exhausted(limit);
         }
-        let budget = &plan.rules.budget;
+        let whole = &plan.rules.budget;
+        let budget = if judges { *whole } else { whole.for_work() };
         if budget.is_none() {
             return CallAdmission::Admitted;
         }
@@ -249,7 +250,9 @@ impl Ledger {
                 return CallAdmission::Exhausted(Ceiling::UnknownCost(agent));
             }
             if spent >= most || spent.plus(needed) > most {
-                return CallAdmission::Exhausted(Ceiling::Cost);
+                let is_kept = whole.max_cost.is_some_and(|all| most < all && spent < all);
+                let ceiling = if is_kept { Ceiling::WorkCost } else { Ceiling::Cost };
+                return CallAdmission::Exhausted(ceiling);
             }
             waits |= counted >= most || counted.plus(needed) > most;
         }
@@ -263,7 +266,13 @@ impl Ledger {
                 return CallAdmission::Exhausted(Ceiling::UnknownTokens(agent));
             }
             if spent >= most || with(wanted.tokens) > most {
-                return CallAdmission::Exhausted(Ceiling::Tokens);
+                let is_kept = whole.max_tokens.is_some_and(|all| most < all && spent < all);
+                let ceiling = if is_kept {
+                    Ceiling::WorkTokens
+                } else {
+                    Ceiling::Tokens
+                };
+                return CallAdmission::Exhausted(ceiling);
             }
             waits |= with(self.reserved_tokens) >= most
                 || with(self.reserved_tokens).saturating_add(wanted.tokens) > most;

@@ -178,4 +178,4 @@ pub const FORMAT: u32 = 2;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 5;
+pub const RULES: u32 = 6;

@@ -28,6 +28,7 @@ use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 use super::audit::Audit;
 use super::command::CommandResult;
 use super::deadline::Deadlines;
+use super::event::Ceiling;
 use super::fact::Fact;
 use super::ledger::Ledger;
 use super::merging::Delivery;
@@ -463,11 +464,17 @@ impl State {
 
     /// Whether work may still be started.
     pub(crate) fn may_start_work(&self) -> bool {
-        self.phase == RunPhase::Running
-            && !self.halted
-            && !self.failed_fast
-            && !self.paused
-            && self.ledger.limit().is_none()
+        self.may_go_on() && self.ledger.limit().is_none()
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+    }
+
+    /// Whether a task may still begin: a verification may while what is left is kept for judging.
+    pub(crate) fn may_begin(&self, id: TaskId) -> bool {
+        let is_open = |limit: Ceiling| limit.leaves_judging() && self.plan.route(id).is_some();
+        self.may_go_on() && self.ledger.limit().is_none_or(is_open)
     }
 
     /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).

@@ -109,6 +109,8 @@ codes! {
     UnpricedModel = "Q0308": "The mission (or `--max-cost`) limits what a run may cost, and this model has no price in `settings.prices`: nobody could keep the limit. A price is what a million input and a million output tokens cost; zeros stand for a model that is free.",
     /// A fallback for an agent that neither works nor judges.
     IdleFallback = "Q0309": "`fallback` names who goes on with the work, or judges, instead of an agent that cannot be reached. Answers to questions and approvals are handed over to nobody. On an agent that has no task, and that the mission, as it is written, never asks to judge, it does nothing. A command judges where it has the role reviewer or qa, or where the mission names it (`reviewers`, `stages`, `redTeam`, `vision`, `decomposer`, the agent of a verification); nobody judges its own work; a person is waited for.",
+    /// A turn that may use more than `reserveForJudging` leaves.
+    NothingLeftForWork = "Q0310": "`budget.reserveForJudging` keeps a share of `maxCost` and `maxTokens` for whoever gives a verdict, and one turn of this agent may use more than the rest (`maxCostPerTurn`, `maxTokens`): it would never start. A share that nobody wrote gives way instead.",
     /// No tasks.
     NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
     /// Two tasks with one title.

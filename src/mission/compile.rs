@@ -31,6 +31,7 @@ use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, P
 use super::run_options::RunOptions;
 use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, FurtherStages};
+use super::validate::budget::too_dear;
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 use agreement::{approvals, approvals_of_added};
@@ -51,6 +52,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let mut routes = routes(&mission);
     let dependencies = dependencies(&mission, &routes);
     let scrutiny = stages::of_mission(&mission, &agent_ids(&mission));
+    let shared = model::Budget {
+        reserve_for_judging: Some(rules.budget.reserve_for_judging()),
+        ..rules.budget
+    };
+    let leaves_enough = too_dear(&mission, &shared).is_none();
     let compiler = Compiler {
         settings: &mission.settings,
         options,
@@ -104,6 +110,9 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     }
     super::foundation::mark(&mut plan, &names_bar);
     super::selection::select(&mut plan, &options.only);
+    if leaves_enough && plan.may_keep_a_share() {
+        plan.rules.budget = shared;
+    }
     plan
 }
 

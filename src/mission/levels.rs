@@ -181,6 +181,6 @@ shown!(
     Millis: |span| span.to_string(),
     Bytes: |size| size.to_string(),
     Positive: |number| number.get(),
-    Fraction: |share| share.points().to_f64() / 100.0,
+    Fraction: |share| share.to_f64(),
     Money: |amount| money_value(*amount),
 );

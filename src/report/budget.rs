@@ -9,17 +9,28 @@ use super::text::{count, sanitize};
 pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
     let agent = |agent| sanitize(state.plan.agent_name(agent)).into_owned();
+    let share = budget.reserve_for_judging.filter(|_| ceiling.leaves_judging());
+    let (open, kept) = match share {
+        Some(share) => (
+            budget.for_work(),
+            format!(
+                ", of which {} % is kept for judging (`reserveForJudging`),",
+                share.points()
+            ),
+        ),
+        None => (*budget, String::new()),
+    };
     match ceiling {
-        Ceiling::Cost => {
+        Ceiling::Cost | Ceiling::WorkCost => {
             let spent = state.ledger.spent().counted_cost();
-            let left = budget.max_cost.map(|most| most.minus(spent));
+            let left = open.max_cost.map(|most| most.minus(spent));
             let left = left.filter(|left| *left > Money::ZERO);
             let left = left.map(|left| format!(": {left} is left, and what waits may cost more"));
             let (most, left) = (most(budget.max_cost), left.unwrap_or_default());
-            format!("the cost ceiling of {most} allows nothing more{left}")
+            format!("the cost ceiling of {most}{kept} allows nothing more{left}")
         }
-        Ceiling::Tokens => format!(
-            "the ceiling of {} tokens allows nothing more",
+        Ceiling::Tokens | Ceiling::WorkTokens => format!(
+            "the ceiling of {} tokens{kept} allows nothing more",
             most(budget.max_tokens)
         ),
         Ceiling::Requests => format!(
@@ -42,8 +53,8 @@ pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
 /// What is added to `quorum resume` so that a ceiling that ended the work allows more; nothing where a mere resume does.
 pub(super) fn what_helps(ceiling: Ceiling) -> &'static str {
     match ceiling {
-        Ceiling::Cost => " --max-cost N",
-        Ceiling::Tokens => " --max-tokens N",
+        Ceiling::Cost | Ceiling::WorkCost => " --max-cost N",
+        Ceiling::Tokens | Ceiling::WorkTokens => " --max-tokens N",
         // Both stand in the mission only.
         Ceiling::Requests | Ceiling::Time => " --accept-changed-mission",
         Ceiling::UnknownCost(_) | Ceiling::UnknownTokens(_) => "",

@@ -243,6 +243,8 @@ pub struct ReferenceModel {
     not_merged: bool,
     /// The budget ended the work of the session.
     limit: bool,
+    /// What is left is kept for verdicts.
+    judging_goes_on: bool,
     /// What was said of which deadline.
     deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
@@ -270,6 +272,7 @@ impl ReferenceModel {
             threshold: false,
             not_merged: false,
             limit: false,
+            judging_goes_on: false,
             deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
             audits: Audits::default(),
@@ -827,11 +830,16 @@ impl ReferenceModel {
                 assert!(is_asked && !paths.is_empty(), "{event:?} {seen:?}");
             }
             Event::Deadline(said) => self.deadline(said),
-            Event::Budget(BudgetEvent::Exhausted { .. }) => {
-                assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
-                self.limit = true;
+            Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
+                let goes_on = !self.limit || self.judging_goes_on && !ceiling.leaves_judging();
+                assert!(goes_on && !state.plan.rules.budget.is_none(), "{event:?}");
+                (self.limit, self.judging_goes_on) = (true, ceiling.leaves_judging());
             }
-            Event::Budget(BudgetEvent::Released { .. }) => assert!(!self.limit, "{event:?}"),
+            Event::Budget(BudgetEvent::Released { call }) => {
+                let ask = state.task(call.task).open_ask(*call);
+                let judges = ask.is_some_and(|ask| ask.purpose.is_judging());
+                assert!(!self.limit || judges && self.judging_goes_on, "{event:?}");
+            }
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Clock { .. }) => {
                 assert!(!state.plan.rules.budget.is_none(), "{event:?}");
             }

@@ -2,10 +2,15 @@
 
 use super::driver::Run;
 
+/// Nothing is kept for judging, unless that is said.
 fn mission(budget: &str, tasks: &str) -> String {
+    let kept = match budget.contains("reserveForJudging") {
+        true => budget.to_owned(),
+        false => budget.replace('}', ", reserveForJudging: 0}"),
+    };
     format!(
         "name: m
-budget: {budget}
+budget: {kept}
 agents:
   w: {{run: [/bin/true], maxCostPerTurn: 0.25}}
   i: {{run: [/bin/true], role: reviewer, maxCostPerTurn: 0.5}}
@@ -39,6 +44,7 @@ fn calls_wait_for_room_and_who_has_none_is_not_asked() {
         ("by requests", later("{maxRequests: 3}")),
         ("there is room", run("{maxCost: 5}")),
         ("by cost", later("{maxCost: 1}")),
+        ("a share is kept", later("{maxCost: 1.7, reserveForJudging: 0.2}")),
         ("not even for a turn", later("{maxCost: 0.2}")),
         ("with a clock", given_up("{maxTime: 1h, maxRequests: 4}")),
         ("time is used up", timed_out),

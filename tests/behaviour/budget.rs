@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use crate::support::model::{Model, says};
 use crate::support::{Has, Says, Workspace, standing, task};
+use crate::vision::shot;
 
 /// Tasks one after the other, each by an agent that claims this usage.
 fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {
@@ -216,7 +218,7 @@ tasks:
     let resumed = workspace.quorum_with(&[("KEY", "k")], &["resume", "--json", "--max-cost", "9.95"]);
     let document = resumed.exits(7).json();
     assert_eq!(standing(&document, "first").0, "done");
-    assert_eq!(document["usage"]["requests"], 3, "its judge, and the turn that was then begun");
+    assert_eq!(document["usage"]["requests"], 2, "its judge: what is left is kept for judging");
 }
 
 #[test]
@@ -293,4 +295,179 @@ tasks:
     assert_eq!(warned(&workspace, &["run", "--max-cost", "5"]), ["worker", "judge"]);
     let document = mission("budget: {maxCost: 3}", "", "").quorum(&["plan", "--json"]).exits(0).json();
     document["warnings"].to_string().as_str().says(&["'judge' has neither a price"]);
+}
+
+/// Two drafts at once, which together come to the whole ceiling, each with a judge.
+fn drafts(budget: &str, judge: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: drafts
+{budget}
+settings: {{concurrency: 2}}
+agents:
+  writer: {{run: [/bin/sh, write.sh], maxCostPerTurn: 0.5}}
+  judge: {{role: reviewer, maxCostPerTurn: 0.1, {judge}}}
+tasks:
+  - {{title: a, assignTo: writer, targetFiles: [a.txt]}}
+  - {{title: b, assignTo: writer, targetFiles: [b.txt]}}
+"
+    ));
+    workspace.write(
+        "write.sh",
+        "cat > /dev/null; echo text > \"$QUORUM_TASK.txt\"; echo done
+echo '{\"usage\": {\"cost\": 0.5, \"inputTokens\": 400, \"outputTokens\": 100}}' > \"$QUORUM_RESULT_FILE\"\n",
+    );
+    workspace
+}
+
+const JUDGE: &str = "run: 'cat > /dev/null; echo asked >> asked; echo SCORE: 90'";
+
+#[test]
+fn what_is_kept_for_judging_is_there_when_the_work_is_to_be_judged() {
+    // Nothing is kept: the drafts use it up, and nobody has looked at them.
+    let nothing = drafts("budget: {maxCost: 1, reserveForJudging: 0}", JUDGE);
+    let document = nothing.run_json(7, &[]);
+    assert_eq!(["a", "b"].map(|title| standing(&document, title).0), ["review", "review"]);
+    assert!(!nothing.exists("asked"));
+    assert_eq!(exhausted(&nothing)[0]["limit"], "maxCost");
+
+    // A share is kept where a ceiling is set and work is judged, whoever sets the ceiling.
+    for (budget, flags) in [("budget: {maxCost: 1}", &[][..]), ("", &["--max-cost", "1"])] {
+        let workspace = drafts(budget, JUDGE);
+        let document = workspace.run_json(7, flags);
+        document["counts"].has(json!({"done": 1, "clean": 1, "failed": 0}));
+        assert_eq!(document["budget"]["reserveForJudging"], 0.15);
+        let said = &document["budget"]["exhausted"];
+        said.says(&["15 % is kept for judging (`reserveForJudging`)", "$0.25 is left"]);
+        let limits = exhausted(&workspace).into_iter().map(|event| event["limit"].clone());
+        assert_eq!(limits.collect::<Vec<Value>>(), ["reserveForJudging"]);
+        // What is left is still kept.
+        let again = workspace.quorum(&["resume"]).exits(7);
+        again.shows(&["tasks: 1 of 2 done", "is kept for judging", "--max-cost N"]);
+        workspace.resume_json(0, &["--max-cost", "2"]);
+    }
+    // Where nobody judges nothing is kept.
+    let unjudged = drafts("budget: {maxCost: 1}", JUDGE);
+    let document = unjudged.run_json(0, &["--no-eval"]);
+    assert_eq!(document["budget"]["reserveForJudging"], Value::Null);
+}
+
+#[test]
+fn a_share_of_the_tokens_is_kept_too() {
+    let model = Model::new(|_| says("SCORE: 90"));
+    let judge = format!("adapter: openai, model: m, baseUrl: '{}'", model.base());
+    let workspace = drafts("budget: {maxTokens: 700, reserveForJudging: 0.3}", &judge);
+    let run = workspace.quorum(&["run", "mission.yaml", "--jobs", "1"]).exits(7);
+    run.shows(&["clean: 1", "700 tokens, of which 30 % is kept for judging", "--max-tokens N"]);
+    // Half of it would do for the second draft.
+    let enough = drafts("budget: {maxTokens: 1300, reserveForJudging: 0.5}", &judge);
+    enough.run_json(0, &["--jobs", "1"]);
+}
+
+#[test]
+fn whoever_gives_a_verdict_may_use_what_is_kept() {
+    let workspace = Workspace::with(
+        "
+name: everybody judges
+budget: {maxCost: 1}
+settings: {concurrency: 2}
+agents:
+  writer: {run: [/bin/sh, write.sh], maxCostPerTurn: 0.5}
+  free: {run: 'cat > /dev/null; echo > first.txt; echo done', maxCostPerTurn: 0}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer, maxCostPerTurn: 0.01}
+  lead: {run: [/bin/sh, '@agents/judge.sh', lead], maxCostPerTurn: 0.01}
+  mallet: {run: [/bin/sh, '@agents/judge.sh', mallet], maxCostPerTurn: 0.01}
+  eye: {run: [/bin/sh, '@agents/judge.sh', eye], vision: true, maxCostPerTurn: 0.01}
+  grader: {run: [/bin/sh, '@agents/judge.sh', grader], maxCostPerTurn: 0.01}
+rubrics: {whole: {criteria: [{name: whole, weight: 1, grade: binary}]}}
+stages: [{name: licence, agent: lead}]
+redTeam: {agent: mallet}
+vision: {screenshots: [shot.png], kind: llm_vision, agent: eye}
+tasks:
+  - {title: a, assignTo: writer, targetFiles: [a.txt]}
+  - {title: first, assignTo: free, review: none}
+  - {title: late, assignTo: writer, dependsOn: [first], review: none}
+  - {title: v, type: verification, assignTo: grader, dependsOn: [a], verification: {rubric: whole},
+     onPass: later, onFail: later, onRefer: later}
+  - {title: later, assignTo: writer, review: none}
+",
+    );
+    workspace.write(
+        "write.sh",
+        "cat > /dev/null; while [ ! -e first.txt ]; do sleep 0.01; done; echo text > a.txt; echo done; echo '{\"usage\": {\"cost\": 0.9}}' > \"$QUORUM_RESULT_FILE\"\n",
+    );
+    workspace.write("shot.png", shot([0, 0, 250]));
+    workspace.judge("judge", &["SCORE: 90"]);
+    workspace.judge("lead", &[r#"{"verdict": "pass", "reason": "free"}"#]);
+    for eye in ["mallet", "eye"] {
+        workspace.judge(eye, &[r#"{"findings": [], "summary": "looked"}"#]);
+    }
+    let graded = json!({"criteria": {"whole": {"grade": 1, "reasoning": "it is there"}}, "verdict": "pass",
+                        "confidence": 0.9});
+    workspace.judge("grader", &[graded]);
+    let document = workspace.run_json(7, &[]);
+    assert_eq!(standing(&document, "a"), ("done", "clean"));
+    assert_eq!(standing(&document, "v").0, "done");
+    assert_eq!(["late", "later"].map(|title| standing(&document, title).0), ["pending"; 2]);
+    assert_eq!(
+        ["judge", "lead", "mallet", "eye", "grader"].map(|judge| workspace.calls(judge)),
+        [1, 2, 2, 2, 1]
+    );
+    assert_eq!(exhausted(&workspace)[0]["limit"], "reserveForJudging");
+    assert_eq!(document["budget"]["overshoot"]["cost"], Value::Null);
+    // It is decided again as it is on record.
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+#[test]
+fn a_judge_who_was_killed_is_asked_again_with_what_is_kept() {
+    let slow =
+        "run: 'cat > /dev/null; echo > judging; while [ ! -e go ]; do sleep 0.01; done; echo SCORE: 90'";
+    let workspace = drafts("budget: {maxCost: 1}", slow);
+    workspace.kill_at(&["run", "mission.yaml"], "judging");
+    workspace.write("go", "");
+    let document = workspace.resume_json(7, &[]);
+    document["counts"].has(json!({"done": 1, "clean": 1, "failed": 0}));
+    document["budget"].has(json!({"reserveForJudging": 0.15, "charged": 0.2}));
+    assert_eq!(exhausted(&workspace)[0]["limit"], "reserveForJudging");
+}
+
+#[test]
+fn a_share_that_leaves_no_turn_is_refused_and_one_that_nobody_wrote_gives_way() {
+    let words = ["Q0310", "mission.yaml:6:", "'writer'", "reserveForJudging", "maxCostPerTurn"];
+    for budget in
+        ["budget: {maxCost: 1, reserveForJudging: 0.6}", "budget: {maxCost: 0.5, reserveForJudging: 0.1}"]
+    {
+        let workspace = drafts(budget, JUDGE);
+        for command in ["validate", "plan"] {
+            workspace.quorum(&[command, "mission.yaml"]).exits(2).says(&words);
+        }
+        workspace.refuses(&words);
+    }
+    // A judge may use all of it.
+    let dear = drafts("budget: {maxCost: 1, reserveForJudging: 0.5}", JUDGE);
+    let text = dear.read("mission.yaml").replace("maxCostPerTurn: 0.1", "maxCostPerTurn: 0.9");
+    dear.mission(&text);
+    dear.quorum(&["validate", "mission.yaml"]).exits(0);
+    let plan = |budget: &str, flags: &[&str]| {
+        let workspace = drafts(budget, JUDGE);
+        let text = workspace.quorum(&[&["plan", "mission.yaml"], flags].concat()).exits(0).stdout;
+        let document =
+            workspace.quorum(&[&["plan", "mission.yaml", "--json"], flags].concat()).exits(0).json();
+        text.says(&[document["cost"]["text"].as_str().unwrap_or_default()]);
+        text
+    };
+    plan("budget: {maxCost: 1}", &[]).says(&["$1.00 at most", "15 % of the budget is kept for judging"]);
+    plan("budget: {maxTokens: 9}", &[]).says(&["15 % of the budget is kept for judging"]);
+    let gives_way = ["nothing of the budget is kept for judging", "15 %"];
+    plan("budget: {maxCost: 0.55}", &[]).says(&gives_way);
+    plan("", &["--max-cost", "0.55"]).says(&gives_way);
+    for (budget, flags) in
+        [("", &[][..]), ("budget: {maxCost: 1}", &["--no-eval"]), ("budget: {maxRequests: 9}", &[])]
+    {
+        assert!(!plan(budget, flags).contains("kept for judging"), "{budget}");
+    }
+    // With all of it the first turn begins.
+    let workspace = drafts("budget: {maxCost: 0.55}", JUDGE);
+    workspace.run_json(7, &["--jobs", "1"])["usage"].has(json!({"requests": 1}));
 }

@@ -9,7 +9,7 @@ use crate::stages::verdicts;
 use crate::support::{Says, Workspace, standing, task, wait_for_file};
 
 /// Eight by four pixels of one colour.
-fn shot(color: [u8; 3]) -> Vec<u8> {
+pub fn shot(color: [u8; 3]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 8, 4);
     encoder.set_color(png::ColorType::Rgb);

@@ -12,6 +12,8 @@ pub(super) fn follow(state: &mut State, event: &Event) {
     state.ledger.follow(&plan, event);
     match event {
         Event::Budget(BudgetEvent::Clock { until, .. }) => state.timers.set(Timer::Budget, *until),
+        // What goes on behind it has no more time than before.
+        Event::Budget(BudgetEvent::Exhausted { ceiling }) if ceiling.leaves_judging() => {}
         Event::Budget(BudgetEvent::Exhausted { .. })
         | Event::Run(RunEvent::Stopping { .. } | RunEvent::Finished { .. }) => {
             state.timers.cancel(Timer::Budget);

@@ -63,7 +63,7 @@ impl<'a> Admission<'a> {
     pub fn admits(&self, id: TaskId, work: Work) -> bool {
         let (state, plan) = (self.state, self.state.plan.task(id));
         let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
-        let may_begin = || state.may_start_work() && state.task(id).blockers == 0;
+        let may_begin = || state.may_begin(id) && state.task(id).blockers == 0;
         self.is_open()
             && (work == Work::Begun || may_begin())
             && !(plan.exclusive && self.slots > 0)

@@ -236,7 +236,7 @@ pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
 
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
 fn start(draft: &mut Transaction<'_>) {
-    let has_budget = || budget::room(draft.state, draft.task_plan().agent) == CallAdmission::Admitted;
+    let has_budget = || budget::room(draft.state, draft.id) == CallAdmission::Admitted;
     if !admission::admits(draft.state, draft.id, Work::New) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
     }

@@ -3,7 +3,6 @@
 
 use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
-use crate::engine::stages::will_be_judged;
 use crate::judging::baseline::{self, Item, items, named};
 use crate::mission::model::{Before, TaskType};
 
@@ -28,7 +27,7 @@ pub(super) fn warn(draft: &mut Transaction<'_>) {
     if is_refactoring
         || all.iter().any(brings_tests)
         || !all.iter().all(is_green)
-        || will_be_judged(draft.plan(), draft.id)
+        || draft.plan().will_be_judged(draft.id)
     {
         return;
     }

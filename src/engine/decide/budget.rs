@@ -3,12 +3,12 @@
 //! Other rules decide calls; what follows from the budget is decided here, in the same record. A call without room is
 //! held: until calls that are out have left some, or until the next session.
 
-use crate::domain::{AgentId, Millis, Money, Timestamp, TurnId};
+use crate::domain::{AgentId, Millis, Money, TaskId, Timestamp, TurnId};
 use crate::engine::apply;
 use crate::engine::event::Ceiling;
 use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
 use crate::engine::fact::Fact;
-use crate::engine::ledger::{CallAdmission, decided, used_nothing};
+use crate::engine::ledger::{CallAdmission, Ledger, decided, used_nothing};
 use crate::engine::payload::{ToolLedgerRef, Usage};
 use crate::engine::state::State;
 use crate::engine::work::id::{TaskWork, WorkId};
@@ -39,14 +39,15 @@ pub(super) fn follow_up(
     for event in events {
         // Whether a turn has room was asked before it was decided.
         let call = decided(plan, &event).filter(|(call, _)| !matches!(call.work, TaskWork::Turn(..)));
-        let room = call.map(|(_, agent)| ledger.room(plan, agent));
+        let judges =
+            matches!(&event, Event::Ask(_, AskEvent::Requested { purpose, .. }) if purpose.is_judging());
+        let room = call.map(|(_, agent)| ledger.room(plan, agent, judges));
         admitted.push(event);
         let mut held = Vec::new();
         if let Some((call, agent)) = call {
             match room {
                 Some(CallAdmission::Exhausted(ceiling)) => {
-                    let is_new = ledger.limit().is_none();
-                    held.extend(is_new.then_some(Event::Budget(BudgetEvent::Exhausted { ceiling })));
+                    held.extend(reached(&ledger, ceiling));
                     held.push(Event::Budget(BudgetEvent::Held { call, agent }));
                 }
                 Some(CallAdmission::Wait) => held.push(Event::Budget(BudgetEvent::Held { call, agent })),
@@ -94,12 +95,11 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
         );
     }
     for (call, agent) in waiting {
-        match room(&after, agent) {
+        match after.ledger.room(&after.plan, agent, judges(&after, call)) {
             CallAdmission::Admitted => apply(&mut after, &Event::Budget(BudgetEvent::Released { call })),
             CallAdmission::Wait => events.push(Event::Budget(BudgetEvent::Held { call, agent })),
             CallAdmission::Exhausted(ceiling) => {
-                if after.ledger.limit().is_none() {
-                    let reached = Event::Budget(BudgetEvent::Exhausted { ceiling });
+                if let Some(reached) = reached(&after.ledger, ceiling) {
                     apply(&mut after, &reached);
                     events.push(reached);
                 }
@@ -110,9 +110,21 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     events
 }
 
-/// Whether a call of an agent has room now.
-pub(super) fn room(state: &State, agent: AgentId) -> CallAdmission {
-    state.ledger.room(&state.plan, agent)
+/// Whether what a task begins with has room now: a turn, or the verdict of a verification.
+pub(super) fn room(state: &State, id: TaskId) -> CallAdmission {
+    let task = state.plan.task(id);
+    state.ledger.room(&state.plan, task.agent, task.route.is_some())
+}
+
+/// Whether a call is for a verdict.
+fn judges(state: &State, call: WorkId) -> bool {
+    let ask = state.task(call.task).open_ask(call);
+    ask.is_some_and(|ask| ask.purpose.is_judging())
+}
+
+/// That a ceiling is reached, unless that is on record.
+fn reached(ledger: &Ledger, ceiling: Ceiling) -> Option<Event> {
+    (ledger.limit() != Some(ceiling)).then_some(Event::Budget(BudgetEvent::Exhausted { ceiling }))
 }
 
 /// What becomes of a turn that is ready to start and has no room; `None`: it has.
@@ -122,26 +134,26 @@ pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
         call: WorkId::turn(turn),
         agent,
     });
-    match room(state, agent) {
+    match room(state, turn.task) {
         CallAdmission::Admitted => None,
         CallAdmission::Wait => Some(vec![held]),
         // The next session writes its prompt anew.
-        CallAdmission::Exhausted(_) if state.ledger.limit().is_some() => Some(Vec::new()),
-        CallAdmission::Exhausted(ceiling) => Some(vec![Event::Budget(BudgetEvent::Exhausted { ceiling })]),
+        CallAdmission::Exhausted(ceiling) => Some(reached(&state.ledger, ceiling).into_iter().collect()),
     }
 }
 
-/// The call that has waited for room: it is made, or nothing is left.
+/// The first call that has waited for room: it is made, or nothing is left. What waits for the next session holds up no verdict.
 pub(super) fn release(state: &State) -> Vec<Event> {
-    let Some((call, agent)) = state.ledger.first_held() else {
-        return Vec::new();
-    };
-    match room(state, agent) {
-        CallAdmission::Admitted => vec![Event::Budget(BudgetEvent::Released { call })],
-        CallAdmission::Wait => Vec::new(),
-        CallAdmission::Exhausted(_) if state.ledger.limit().is_some() => Vec::new(),
-        CallAdmission::Exhausted(ceiling) => vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
-    }
+    let mut held = state.ledger.held();
+    let first =
+        held.find_map(
+            |(call, agent)| match state.ledger.room(&state.plan, agent, judges(state, call)) {
+                CallAdmission::Admitted => Some(vec![Event::Budget(BudgetEvent::Released { call })]),
+                CallAdmission::Wait => Some(Vec::new()),
+                CallAdmission::Exhausted(ceiling) => reached(&state.ledger, ceiling).map(|event| vec![event]),
+            },
+        );
+    first.unwrap_or_default()
 }
 
 /// The run has worked as long as it may. The timer runs only while nothing else has ended the work.

@@ -72,7 +72,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
     for id in state.ready.next_up() {
         let is_begun = state.task(id).is_queued();
         // A run that was halted finishes what has begun.
-        if !is_begun && !state.may_start_work() {
+        if !is_begun && !state.may_begin(id) {
             continue;
         }
         if !admission.admits(id, if is_begun { Work::Begun } else { Work::New }) {
@@ -89,7 +89,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
             break;
         }
         let is_node = plan.route.is_some();
-        match budget::room(state, plan.agent) {
+        match budget::room(state, id) {
             CallAdmission::Admitted => {}
             // It calls nobody to work; a judge that has no room is held by itself.
             CallAdmission::Wait if is_node => {}

@@ -76,6 +76,12 @@ pub enum Ceiling {
     /// `maxTokens`, because nobody knows what a call of this agent used.
     #[serde(rename = "ut")]
     UnknownTokens(AgentId),
+    /// What of `maxCost` is not kept for judging: verdicts are still given.
+    #[serde(rename = "wc")]
+    WorkCost,
+    /// What of `maxTokens` is not kept for judging.
+    #[serde(rename = "wt")]
+    WorkTokens,
 }
 
 impl Ceiling {
@@ -87,6 +93,13 @@ impl Ceiling {
             Self::Tokens | Self::UnknownTokens(_) => "maxTokens",
             Self::Requests => "maxRequests",
             Self::Time => "maxTime",
+            Self::WorkCost | Self::WorkTokens => "reserveForJudging",
         }
+    }
+
+    /// Whether what is left is kept for whoever gives a verdict.
+    #[must_use]
+    pub fn leaves_judging(self) -> bool {
+        matches!(self, Self::WorkCost | Self::WorkTokens)
     }
 }

@@ -51,7 +51,7 @@ pub use preflight::{asks_what_it_said, nothing_to_do, told_of_nothing};
 pub(super) use preflight::{lacks_files, untouched};
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
-pub(super) use proof::{weigh as weigh_proof, will_be_judged};
+pub(super) use proof::weigh as weigh_proof;
 pub use tests_changed::told as told_of_tests;
 pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
 pub(super) use view::{Actor, Next, Request, View, Word, names};

@@ -1,12 +1,12 @@
 //! What stands for work of which every check passes: checks that failed before it began, somebody's judgement, or neither
 //! (semantics, section 24). Not a stage: it is weighed where the work is accepted.
 
-use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::judging::baseline::{Item, ProofOf, Weighed, named, proof_of};
+use crate::mission::ListOf;
 use crate::mission::model::{Before, ProofRule, TaskType};
-use crate::mission::{Judge, ListOf, Plan, StageJudge, StagePlan};
 
 use super::preflight::{nothing_to_do, undone};
 use super::view::View;
@@ -108,22 +108,4 @@ fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
         Some(Finding::new(severity, format!("`{}` {text}", item.label)))
     });
     told.collect()
-}
-
-/// Whether somebody with an opinion is to look at the work of a task.
-pub fn will_be_judged(plan: &Plan, id: TaskId) -> bool {
-    let work = plan.task(id);
-    let is_graded = || {
-        work.verification()
-            .is_some_and(|by| by.rubric.is_some() && by.grader.is_some())
-    };
-    let is_scored = || match plan.judge(id) {
-        Some(Judge::Panel(_) | Judge::Evaluation(Some(_))) => true,
-        Some(Judge::Evaluation(None) | Judge::Nobody) | None => false,
-    };
-    let has_stage = || {
-        let mut stages = work.pipeline.iter();
-        stages.any(|stage| matches!(stage, StagePlan::Own(own) if matches!(own.by, StageJudge::Agent { .. })))
-    };
-    plan.rules.settings.evaluate && (is_scored() || is_graded() || has_stage())
 }

@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use crate::mission::model::{Before, TaskType};
 
 use super::checks::told_flaky;
-use super::proof::{self, will_be_judged};
+use super::proof;
 use super::view::View;
 
 /// What is said of work that brings no test which shows it.
@@ -45,7 +45,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
 /// Whether the work goes back for tests that it changed: once, where nobody is to judge it.
 pub fn sends_back(view: View<'_>) -> bool {
     let is_seen = |(finding, is_red): (Finding, bool)| is_red && finding.severity == Severity::High;
-    let is_first = !view.task.course.told_of_tests && !will_be_judged(view.plan(), view.id);
+    let is_first = !view.task.course.told_of_tests && !view.plan().will_be_judged(view.id);
     is_first && old_tests(view.plan(), view.id, view.task).is_some_and(is_seen)
 }
 

@@ -20,8 +20,12 @@ fn money(text: &str) -> Money {
     text.parse().unwrap()
 }
 
-/// Three tasks judged by one reviewer; agents tell nothing of what they used.
+/// Three tasks judged by one reviewer; agents tell nothing of what they used, and nothing is kept for judging.
 fn mission(budget: &str) -> String {
+    shared(&budget.replace('}', ", reserveForJudging: 0}"))
+}
+
+fn shared(budget: &str) -> String {
     format!(
         "name: m
 budget: {budget}
@@ -90,6 +94,26 @@ fn what_is_out_finishes_and_what_is_held_waits_for_room() {
 }
 
 #[test]
+fn what_is_kept_for_judging_is_used_for_nothing_else() {
+    // Two turns and their reviews come to 1.5; a third turn would leave less than is kept.
+    let mut simulation = played(&shared("{maxCost: 1.75, reserveForJudging: 0.1}"), alone());
+    assert_eq!(limit(&simulation), Some(Ceiling::WorkCost));
+    let done = [Status::Done, Status::Done, Status::Pending];
+    assert_eq!(statuses(&simulation.state), done);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
+    // A later session keeps it too.
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(limit(&simulation), Some(Ceiling::WorkCost));
+    assert_eq!(statuses(&simulation.state), done);
+    // Judges use all of it, and then nobody has anything.
+    let simulation = played(&shared("{maxCost: 1.2, reserveForJudging: 0.1}"), options());
+    assert_eq!(limit(&simulation), Some(Ceiling::Cost));
+    let reached = |ceiling| move |event: &Event| *event == Event::Budget(BudgetEvent::Exhausted { ceiling });
+    assert_eq!(simulation.count(reached(Ceiling::WorkCost)), 0);
+}
+
+#[test]
 fn a_session_goes_on_where_the_last_one_was_stopped() {
     let yaml = mission("{maxRequests: 100}");
     let poor = RunOptions {
@@ -146,7 +170,7 @@ fn a_call_that_nobody_waits_for_leaves_its_reservation() {
         .position(|effect| matches!(effect, Effect::PreparePrompt(_)));
     simulation.perform(prompt.unwrap(), &mut good);
     let agent = simulation.state.plan.task(TaskId(0)).agent;
-    let room = |simulation: &Simulation| simulation.state.ledger.room(&simulation.state.plan, agent);
+    let room = |simulation: &Simulation| simulation.state.ledger.room(&simulation.state.plan, agent, false);
     assert_eq!(room(&simulation), CallAdmission::Admitted);
     simulation.feed(&super::operator::says(crate::engine::Command::CancelTask {
         task: TaskId(0),
@@ -535,7 +559,10 @@ tasks:
         simulation.perform(next, &mut good);
     }
     let worker = simulation.state.plan.task(TaskId(2)).agent;
-    let room = simulation.state.ledger.room(&simulation.state.plan, worker);
+    let room = simulation
+        .state
+        .ledger
+        .room(&simulation.state.plan, worker, false);
     assert_eq!((room, simulation.todo.len()), (CallAdmission::Wait, 1));
     assert_eq!(simulation.state.task(TaskId(2)).status(), Status::Done);
 }

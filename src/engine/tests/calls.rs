@@ -85,7 +85,10 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     assert_eq!(after.untold, before.untold + 1, "of the lost one nobody knows");
     // To go on all the same was a person's word.
     let judge = state.plan.find_agent("j").unwrap();
-    assert_eq!(state.ledger.room(&state.plan, judge), CallAdmission::Admitted);
+    assert_eq!(
+        state.ledger.room(&state.plan, judge, true),
+        CallAdmission::Admitted
+    );
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn what_a_dropped_call_used_is_settled_once() {
     assert!(!state.ledger.is_open(call));
     assert_eq!(dropped.cost, None);
     let unknown = CallAdmission::Exhausted(Ceiling::UnknownCost(judge));
-    assert_eq!(state.ledger.room(&state.plan, judge), unknown);
+    assert_eq!(state.ledger.room(&state.plan, judge, true), unknown);
 
     let settled = decide(&state, &replied, Timestamp(10));
     let expected = Event::Budget(BudgetEvent::Settled {
@@ -195,7 +198,10 @@ fn what_a_dropped_call_used_is_settled_once() {
     let spent = state.ledger.spent();
     assert_eq!((spent.cost, spent.untold), (usage.cost, dropped.untold - 1));
     assert_eq!(spent.requests, dropped.requests);
-    assert_eq!(state.ledger.room(&state.plan, judge), CallAdmission::Admitted);
+    assert_eq!(
+        state.ledger.room(&state.plan, judge, true),
+        CallAdmission::Admitted
+    );
     assert_eq!(decide(&state, &replied, Timestamp(11)), []);
 }
 

@@ -107,7 +107,7 @@ impl Book {
             "; requests {requests}; tokens {tokens}; quarters {quarters}"
         );
         let open = self.ledger.known().len();
-        let held = self.ledger.first_held().map(|(call, _)| call.task.0);
+        let held = self.ledger.held().next().map(|(call, _)| call.task.0);
         let (used, since) = self.ledger.time();
         let _ = write!(text, "; {open} known");
         if let Some(task) = held {
@@ -127,7 +127,7 @@ impl Book {
         let rooms = (0..40).map(|n| {
             let mut plan = self.plan.clone();
             Arc::make_mut(&mut plan).rules.budget = budget(n);
-            self.ledger.room(&plan, AgentId(M))
+            self.ledger.room(&plan, AgentId(M), false)
         });
         let rooms: Vec<CallAdmission> = rooms.collect();
         let first = |wanted: CallAdmission| {
@@ -144,7 +144,7 @@ impl Book {
     /// Follows an event and tells for whom there is room then, a letter an agent: Admitted, Waits, or the ceiling.
     fn rooms(&mut self, event: &Event) {
         self.ledger.follow(&self.plan, event);
-        let letter = |agent| match self.ledger.room(&self.plan, AgentId(agent)) {
+        let letter = |agent| match self.ledger.room(&self.plan, AgentId(agent), false) {
             CallAdmission::Admitted => 'F',
             CallAdmission::Wait => 'W',
             CallAdmission::Exhausted(Ceiling::Requests) => 'r',
@@ -461,7 +461,7 @@ fn a_turn_that_was_answered_and_failed_without_telling_its_usage_is_not_free() {
         for event in [starts(M), spawned(M), failed] {
             book.ledger.follow(&book.plan, &event);
         }
-        let room = book.ledger.room(&book.plan, AgentId(C));
+        let room = book.ledger.room(&book.plan, AgentId(C), false);
         (book.ledger.spent().untold, book.ledger.spent().charged, room)
     };
     let unknown = CallAdmission::Exhausted(Ceiling::UnknownTokens(AgentId(M)));

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
-    AskEvent, BarrierStage, DeferralReason, Effect, Event, Fact, Prompt, RunEvent, RunPhase, State,
+    AskEvent, BarrierStage, Ceiling, DeferralReason, Effect, Event, Fact, Prompt, RunEvent, RunPhase, State,
     StopCause, Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
@@ -173,7 +173,9 @@ pub(crate) fn is_up_to_date(state: &State) {
             Timer::AskAgain { task, number } => {
                 state.hold(task.into()).is_some_and(|hold| hold.number == number)
             }
-            Timer::Budget => state.phase == RunPhase::Running && state.ledger.limit().is_none(),
+            Timer::Budget => {
+                state.phase == RunPhase::Running && state.ledger.limit().is_none_or(Ceiling::leaves_judging)
+            }
             Timer::Deferral(task) => state.task(task).deferral.is_some(),
             Timer::DeadlineNear(_) | Timer::DeadlinePassed(_) => true,
         };

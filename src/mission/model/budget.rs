@@ -1,12 +1,13 @@
 //! Budgets and prices (semantics, section 19).
 
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use serde_json::json;
 
 use crate::domain::{Millis, Money};
 use crate::mission::keys::keys;
 use crate::mission::levels::{Level, Shown, shown};
-use crate::mission::scalar::{AtLeastOne, Positive};
+use crate::mission::scalar::{AtLeastOne, Fraction, Positive};
 
 keys! {
     /// What a run may use in all. `None` is no ceiling.
@@ -20,6 +21,9 @@ keys! {
         "maxRequests" max_requests: Option<u64> as AtLeastOne;
         /// How long it may work, all its sessions together.
         "maxTime" max_time: Option<Millis>;
+        /// The share of `maxCost` and `maxTokens` that only whoever gives a verdict may use [= where a task is judged, unless a
+        /// turn may use more than that leaves].
+        "reserveForJudging" reserve_for_judging: Option<Fraction> = "0.15";
     }
 }
 
@@ -32,7 +36,26 @@ impl Budget {
 
     /// Whether anything is limited.
     pub fn is_none(&self) -> bool {
-        *self == Self::default()
+        self.max_requests.is_none() && self.max_time.is_none() && !self.has_shares()
+    }
+
+    /// Whether there is a ceiling of which a share can be kept for judging.
+    pub fn has_shares(&self) -> bool {
+        self.max_cost.is_some() || self.max_tokens.is_some()
+    }
+
+    /// What those may use who give no verdict.
+    #[must_use]
+    pub fn for_work(&self) -> Self {
+        let kept = self.reserve_for_judging.map(|share| share.points().value());
+        let part = |most: Decimal| most.checked_mul(Decimal::ONE - kept? / Decimal::ONE_HUNDRED);
+        let cost = |most: Money| part(most.into()).and_then(Money::new).unwrap_or(most);
+        let tokens = |most: u64| part(most.into()).and_then(|most| most.to_u64()).unwrap_or(most);
+        Self {
+            max_cost: self.max_cost.map(cost),
+            max_tokens: self.max_tokens.map(tokens),
+            ..*self
+        }
     }
 }
 

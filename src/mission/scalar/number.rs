@@ -198,6 +198,12 @@ impl Fraction {
     pub fn points(self) -> Points {
         self.0
     }
+
+    /// The number.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        self.0.to_f64() / 100.0
+    }
 }
 
 impl Scalar for Fraction {

@@ -31,6 +31,10 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "name: m\nbudget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\ntasks: [{title: t}]\n",
             vec!["Q0308"],
         ),
+        (
+            "name: m\nbudget: {maxCost: 1, reserveForJudging: 0.2}\nagents: {a: {run: x, maxCostPerTurn: 0.9}}\ntasks: [{title: t}]\n",
+            vec!["Q0310"],
+        ),
         ("", vec!["Q0106"]),
         ("# nothing\n", vec!["Q0106"]),
         ("~\n", vec!["Q0106"]),

@@ -380,6 +380,8 @@ struct BudgetRow {
     max_requests: Option<u64>,
     /// Milliseconds.
     max_time: Option<u64>,
+    /// The share of the cost and of the tokens that is kept for judging.
+    reserve_for_judging: Option<f64>,
     /// Turns and calls that told nothing, or not all.
     unknown: u64,
     /// What is charged for calls of unknown cost, beside the known cost.
@@ -412,6 +414,7 @@ impl BudgetRow {
             max_tokens: budget.max_tokens,
             max_requests: budget.max_requests,
             max_time: budget.max_time.map(|time| time.0),
+            reserve_for_judging: budget.reserve_for_judging.map(|share| share.to_f64()),
             unknown: spent.untold,
             charged: spent.charged.to_f64(),
             claimed: spent.claimed.to_f64(),

@@ -309,7 +309,7 @@ impl EventExpander {
             BudgetEvent::Exhausted { ceiling } => {
                 let unknown = match ceiling {
                     Ceiling::UnknownCost(id) | Ceiling::UnknownTokens(id) => Some(self.agent_name(*id)),
-                    Ceiling::Cost | Ceiling::Tokens | Ceiling::Requests | Ceiling::Time => None,
+                    _ => None,
                 };
                 let payload = payload!("limit": ceiling.key(), "unknownOf": unknown);
                 Some(("budget:exhausted", payload))

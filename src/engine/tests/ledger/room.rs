@@ -20,9 +20,12 @@ fn who_waits_for_two_ceilings_waits() {
             max_tokens: Some(tokens),
             ..Budget::default()
         });
-        assert_eq!(book.ledger.room(&book.plan, AgentId(M)), CallAdmission::Admitted);
+        assert_eq!(
+            book.ledger.room(&book.plan, AgentId(M), false),
+            CallAdmission::Admitted
+        );
         book.ledger.follow(&book.plan, &starts(M));
-        let room = book.ledger.room(&book.plan, AgentId(M));
+        let room = book.ledger.room(&book.plan, AgentId(M), false);
         assert_eq!(room, CallAdmission::Wait, "{requests} {cost} {tokens}");
     }
     // So does who reserves nothing, where others reserved the rest.
@@ -30,9 +33,15 @@ fn who_waits_for_two_ceilings_waits() {
         max_tokens: Some(40),
         ..Budget::default()
     });
-    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), CallAdmission::Admitted);
+    assert_eq!(
+        book.ledger.room(&book.plan, AgentId(C), false),
+        CallAdmission::Admitted
+    );
     book.ledger.follow(&book.plan, &starts(M));
-    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), CallAdmission::Wait);
+    assert_eq!(
+        book.ledger.room(&book.plan, AgentId(C), false),
+        CallAdmission::Wait
+    );
 }
 
 #[test]
@@ -158,7 +167,7 @@ fn who_told_nothing_ends_the_room_of_those_who_cost() {
         for event in [seat(0, U), replied(0, usage)] {
             book.ledger.follow(&book.plan, &event);
         }
-        let room = |agent| book.ledger.room(&book.plan, AgentId(agent));
+        let room = |agent| book.ledger.room(&book.plan, AgentId(agent), false);
         assert_eq!(room(M), CallAdmission::Exhausted(ceiling), "{usage:?}");
         assert_eq!(room(E), CallAdmission::Admitted, "echo costs nothing: {usage:?}");
     }
@@ -190,4 +199,60 @@ fn a_request_is_made_again_where_one_more_has_room() {
         ceiling: Ceiling::Requests,
     });
     assert!(!ask(None, &[starts(M), over]));
+}
+
+#[test]
+fn what_is_kept_for_judging_has_room_for_verdicts_alone() {
+    let share = |budget: Budget| Budget {
+        reserve_for_judging: Some(budget.reserve_for_judging()),
+        ..budget
+    };
+    let cost = Budget {
+        max_cost: Some(money("1")),
+        ..Budget::default()
+    };
+    let tokens = Budget {
+        max_tokens: Some(100),
+        ..Budget::default()
+    };
+    for (budget, work, all, spent) in [
+        (cost, Ceiling::WorkCost, Ceiling::Cost, ["0.30", "0.62", "1"]),
+        (tokens, Ceiling::WorkTokens, Ceiling::Tokens, ["30", "86", "100"]),
+    ] {
+        let mut seen = Vec::new();
+        for spent in spent {
+            let mut book = Book::with(share(budget));
+            let usage = match budget.max_cost {
+                Some(_) => used(Some(0), Some(0), Some(spent)),
+                None => used(spent.parse().ok(), Some(0), Some("0")),
+            };
+            for event in [seat(0, C), replied(0, usage)] {
+                book.ledger.follow(&book.plan, &event);
+            }
+            seen.push([false, true].map(|judges| book.ledger.room(&book.plan, AgentId(C), judges)));
+            // What is on record holds up no verdict, and the whole ceiling does.
+            for (ceiling, goes_on) in [(work, true), (all, false)] {
+                let mut after = book.ledger.clone();
+                let event = Event::Budget(BudgetEvent::Exhausted { ceiling });
+                after.follow(&book.plan, &event);
+                let before = book.ledger.room(&book.plan, AgentId(C), true);
+                let expected = if goes_on {
+                    before
+                } else {
+                    CallAdmission::Exhausted(all)
+                };
+                assert_eq!(after.room(&book.plan, AgentId(C), true), expected);
+                assert_eq!(
+                    after.room(&book.plan, AgentId(C), false),
+                    CallAdmission::Exhausted(ceiling)
+                );
+            }
+        }
+        let (open, work, all) = (
+            CallAdmission::Admitted,
+            CallAdmission::Exhausted(work),
+            CallAdmission::Exhausted(all),
+        );
+        assert_eq!(seen, [[open, open], [work, open], [all, all]], "{budget:?}");
+    }
 }

@@ -362,12 +362,25 @@ impl<'a> PlanDocument<'a> {
             worst_case,
             cost: CostRow {
                 known: false,
-                text: plan.rules.budget.max_cost.map_or_else(
-                    || UNKNOWN_COST.to_owned(),
-                    |most| format!("{most} at most, by `maxCost`"),
-                ),
+                text: cost_words(plan),
             },
         }
+    }
+}
+
+fn cost_words(plan: &Plan) -> String {
+    let budget = &plan.rules.budget;
+    let most = budget.max_cost.map_or_else(
+        || UNKNOWN_COST.to_owned(),
+        |most| format!("{most} at most, by `maxCost`"),
+    );
+    match budget.reserve_for_judging {
+        Some(share) => format!("{most}; {} % of the budget is kept for judging", share.points()),
+        None if plan.may_keep_a_share() => format!(
+            "{most}; nothing of the budget is kept for judging: one turn may use more than {} % would leave",
+            budget.reserve_for_judging().points()
+        ),
+        None => most,
     }
 }
 
