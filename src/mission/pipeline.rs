@@ -495,6 +495,11 @@ impl Plan {
         Some(self.relieved(id, self.full_bar(id)?))
     }
 
+    /// What a number of whoever judges it is held to: of a stage too, where nobody else scores.
+    pub fn bar_of_judges(&self, id: TaskId) -> Bar {
+        self.bar(id).unwrap_or(self.rules.settings.eval_threshold)
+    }
+
     /// The same without the relief of a foundation.
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
         match self.judge(id) {

@@ -142,13 +142,30 @@ pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> Jud
         insist(
             &mut user,
             reason,
-            "Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once.",
+            &format!(
+                "Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once. \
+                 Filled in it looks like this, with your score from 1 to 5 in place of each 0, and with your own words:\n\n{}",
+                filled_in(work, dimensions)
+            ),
         );
     }
     JudgePrompt {
         system: system(),
         user,
     }
+}
+
+/// The form of a seat's reply with something everywhere. Sent back as it stands it is no verdict: no score is 0.
+fn filled_in(work: &Work, dimensions: &[Dimension]) -> Value {
+    let score = json!({"reasoning": "why", "score": 0});
+    let scores = dimensions
+        .iter()
+        .map(|dimension| (dimension.name.clone(), score.clone()));
+    let mut form = json!({"scores": Map::from_iter(scores), "findings": [], "summary": "in short"});
+    if !work.prior.points.is_empty() {
+        form["prior"] = json!([{"id": 1, "addressed": "partly", "note": "what shows it"}]);
+    }
+    form
 }
 
 /// Asks for an evaluation that ends in a `SCORE: n` line. With `unread`, the reviewer is asked again after a reply
@@ -718,13 +735,15 @@ mod tests {
             panel(&work, &dimensions(), None),
             panel(&work, &dimensions(), Some(reason)),
         );
-        insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r"
+        insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r#"
 
         # Your last reply could not be read
 
         The reason: there is no score for: correctness.
-        Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once.
-        ");
+        Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once. Filled in it looks like this, with your score from 1 to 5 in place of each 0, and with your own words:
+
+        {"scores":{"correctness":{"reasoning":"why","score":0},"edge \"cases\"":{"reasoning":"why","score":0}},"findings":[],"summary":"in short","prior":[{"id":1,"addressed":"partly","note":"what shows it"}]}
+        "#);
         let (first, again) = (
             evaluation(&work, None),
             evaluation(&work, Some("the reply contains no score")),
@@ -761,14 +780,20 @@ mod tests {
         let material = material();
         let work = work(&material);
         assert!(parse_evaluation(&evaluation(&work, None).joined(), &Quoted::default()).is_err());
-        assert!(
-            parse_scores(
-                &panel(&work, &dimensions(), None).joined(),
-                &dimensions(),
-                &Quoted::default()
-            )
-            .is_err()
-        );
+        for unread in [None, Some("the reply is empty")] {
+            for dimensions in [&dimensions()[..], &dimensions()[..1]] {
+                let asked = panel(&work, dimensions, unread).joined();
+                assert!(parse_scores(&asked, dimensions, &Quoted::default()).is_err());
+                // Neither is the form as it is shown.
+                let form = filled_in(&work, dimensions).to_string();
+                assert!(parse_scores(&form, dimensions, &Quoted::default()).is_err());
+                let told = form.replace("\"score\":0", "\"score\":4");
+                assert!(
+                    parse_scores(&told, dimensions, &Quoted::default()).is_ok(),
+                    "{told}"
+                );
+            }
+        }
     }
 
     #[test]

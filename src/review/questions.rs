@@ -2,7 +2,9 @@
 //! the reader of that form. What other agents wrote is fenced; the form of the reply comes last. The questions of those who
 //! judge work are in files of their own, for they are long.
 
-use crate::domain::{Answer, Bar, FailureMode, Points, Purpose, StageReply, TaskId};
+use crate::domain::{
+    Answer, Bar, DeclaredVerdict, FailureMode, Opinion, Points, Purpose, StageReply, TaskId,
+};
 use crate::engine::TaskState;
 use crate::judging::parser::form::{read_object, wrong};
 use crate::judging::parser::json::Json;
@@ -96,7 +98,7 @@ pub fn read(
             Some(StageReply::Findings) => {
                 stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
             }
-            _ => stages::read_opinion(reply, work).map(|opinion| Answer::Opinion(Box::new(opinion))),
+            _ => read_stage(bar, reply, work),
         },
         Purpose::Decompose { .. } => probes::read(reply, work).map(Answer::Probes),
         Purpose::Confirm => read_object(reply, work, "question", |object| {
@@ -128,9 +130,13 @@ fn read_scores(
     let (points, declared, answer) = if let Some(panel) = panel {
         let read = parse_scores(reply, &panel.dimensions, work)?;
         let weights = panel.dimensions.iter().map(|dimension| dimension.weight);
-        let points = Points::weighted_mean(read.scores.iter().map(|score| score.points).zip(weights));
+        let mut dimensions = read.scores;
+        for score in &mut dimensions {
+            score.reasoning = review_excerpt(&score.reasoning);
+        }
+        let points = Points::weighted_mean(dimensions.iter().map(|score| score.points).zip(weights));
         let answer = Answer::Scores {
-            dimensions: read.scores,
+            dimensions,
             findings: read.findings,
             prior: read.prior,
         };
@@ -154,6 +160,40 @@ fn read_scores(
         Some(passes) if passes != reaches && (reaches || is_low) => Err(Unparsed::Disagreeing),
         _ => Ok(answer),
     }
+}
+
+/// What the agent of a stage says: a verdict, or one number, which reaches the bar of the work or does not.
+fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
+    let said = stages::read_opinion(reply, work);
+    let opinion = match (said, read_scores(None, bar, reply, work), bar) {
+        (Ok(opinion), Err(why @ Unparsed::Disagreeing), _) if opinion.verdict == DeclaredVerdict::Pass => {
+            return Err(why);
+        }
+        (
+            Err(Unparsed::NoForm(_)),
+            Ok(Answer::Evaluation {
+                points,
+                reasoning,
+                mut findings,
+                prior,
+            }),
+            Some(bar),
+        ) => {
+            findings.truncate(stages::MOST_FINDINGS);
+            Opinion {
+                verdict: match bar.is_reached_by(points) {
+                    true => DeclaredVerdict::Pass,
+                    false => DeclaredVerdict::Fail,
+                },
+                reason: format!("{points} of 100, the bar is {}: {reasoning}", bar.points),
+                findings,
+                prior,
+            }
+        }
+        (Err(Unparsed::NoForm(_)), Err(why), _) if why != Unparsed::NoScore => return Err(why),
+        (said, ..) => said?,
+    };
+    Ok(Answer::Opinion(Box::new(opinion)))
 }
 
 /// A task as an agent that is asked sees it.

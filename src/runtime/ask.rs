@@ -397,7 +397,7 @@ impl Call {
 
     /// What a reply says.
     fn read(&self, reply: Reply<'_>, said: &Quoted) -> Answer {
-        let bar = self.commands.plan.bar(self.id.task);
+        let bar = Some(self.commands.plan.bar_of_judges(self.id.task));
         verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 

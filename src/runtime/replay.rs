@@ -389,7 +389,10 @@ impl Rejudge<'_> {
             return answer.clone();
         };
         let agent = state.plan.agent(open.agent);
-        let held_to = (state.plan.task(id.task).panel(), state.plan.bar(id.task));
+        let held_to = (
+            state.plan.task(id.task).panel(),
+            Some(state.plan.bar_of_judges(id.task)),
+        );
         let (judgement, derived) = self.read(reply, id, |said, judgement| match *agent.spec.adapter {
             Adapter::Echo => verdict::of_echo(open.purpose),
             _ => verdict::of_ask(open.purpose, held_to, said, &judgement.work),

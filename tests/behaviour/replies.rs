@@ -283,3 +283,86 @@ fn acceptance_is_told_to_every_judge_and_adds_none() {
     let document = alone.run_json(0, &[]);
     assert_eq!((standing(&document, "work"), alone.calls("j")), (("done", "unreviewed"), 0));
 }
+
+/// What an attempt came to, and what the work is worth.
+fn came_to(workspace: &Workspace, code: i32) -> (String, Value) {
+    let document = workspace.run_json(code, &[]);
+    (standing(&document, "work").0.to_owned(), task(&document, "work")["points"].clone())
+}
+
+#[test]
+fn one_number_is_enough_wherever_one_is_asked_for() {
+    let evaluation = "review: required";
+    let number = "It is deep enough.\nSCORE: 80";
+    let json = r#"{"score": 80, "reasoning": "It is deep enough."}"#;
+    let form = depth(4, &json!({}));
+    for keys in [PANEL, evaluation] {
+        for reply in [number, json, &form] {
+            let workspace = judged(keys, "", &[reply]);
+            assert_eq!(came_to(&workspace, 0), ("done".to_owned(), json!(80.0)), "{keys} {reply}");
+            assert_eq!(workspace.calls("j"), 1, "{keys} {reply}");
+            workspace.quorum(&["review", "--replay"]).exits(0);
+        }
+    }
+    // A stage passes what reaches the bar of the work, and sends back what does not, with the reviewer's words.
+    for reply in [number, json, &form] {
+        let workspace = judged(STAGE, "", &[reply]);
+        assert_eq!(came_to(&workspace, 0).0, "done", "{reply}");
+        assert_eq!(workspace.calls("j"), 1);
+    }
+    let workspace = judged(STAGE, "", &["Its licence is missing.\nSCORE: 59", number]);
+    assert_eq!(came_to(&workspace, 0).0, "done");
+    assert_eq!(workspace.calls("j"), 2);
+    workspace
+        .read("prompts/prompt.2.1")
+        .says(&["licence", "59 of 100, the bar is 60: Its licence is missing."]);
+    workspace.quorum(&["review", "--replay"]).exits(0);
+    let strict = judged(STAGE, "settings: {evalThreshold: 90}", &[number]);
+    strict.run_json(3, &[]);
+}
+
+#[test]
+fn a_number_that_may_be_meant_on_either_scale_or_says_something_else_is_asked_for_again() {
+    let settings = "settings: {maxAssessmentRetries: 1}";
+    for (keys, reply, reason) in [
+        (PANEL, "SCORE: 4", "the score is 4, `SCORE: n` goes from 0 to 100, and 5 or less"),
+        (PANEL, r#"{"score": 5}"#, "the score is 5, "),
+        (PANEL, "SCORE: 20\n{\"scores\": {\"depth\": 5}}", "several scores that differ"),
+        (PANEL, "Verdict: FAIL\nSCORE: 90", "disagree"),
+        (STAGE, "Verdict: FAIL\nSCORE: 90", "disagree"),
+        (STAGE, "{\"verdict\": \"pass\"}\nSCORE: 20", "disagree"),
+        (STAGE, "SCORE: 101", "not on the scale from 0 to 100"),
+    ] {
+        let workspace = judged(keys, settings, &[reply, "SCORE: 80"]);
+        assert_eq!(came_to(&workspace, 0).0, "done", "{reply}");
+        assert_eq!(workspace.calls("j"), 2, "{reply}");
+        workspace.asked("j", 2).says(&[reason]);
+    }
+    // In an evaluation and at a stage there is but one scale.
+    for keys in [STAGE, "maxAttempts: 1"] {
+        let workspace = judged(keys, settings, &["SCORE: 4"]);
+        let code = if keys == STAGE { 3 } else { 5 };
+        workspace.run_json(code, &[]);
+    }
+}
+
+#[test]
+fn who_gave_one_number_for_several_dimensions_is_shown_the_form_filled_in() {
+    let two = PANEL.replace("{name: depth, weight: 1}", "{name: depth, weight: 1}, {name: style, weight: 1}");
+    let workspace = judged(&two, "", &["SCORE: 80", "SCORE: 80"]);
+    workspace.run_json(6, &[]);
+    let asked = workspace.asked("j", 2);
+    asked.says(&["The reason: the reply contains no JSON object with the scores", "in place of each 0"]);
+    let form = asked.lines().find_map(|line| serde_json::from_str::<Value>(line).ok()).expect("it is there");
+    assert_eq!(
+        form["scores"],
+        json!({"depth": {"reasoning": "why", "score": 0},
+                                      "style": {"reasoning": "why", "score": 0}})
+    );
+    // Whoever sends it back as it is has said nothing.
+    let parrot = judged(&two, "", &["SCORE: 80", &form.to_string()]);
+    let document = parrot.run_json(6, &[]);
+    assert_eq!(task(&document, "work")["points"], Value::Null);
+    let filled = judged(&two, "", &["SCORE: 80", &form.to_string().replace(":0}", ":4}")]);
+    assert_eq!(came_to(&filled, 0), ("done".to_owned(), json!(80.0)));
+}

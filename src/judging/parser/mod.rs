@@ -14,7 +14,7 @@
 //! | `form` | replies of a fixed form: one JSON object, alone, fenced or on lines of its own |
 //! | `json` | JSON values in a reply, wherever they stand |
 //! | `marker` | one score in a reply of ours: `SCORE: 80`, `72/100`, or JSON with a `score` (9) |
-//! | `panel` | a panel's seat: every dimension with a score from 1 to 5 (7) |
+//! | `panel` | a panel's JSON: every dimension with a score from 1 to 5 (7) |
 //! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
 //! | `quoted` | what the work itself says where a verdict would stand: no verdict |
 //! | `reasoning` | where the answer begins behind the reasoning of a model |
@@ -76,6 +76,25 @@ pub struct ParsedPanel {
     pub summary: Option<String>,
 }
 
+impl ParsedPanel {
+    /// Whether its scores are this number, on whichever of the two scales.
+    fn is_worth(&self, number: Points) -> bool {
+        let mut scores = self.scores.iter().map(|score| score.points);
+        scores.all(|points| points == number || points.score() == number.value())
+    }
+
+    fn into_number(mut self) -> Result<ParsedEvaluation, Unparsed> {
+        let score = self.scores.pop().ok_or(Unparsed::NoScore)?;
+        Ok(ParsedEvaluation {
+            points: score.points,
+            reasoning: score.reasoning,
+            declared: self.declared,
+            findings: self.findings,
+            prior: self.prior,
+        })
+    }
+}
+
 /// What the reviewer of an evaluation said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedEvaluation {
@@ -89,6 +108,22 @@ pub struct ParsedEvaluation {
     pub findings: Vec<Finding>,
     /// What it answered for the points of the review before.
     pub prior: Vec<PriorAnswer>,
+}
+
+impl ParsedEvaluation {
+    fn of_dimension(self, dimension: &Dimension) -> ParsedPanel {
+        ParsedPanel {
+            scores: vec![DimensionScore {
+                dimension: dimension.name.clone(),
+                points: self.points,
+                reasoning: without_score_lines(&self.reasoning),
+            }],
+            declared: self.declared,
+            findings: self.findings,
+            prior: self.prior,
+            summary: None,
+        }
+    }
 }
 
 /// Why no verdict could be read. The text can be shown to the reviewer who is asked again.
@@ -108,6 +143,11 @@ pub enum Unparsed {
         "the JSON in the reply stands within a sentence, where it may only be spoken of; put it on lines of its own"
     )]
     Aside,
+    /// A number that may be meant on either scale.
+    #[error(
+        "the score is {0}, `SCORE: n` goes from 0 to 100, and 5 or less may be meant on the scale from 1 to 5 that the JSON has"
+    )]
+    EitherScale(Points),
     /// A share where points belong.
     #[error(
         "the score is {0}, and the scale goes from 0 to 100: a number below 1 may be meant as a share; give points"
@@ -248,21 +288,40 @@ impl std::fmt::Display for Scale {
 }
 
 /// Reads the reply of a panel's seat: JSON, alone, fenced or embedded in prose, with a score from 1 to 5 for every
-/// one of `dimensions`.
+/// one of `dimensions`; where there is but one, a score from 0 to 100 as in an evaluation will do.
 ///
 /// # Errors
 /// When a dimension is missing, scored twice, off the scale or not a number, when several JSON objects differ, or when
 /// all there is stands in the work too.
 pub fn parse_scores(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
-    panel::parse(reply, dimensions, work)
+    let read = panel::parse(reply, dimensions, work);
+    let [dimension] = dimensions else { return read };
+    match (&read, one_number(reply, work)) {
+        (Ok(panel), Ok(number)) if !panel.is_worth(number.points) => Err(Unparsed::Conflicting),
+        (Err(Unparsed::NoJson | Unparsed::MissingDimensions(_)), number) => match number {
+            Ok(number) if number.points <= Points::whole(5) => Err(Unparsed::EitherScale(number.points)),
+            Ok(number) => Ok(number.of_dimension(dimension)),
+            Err(Unparsed::NoScore) => read,
+            Err(why) => Err(why),
+        },
+        _ => read,
+    }
 }
 
-/// Reads the reply to an evaluation: a `SCORE: n` line with `n` from 0 to 100, or JSON with a `score`.
+/// Reads the reply to an evaluation: a `SCORE: n` line with `n` from 0 to 100, JSON with a `score`, or a panel's JSON with
+/// one dimension.
 ///
 /// # Errors
 /// When there is no score of the reviewer's own, also where the only one stands in the work too, when it is off the
 /// scale, or when several scores differ.
 pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
+    match one_number(reply, work) {
+        Err(Unparsed::NoScore) => panel::parse_alone(reply, work)?.into_number(),
+        read => read,
+    }
+}
+
+fn one_number(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
     let reply = text::own_words(reply)?;
     let parts = text::split(&reply);
     let values = form::values_of(&reply, &parts, work)?;

@@ -78,6 +78,27 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
     }
 }
 
+/// The same of a reply that scores one dimension, whatever it calls it.
+pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> {
+    let found = values(reply, work)?;
+    let scores = found.own.iter().filter_map(|(value, _)| value.get(&["scores"]));
+    let mut names = scores.filter_map(|scores| match (scores, scores.entries()) {
+        (Json::List(items), _) if items.len() == 1 => items[0].get(NAMES)?.text(),
+        (_, [(name, _)]) => Some(name.as_str()),
+        _ => None,
+    });
+    let (Some(name), None) = (names.next(), names.next()) else {
+        return Err(Unparsed::NoScore);
+    };
+    let alone = Dimension {
+        name: name.to_owned(),
+        weight: Decimal::ONE,
+        description: None,
+        rubric: Vec::new(),
+    };
+    parse(reply, &[alone], work)
+}
+
 fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.points == b.points)
 }

@@ -307,3 +307,25 @@ fn the_reasons_of_a_prose_reply_are_the_reply() {
     let read = parse_evaluation("<think>hm</think>\nNot bad.\nSCORE: 72\n").unwrap();
     assert_eq!(read.reasoning, "Not bad.\nSCORE: 72");
 }
+
+#[test]
+fn a_panels_form_with_one_dimension_is_one_number_too() {
+    for (reply, expected) in [
+        (
+            r#"{"scores": {"depth": {"score": 4, "reasoning": "deep"}}}"#,
+            Some("80"),
+        ),
+        (r#"{"scores": [{"dimension": "depth", "score": 2}]}"#, Some("40")),
+        // What is asked for comes first.
+        ("SCORE: 70\n{\"scores\": {\"depth\": 4}}", Some("70")),
+        (r#"{"scores": {"depth": 4, "style": 4}}"#, None),
+        (r#"{"scores": {"depth": 80}}"#, None),
+        (r#"{"scores": {"depth": 0}}"#, None),
+        (r#"{"criteria": {"depth": 4}}"#, None),
+        ("{\"scores\": {\"depth\": 4}}\n{\"scores\": {\"style\": 2}}", None),
+    ] {
+        assert_eq!(points(reply).as_deref(), expected, "{reply}");
+    }
+    let own = r#"{"scores": {"depth": 4}}"#;
+    assert!(super::super::parse_evaluation(own, &quoted(&[own])).is_err());
+}

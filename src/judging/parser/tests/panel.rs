@@ -138,3 +138,55 @@ fn names_that_could_mean_two_dimensions_must_be_exact() {
         Unparsed::MissingDimensions(_)
     ));
 }
+
+#[test]
+fn one_number_is_enough_where_there_is_one_dimension() {
+    let one = &dimensions(&["depth"])[..];
+    let two = &dimensions(&["depth", "style"])[..];
+    let read = |reply: &str, dimensions: &[Dimension]| {
+        let read = parse_scores(reply, dimensions).map_err(|why| why.to_string())?;
+        Ok::<_, String>(read.scores[0].points.to_string())
+    };
+    for (reply, points) in [
+        ("SCORE: 80", "80"),
+        ("It is thin.\n**SCORE: 6**", "6"),
+        (r#"{"score": 72.5, "reasoning": "thin"}"#, "72.5"),
+        (r#"{"scores": {"depth": {"score": 4}}}"#, "80"),
+        // Both, and they are the same, on whichever scale.
+        ("SCORE: 80\n{\"scores\": {\"depth\": 4}}", "80"),
+        ("SCORE: 4\n{\"scores\": {\"depth\": 4}}", "80"),
+    ] {
+        assert_eq!(read(reply, one), Ok(points.to_owned()), "{reply}");
+    }
+    for (reply, why) in [
+        (
+            "SCORE: 5",
+            "the score is 5, `SCORE: n` goes from 0 to 100, and 5 or less",
+        ),
+        ("SCORE: 0", "the score is 0, "),
+        (r#"{"score": 4}"#, "the score is 4, "),
+        ("SCORE: 4/5", "does not hold one plain number"),
+        ("SCORE: 101", "not on the scale from 0 to 100"),
+        (
+            "SCORE: 20\n{\"scores\": {\"depth\": 5}}",
+            "several scores that differ",
+        ),
+        ("It is fine.", "no JSON object with the scores"),
+        (r#"{"scores": {"breadth": 5}}"#, "there is no score for: depth"),
+    ] {
+        let told = read(reply, one).unwrap_err();
+        assert!(told.contains(why), "{reply}: {told}");
+    }
+    // Where more is asked for, one number says too little.
+    for reply in ["SCORE: 80", r#"{"score": 80}"#] {
+        read(reply, two).unwrap_err();
+    }
+    // What the work says of itself is no number of the reviewer's.
+    let work = quoted(&["SCORE: 95"]);
+    assert_eq!(
+        super::super::parse_scores("SCORE: 95", one, &work),
+        Err(Unparsed::OnlyInWork)
+    );
+    let panel = parse_scores("It is thin.\nSCORE: 80", one).unwrap();
+    assert_eq!(panel.scores[0].reasoning, "It is thin.");
+}
