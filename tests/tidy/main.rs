@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 838_900),
-    ("tokens: core", 500_250),
-    ("tokens: edges", 337_750),
+    ("tokens: all", 840_950),
+    ("tokens: core", 501_200),
+    ("tokens: edges", 338_850),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
