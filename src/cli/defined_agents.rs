@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::mission::{self, ConfigLayer, RunOptions, Source};
+use crate::report::sanitize;
 use crate::runtime::layers_of;
 
 use super::failure::Failure;
@@ -50,4 +51,22 @@ fn holds_only_agents(source: &Source) -> bool {
         let is_there = |key: &str| document.get(key).is_some();
         is_there("agents") && !is_there("tasks") && !is_there("name")
     })
+}
+
+/// Reviewers that nobody defines.
+pub fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) -> Result<(), Failure> {
+    let layers = layers_of(options).map_err(Failure::mission)?;
+    let of_layers = layers.project.iter().chain(&layers.user);
+    let of_layers = of_layers.flat_map(|config| config.agents.0.iter().map(|(name, _)| &**name));
+    let own = agents.as_object().into_iter().flatten();
+    let known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(of_layers).collect();
+    match reviewers.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(stranger) => {
+            Err(
+                usage!("there is no agent '{}' that could review", sanitize(stranger))
+                    .help(mission::suggestion(stranger, known.iter().copied(), "agents are")),
+            )
+        }
+        None => Ok(()),
+    }
 }

@@ -34,6 +34,7 @@
 //! | `help` | `quorum --help`, and `quorum help` with the pages of the documentation |
 //! | `inbox` | `quorum inbox`, `approvals` and `requests`: what waits for a person |
 //! | `init` | `quorum init`: a mission that runs as written, to be changed step by step |
+//! | `judge` | `quorum judge test`: whether the replies of an agent can be read where it is asked as a judge |
 //! | `launch` | a run begins: its folder, its frozen mission, its journal, its first session |
 //! | `listing` | a run as a row of a list |
 //! | `load` | a mission for a run: where it is, its text checked, and the plan of what is selected of it |
@@ -96,6 +97,7 @@ mod harmless;
 mod help;
 mod inbox;
 mod init;
+mod judge;
 mod launch;
 mod listing;
 mod load;
@@ -221,6 +223,9 @@ enum Action {
         after_help = "Examples: quorum review 'Implement GET /users'\n          quorum review --replay\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
     )]
     Review(review::Review),
+    /// Show whether the replies of a judge can be read
+    #[command(after_help = "Example: quorum judge test critic")]
+    Judge(judge::JudgeArguments),
     Calibrate(calibrate::Calibrate),
     /// Show a task: attempts, verdicts, findings
     #[command(after_help = "Example: quorum show implement-api --attempt 2")]
@@ -302,7 +307,16 @@ const GROUPS: [(&str, &[help::Row]); 7] = [
             (&["request"], None),
         ],
     ),
-    ("Judge", &[(&["review"], None), (&["calibrate"], None)]),
+    (
+        "Judge",
+        &[
+            (&["review"], None),
+            (
+                &["judge", "calibrate"],
+                Some("Try out a judge; hold judges against people"),
+            ),
+        ],
+    ),
     (
         "Look",
         &[
@@ -349,6 +363,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Run(arguments) => run::run(arguments, matches, screen),
         Action::Resume(arguments) => resume::resume(&arguments, matches, screen),
         Action::Review(arguments) => review::review(&arguments, matches, screen),
+        Action::Judge(arguments) => judge::judge(&arguments, matches, screen),
         Action::Plan(arguments) => arguments.show(matches, screen),
         Action::Validate(arguments) => validate::validate(&arguments, matches, screen),
         Action::Status(arguments) => status::status(&arguments, screen),

@@ -17,7 +17,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub(super) const EXITS: [(&str, &str); 46] = [
+pub(super) const EXITS: [(&str, &str); 47] = [
     (
         "quorum run",
         "the outcome of the run; see [exit-codes.md](exit-codes.md)",
@@ -50,6 +50,7 @@ pub(super) const EXITS: [(&str, &str); 46] = [
         "0, 2 unknown, 4 cancelled before, 8 queued",
     ),
     ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
+    ("quorum judge test", "0 all read, 6 one not, 9 not reachable"),
     ("quorum calibrate", "0, 6 a judge could not be asked"),
     ("quorum dlq retry", "0 done, 4 failed again"),
     ("quorum doctor", "0, 9"),

@@ -161,7 +161,7 @@ pub use origin::{
 };
 pub use protection::{ReadBefore, listed, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
-pub use replay::{Comparison, Decision, Reading, Replay, replay};
+pub use replay::{Comparison, Decision, Reading, Replay, replay, said_by_answer};
 pub use review_context::ReviewRequest;
 pub use run_files::part_of_run;
 pub use session::{Ending, Session, SessionSetup};

@@ -34,9 +34,8 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
-use compare::{
-    Ground, Place, answer_difference, canonical, compare_with, differing, is_decisive, said_by_answer,
-};
+pub use compare::said_by_answer;
+use compare::{Ground, Place, answer_difference, canonical, compare_with, differing, is_decisive};
 
 use shown::Shown;
 

@@ -88,6 +88,7 @@ mod install;
 mod intake;
 mod interrupted;
 mod json;
+mod judge_test;
 mod judging;
 mod look_into;
 mod looking;

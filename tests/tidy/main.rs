@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 840_950),
+    ("tokens: all", 844_000),
     ("tokens: core", 501_200),
-    ("tokens: edges", 338_850),
+    ("tokens: edges", 342_400),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

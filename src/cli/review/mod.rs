@@ -27,13 +27,12 @@ use crate::domain::{
 use crate::engine::{State, judged_again, outcome};
 use crate::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
-use crate::report::sanitize;
 use crate::report::view::RunView;
 use crate::runtime::{ReadBefore, hide, restore_work};
 use crate::store::{SpoolName, read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
-use crate::cli::defined_agents::defined_agents;
+use crate::cli::defined_agents::{defined_agents, refuse_strangers};
 use crate::cli::failure::Failure;
 use crate::cli::launch::InPassing;
 use crate::cli::load::load;
@@ -443,24 +442,6 @@ fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
             None => failure,
         }
     })
-}
-
-/// Reviewers that nobody defines.
-fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) -> Result<(), Failure> {
-    let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
-    let of_layers = layers.project.iter().chain(&layers.user);
-    let of_layers = of_layers.flat_map(|config| config.agents.0.iter().map(|(name, _)| &**name));
-    let own = agents.as_object().into_iter().flatten();
-    let known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(of_layers).collect();
-    match reviewers.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(stranger) => {
-            Err(
-                usage!("there is no agent '{}' that could review", sanitize(stranger))
-                    .help(mission::suggestion(stranger, known.iter().copied(), "agents are")),
-            )
-        }
-        None => Ok(()),
-    }
 }
 
 impl Subject {

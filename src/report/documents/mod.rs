@@ -12,6 +12,7 @@
 //! | `fields` | how points, scores and moments are written |
 //! | `gates` | `quorum.gate/v1`: gates from stored state |
 //! | `inbox` | `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of |
+//! | `judge_test` | `quorum.judge-test/v1`: whether the replies of an agent can be read where it is asked as a judge |
 //! | `metrics` | `quorum.metrics/v1`: how tasks, agents and the mission did (14) |
 //! | `plan` | `quorum.plan/v1`: a mission as it would run |
 //! | `proof` | what the checks of a task said before its work, and what that shows (24) |
@@ -34,6 +35,7 @@ mod events;
 mod fields;
 mod gates;
 mod inbox;
+mod judge_test;
 pub mod metrics;
 pub mod plan;
 mod proof;
@@ -53,6 +55,7 @@ pub(super) use counts::skipped;
 pub use events::{EventsDocument, PublicEvent};
 pub use gates::{GateDocument, GateRow};
 pub use inbox::{Halves, InboxDocument};
+pub use judge_test::{JudgeTestDocument, KindRow};
 pub use metrics::{MetricsDocument, MetricsRow};
 pub(super) use proof::ProofRow;
 pub use review::ReviewDocument;

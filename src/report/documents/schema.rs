@@ -18,8 +18,8 @@ use super::replay::ReplayDocument;
 use super::runs::RunsDocument;
 use super::show::TaskDocument;
 use super::{
-    BaselineDocument, EventsDocument, GateDocument, InboxDocument, MetricsDocument, PublicEvent,
-    ReviewDocument, RunDocument, calibration,
+    BaselineDocument, EventsDocument, GateDocument, InboxDocument, JudgeTestDocument, MetricsDocument,
+    PublicEvent, ReviewDocument, RunDocument, calibration,
 };
 use crate::mission::{NoSuchField, suggestion};
 use crate::runtime::{Notification, ReviewRequest};
@@ -57,6 +57,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<IntakeDocument<'_>>("`request`"),
         kind::<ReviewDocument<'_>>("`review`"),
         kind::<ReplayDocument<'_>>("`review --replay`"),
+        kind::<JudgeTestDocument<'_>>("`judge test`"),
         kind::<calibration::Document>("`calibrate`"),
         kind::<DeadLettersDocument<'_>>("`dlq`"),
         kind::<DoctorDocument<'_>>("`doctor`, `doctor state`"),

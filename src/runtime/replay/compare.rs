@@ -63,7 +63,7 @@ fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
 }
 
 /// What an agent said, for readers.
-pub(super) fn said_by_answer(answer: &Answer) -> Value {
+pub fn said_by_answer(answer: &Answer) -> Value {
     match answer {
         Answer::Scores { dimensions, .. } => {
             let scores = dimensions

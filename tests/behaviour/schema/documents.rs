@@ -148,6 +148,9 @@ fn of_no_run(printed: &mut Printed) {
     let review = ["review", "--criteria", "Good.", "--progress", "none", "a.txt"];
     printed.take("review", &workspace, 0, &[&review[..], &["--reviewer", "critic"]].concat());
     printed.take("review", &workspace, 6, &[&review[..], &["--grader", "heuristic"]].concat());
+    let judge = ["judge", "test", "critic", "--kind"];
+    printed.take("judge-test", &workspace, 0, &[&judge[..], &["panel"]].concat());
+    printed.take("judge-test", &workspace, 6, &[&judge[..], &["approve,vision"]].concat());
     let panel = ["--panel", "careful,harsh,careless", "--bootstrap", "20"];
     printed.take("calibration", &workspace, 0, &[&["calibrate", LABELS][..], &panel].concat());
     printed.take("quorum.config/v1", &workspace, 0, &["config", "show", "--origin"]);
