@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub fn hide(state: &mut State, options: &RunOptions, read: &ReadBefore, is_refus
         .iter()
         .filter_map(|path| path.strip_prefix(&workspace).ok()?.to_str());
     let inner: BTreeSet<String> = inner.map(str::to_owned).collect();
-    let others = other_checkouts(&workspace).into_iter();
+    let others = other_checkouts(&workspace).0.into_iter();
     files.extend(others.flat_map(|folder| {
         inner
             .iter()
@@ -75,21 +76,29 @@ pub fn hide(state: &mut State, options: &RunOptions, read: &ReadBefore, is_refus
     Arc::make_mut(&mut state.plan).rules.hidden = Some(Arc::new(hidden));
 }
 
-/// Where the repository of the workspace is checked out as well.
-fn other_checkouts(workspace: &Path) -> Vec<PathBuf> {
-    let folders = folders_of(workspace);
-    let linked = folders.iter().flat_map(|git| {
-        fs::read_dir(git.join("worktrees"))
-            .into_iter()
-            .flatten()
-            .flatten()
-    });
-    let linked = linked.filter_map(|entry| fs::read_to_string(entry.path().join("gitdir")).ok());
-    let linked = linked.map(|git| PathBuf::from(git.trim_end()));
-    let all = linked
-        .chain(folders.iter().cloned())
-        .filter(|git| git.ends_with(".git"));
-    all.filter_map(|git| Some(git.parent()?.to_owned())).collect()
+/// Where the repository of the workspace is checked out as well, and why others cannot be told.
+fn other_checkouts(workspace: &Path) -> (Vec<PathBuf>, Vec<String>) {
+    let mut all = folders_of(workspace);
+    let mut lost = Vec::new();
+    for linked in all.clone().iter().map(|git| git.join("worktrees")) {
+        let mut lose = |why: io::Error| lost.push(format!("{}: {why}", linked.display()));
+        match fs::read_dir(&linked) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => lose(why),
+            Ok(entries) => {
+                let read = |entry: io::Result<fs::DirEntry>| fs::read_to_string(entry?.path().join("gitdir"));
+                for git in entries.map(read) {
+                    match git {
+                        Ok(git) => all.push(git.trim_end().into()),
+                        Err(why) => lose(why),
+                    }
+                }
+            }
+        }
+    }
+    let own = all.iter().filter(|git| git.ends_with(".git"));
+    let folders = own.filter_map(|git| Some(git.parent()?.to_owned()));
+    (folders.collect(), lost)
 }
 
 /// The folder in a copy of which a command is to run, so that it sees what is hidden; `None` where it runs in its own.
@@ -129,6 +138,10 @@ pub fn not_hidden(state: &State, options: &RunOptions, is_refused: bool) -> Vec<
             shared.join(", ")
         ));
     }
+    let lost = other_checkouts(&canonical(&plan.rules.workspace)).1.into_iter();
+    told.extend(
+        lost.map(|why| format!("whether another checkout shows what is hidden cannot be told: {why}")),
+    );
     for (id, check) in plan.hidden_checks() {
         let files = files_of(state, options, (id, check));
         let label = check.label();

@@ -187,7 +187,7 @@ fn false_green_63_a_session_that_was_killed_at_a_hidden_check_leaves_nothing_of_
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work").0, "done");
     assert_eq!((workspace.read("had.txt"), workspace.read("tests/held.sh")), (String::new(), test));
-    let left = workspace.bash("find .polpo -name '*-hidden-*' -o -name held.sh").exits(0);
+    let left = workspace.bash("find .polpo -name '*-hidden-*' -o -name held.sh 2> /dev/null; true").exits(0);
     assert_eq!(left.stdout, "");
 }
 
@@ -271,4 +271,15 @@ fn what_was_built_before_its_sources_is_older_than_they_are_where_a_hidden_check
     git(&workspace, &["commit", "-qam", "it compares times"]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work").0, "done");
+}
+
+#[test]
+fn checkouts_that_cannot_be_told_are_said() {
+    let mission = Mission::new().setting("evaluate", false).worker("echo 42 > answer.sh");
+    let workspace = there(mission.task("work", |task| task.expects(held()).attempts(1))).like_users();
+    let words = "whether another checkout shows what is hidden cannot be told";
+    assert!(!workspace.quorum(&["validate"]).exits(0).stderr.contains(words));
+    std::fs::create_dir_all(workspace.path(".git/worktrees/odd/gitdir")).expect("it can be made");
+    workspace.quorum(&["validate"]).exits(0).says(&[words]);
+    workspace.quorum(&["run", "mission.yaml", "--strict"]).exits(9).says(&[words]);
 }
