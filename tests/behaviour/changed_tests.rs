@@ -1,8 +1,12 @@
 //! Tests that the work changes are run on it as they were, and those that it brings without it (semantics, section 24).
 
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Says, Task, Workspace, task};
+use crate::support::{Mission, Says, Task, Workspace, task, wait_for};
 use crate::worktrees::{committed, git, repository};
 
 /// What runs all tests of the repository.
@@ -322,4 +326,68 @@ fn before_new_tests_stands_on_tests_in_worktrees_only() {
         .worker("true")
         .task("work", |task| task.expects(check("script")).set("isolation", "worktree"));
     script.workspace().refuses(&["checks of type `test`"]);
+}
+
+/// How often each kind of work came to an end that is on record.
+fn ended(workspace: &Workspace) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for event in workspace.events().named("work:ended") {
+        if event["result"] != "lost" {
+            *all.entry(event["purpose"].to_string()).or_default() += 1;
+        }
+    }
+    all
+}
+
+#[test]
+fn killed_at_twenty_moments_of_its_checks_and_looks_it_ends_as_if_nothing_had_happened() {
+    // First the test is made to say nothing, then the code is right, with a test more: both looks, each with its control.
+    let worker = "if [ $QUORUM_ATTEMPT = 1 ]; then echo true > tests/test_a.sh; else \
+                  echo 'test \"$(cat code.txt)\" = 2' > tests/test_a.sh; echo 2 > code.txt; \
+                  echo 'grep -q 2 code.txt' > tests/test_new.sh; fi";
+    let there = |is_shared: bool| {
+        let [isolated, shared] = everywhere(|| mission(worker, plain), &FILES);
+        let workspace = if is_shared { shared } else { isolated };
+        let notes = format!("pwd >> {}/seen; sleep 0.1\n{}", workspace.root().display(), ALL_TESTS.1);
+        workspace.write("all.sh", notes);
+        git(&workspace, &["commit", "-qam", "it notes where it runs"]);
+        workspace
+    };
+    let of_git = |workspace: &Workspace| {
+        let checkout = git(workspace, &["status", "--porcelain"]);
+        let staged = git(workspace, &["diff", "--cached", "--stat"]);
+        (git(workspace, &["rev-parse", "HEAD"]), staged, checkout)
+    };
+    let mut figures = Vec::new();
+    for is_shared in [false, true] {
+        let calm = there(is_shared);
+        let document = calm.run_json(0, &["--strict"]);
+        assert_eq!((flagged(&document), attempts(&document)), (("clean", ""), 2));
+        let (whole, undisturbed) = (calm.lines("seen").len(), ended(&calm));
+        for moment in 0..10 {
+            let workspace = there(is_shared);
+            let before = of_git(&workspace);
+            let seen = 1 + moment * whole / 10;
+            let running = workspace.start(&["run", "mission.yaml"]);
+            wait_for("it runs", || workspace.exists("seen") && workspace.lines("seen").len() >= seen);
+            sleep(Duration::from_millis(u64::try_from(moment * 83 % 110).expect("it is small")));
+            running.kill();
+            let (head, staged, checkout) = of_git(&workspace);
+            assert_eq!((&head, &staged), (&before.0, &before.1), "moment {moment}");
+            assert!(is_shared || checkout.is_empty(), "moment {moment}: {checkout}");
+            let was = ended(&workspace);
+            let document = workspace.resume_json(0, &["--strict"]);
+            assert_eq!((flagged(&document), attempts(&document)), (("clean", ""), 2), "moment {moment}");
+            assert_eq!(ended(&workspace), undisturbed, "moment {moment}: nothing ends twice");
+            // A look that was cut off in its control is made again as a whole.
+            let more = workspace.lines("seen").len() - whole;
+            assert!(more <= 2, "moment {moment}: {more} more");
+            assert_eq!(of_git(&workspace).1, "", "moment {moment}");
+            nothing_stays(&workspace);
+            figures.push(format!(
+                "shared {is_shared}, run {seen} of {whole}: {was:?} on record, {more} run again"
+            ));
+        }
+    }
+    println!("{}", figures.join("\n"));
 }
