@@ -11,7 +11,7 @@ use crate::mission::{self, Report, RunOptions, Source};
 use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
 use crate::report::{count, sanitize};
-use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden};
+use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden, unnamed};
 
 use super::args::ReviewFlags;
 use super::failure::Failure;
@@ -37,24 +37,22 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
-        let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
+        let loaded = Source::read(path)
+            .and_then(|source| mission::load(&source, &layers).map(|loaded| (source, loaded)));
         let mut warnings = Vec::new();
         let (report, summary) = match loaded {
-            Ok(loaded) => {
+            Ok((source, mut loaded)) => {
                 options.mission_folder = mission_folder(path)?;
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
                 let tasks = loaded.mission.tasks.len();
                 let plan = mission::compile(loaded.mission, &options);
                 let state = State::new(Arc::new(plan));
+                let unnamed = mission::unnamed(&source, unnamed(&state.plan));
+                loaded.notes.diagnostics.extend(unnamed);
                 protected = protected_files(&state, &options, path);
                 calls = unseen(&state);
-                warnings = loosened(&state);
-                warnings.extend(forewarnings(&state));
-                warnings.extend(unjudged(&state));
-                warnings.extend(not_hidden(&state, &options, false));
-                warnings.extend(listed(&state, &options, &ReadBefore::default()).1);
-                warnings.extend(lacking_bash(&state.plan).map(|problem| problem.to_string()));
+                warnings = warned(&state, &options);
                 (
                     loaded.notes,
                     format!(
@@ -98,6 +96,17 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
         });
     }
     Ok(if failed { 2 } else { 0 })
+}
+
+/// What is right, and worth a word before it runs. Blocks.
+fn warned(state: &State, options: &RunOptions) -> Vec<String> {
+    let mut warnings = loosened(state);
+    warnings.extend(forewarnings(state));
+    warnings.extend(unjudged(state));
+    warnings.extend(not_hidden(state, options, false));
+    warnings.extend(listed(state, options, &ReadBefore::default()).1);
+    warnings.extend(lacking_bash(&state.plan).map(|problem| problem.to_string()));
+    warnings
 }
 
 /// The files that are protected because commands name them, and that agents could reach.

@@ -23,6 +23,9 @@ pub struct SeenBefore {
     /// How long it took.
     #[serde(rename = "d", default, skip_serializing_if = "is_default")]
     pub duration: Millis,
+    /// The first files that it goes by and that were not there, seen from the folder of the task.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    pub lacks: Vec<Box<str>>,
 }
 
 /// The longest reason that is kept, in characters.
@@ -40,6 +43,7 @@ impl SeenBefore {
             reason: reason.chars().take(LONGEST_REASON).collect(),
             never_ran: false,
             duration: Millis::default(),
+            lacks: Vec::new(),
         }
     }
 

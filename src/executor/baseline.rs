@@ -9,9 +9,11 @@ use tokio::task::{JoinError, JoinSet};
 use crate::agents::command::{check_argv, missing_program};
 use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
 use crate::engine::{JobEnd, SeenBefore};
-use crate::judging::baseline::{CheckPlace, Item, items};
+use crate::judging::baseline::{CheckPlace, Item, MOST_NAMED, items};
+use crate::judging::protected::plain;
 use crate::judging::touched::is_command;
 use crate::mission::Plan;
+use crate::mission::check_words::judging_files;
 use crate::mission::model::Check;
 use crate::store::SpoolName;
 
@@ -81,6 +83,7 @@ impl BaselineLook {
     fn start(&self, runner: &Commands, item: &Item, number: u32) -> impl Future<Output = SeenBefore> + use<> {
         let (plan, turn, item) = (self.commands.plan.clone(), self.turn, item.clone());
         let (job, runner) = (self.job(&item, number), runner.clone());
+        let lacks = job.as_ref().map_or_else(Vec::new, |job| self.lacking(job));
         let mut left = match item.place {
             CheckPlace::Check(at) => check::declared(&plan, turn.task, at).map_or(0, Check::reruns),
             _ => 0,
@@ -107,11 +110,25 @@ impl BaselineLook {
                 let said = said.unwrap_or_else(|why| unknown(&why));
                 // Red is what fails each time.
                 if left == 0 || said.before != BeforeWork::Red || said.never_ran {
-                    return said;
+                    return SeenBefore { lacks, ..said };
                 }
                 left -= 1;
             }
         }
+    }
+
+    /// The files that a command goes by and that are not there. What is hidden is named to nobody.
+    fn lacking(&self, job: &CommandJob) -> Vec<Box<str>> {
+        let script = job
+            .script()
+            .filter(|_| self.elsewhere.is_none() && !job.sees_hidden);
+        let names = judging_files(script.unwrap_or_default()).into_iter();
+        let missing = names
+            .map(|name| plain(&job.cwd.join(name)))
+            .filter(|path| !path.exists());
+        let folder = self.commands.workspace();
+        let inner = missing.filter_map(|path| Some(path.strip_prefix(&folder).ok()?.to_str()?.into()));
+        inner.take(MOST_NAMED).collect()
     }
 
     /// The command of one; `None` where files are looked at.

@@ -50,7 +50,7 @@ impl Item {
 }
 
 /// How many checks a message names.
-const MOST_NAMED: usize = 5;
+pub const MOST_NAMED: usize = 5;
 
 /// The labels of checks, as a sentence has them.
 pub fn named(items: &[Item]) -> String {

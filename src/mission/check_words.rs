@@ -2,6 +2,7 @@
 //! the script that an interpreter is given, what options for scripts and settings name, the two sides of a comparison, and
 //! tests by their path.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -108,6 +109,32 @@ pub fn judging_words(text: &str) -> Judging {
         found.command(&command);
     }
     found
+}
+
+/// The files that a check certainly goes by, as its words name them: none that a pattern or a variable stands for.
+pub fn judging_files(text: &str) -> Vec<String> {
+    let Judging {
+        words,
+        maybe_tests,
+        programs,
+        folders,
+        ..
+    } = judging_words(text);
+    // Where it goes elsewhere, they lie there.
+    if !folders.is_empty() {
+        return Vec::new();
+    }
+    let is_file =
+        |word: &str| word.contains('/') || !is_shells_own(word) && programs.iter().all(|own| own != word);
+    let tests = maybe_tests
+        .into_iter()
+        .filter(|word| is_test(Path::new(&word.text)));
+    let all = words.into_iter().filter(|word| is_file(&word.text)).chain(tests);
+    let plain = all.filter(|word| !word.is_open && !word.text.contains(['*', '?']));
+    let names: BTreeSet<String> = plain
+        .map(|word| word.text.split("::").next().unwrap_or_default().to_owned())
+        .collect();
+    names.into_iter().collect()
 }
 
 /// Whether a path, seen from the workspace, is that of a test.

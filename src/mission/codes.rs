@@ -145,6 +145,8 @@ codes! {
     UnclearCriteria = "Q0423": "A criterion of `acceptance` is what work is judged by, so it must say something that can be told from the work. One of a few letters, or one that only says that the work is to be done, complete or working, says nothing. `clarification: enforce` in the settings refuses such criteria, and tasks without any; otherwise they are warned about. What names a file, a command or a value in backticks is held against that.",
     /// Tasks that may work at the same time name the same target file.
     SharedTargetFile = "Q0430": "Two tasks name the same file in `targetFiles`, and nothing makes one wait for the other, so one may overwrite what the other was accepted for. The run finds that out at its end, where checks of the first task fail then, but the work is lost. Let one depend on the other, or say `exclusive: true` on one of them.",
+    /// A check goes by a file that nobody is to make.
+    UnnamedFile = "Q0431": "A check goes by a file (the script that it runs, a test, one side of a comparison) that is not there, and that no `targetFiles` and no `file_exists` names. Where the work makes it, the worker writes what it is checked by: the check fails before the work and passes behind it whatever else was done, and the work has a finding. Write the file yourself, or name it in `targetFiles` where the task is to make it.",
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use super::shape::Table;
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::validate;
-use super::violation::{Place, Violation, Violations};
+use super::violation::{Path, Place, Violation, Violations};
 use super::written::Written;
 
 /// The largest file that is read, in bytes.
@@ -50,7 +50,7 @@ impl Source {
     ///
     /// # Errors
     /// When there is no such file, or it cannot be read, or is too large.
-    pub fn read(path: &Path) -> Result<Self, Report> {
+    pub fn read(path: &FilePath) -> Result<Self, Report> {
         let is_stdin = path.as_os_str() == "-";
         let name: Arc<str> = if is_stdin {
             "<stdin>".into()
@@ -92,7 +92,7 @@ impl Source {
 }
 
 /// A regular file: what never ends, or waits for somebody, is no mission.
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &FilePath) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = File::options();
     let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -106,7 +106,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-fn unreadable(name: &Arc<str>, path: &Path, error: &io::Error) -> Diagnostic {
+fn unreadable(name: &Arc<str>, path: &FilePath, error: &io::Error) -> Diagnostic {
     match error.kind() {
         io::ErrorKind::NotFound => Diagnostic::about_file(
             name,
@@ -207,6 +207,24 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
         return Err(notes);
     }
     Ok(Loaded { mission, notes })
+}
+
+/// Warns of files that checks go by and nobody makes, each with the number of its task: whether one is there is for others to see.
+pub fn unnamed(source: &Source, found: Vec<(usize, String)>) -> Vec<Diagnostic> {
+    let Ok(text) = source.text() else {
+        return Vec::new();
+    };
+    let tree = Tree::parse(text).map(|(tree, _)| tree).ok();
+    let mut problems = Violations::default();
+    for (task, message) in found {
+        problems.warn(
+            Code::UnnamedFile,
+            Path::of("tasks").item(task),
+            message,
+            "write it before the run, or name it in `targetFiles`",
+        );
+    }
+    problems.locate(&source.name, text, tree.as_ref()).0
 }
 
 /// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on

@@ -134,7 +134,7 @@ pub use finish_plan::{FinishCommand, FinishGate, ListOf, Requirement};
 pub use folders::FilesIn;
 pub use growth::{AddedTask, Addition, PlanStep};
 pub use levels::money_value;
-pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, unnamed};
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
 pub use pipeline::{

@@ -332,6 +332,7 @@ impl<'o> Scene<'o> {
                 reason: String::new(),
                 never_ran: false,
                 duration: Millis(100),
+                lacks: Vec::new(),
             });
             let (on, checks) = (None, seen.collect());
             self.input(&Fact::JobEnded {

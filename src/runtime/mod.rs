@@ -159,7 +159,7 @@ pub use operator::{ApplyError, apply_offline, drain, vouch_for};
 pub use origin::{
     CheckedOrigin, Origin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
 };
-pub use protection::{ReadBefore, listed, named_scripts};
+pub use protection::{ReadBefore, listed, named_scripts, unnamed};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Comparison, Decision, Reading, Replay, replay, said_by_answer};
 pub use review_context::ReviewRequest;

@@ -38,7 +38,7 @@ use super::settings_files::NAME as SETTINGS;
 use file_marks::{adopt, differs, digest_of, name_on_record, of_record, targets};
 pub(super) use file_marks::{canonical, real};
 use listed::idle_tests;
-pub use listed::{idle_patterns, listed};
+pub use listed::{idle_patterns, listed, unnamed};
 use programs::{is_mountable, programs};
 pub(super) use read_only::ReadOnly;
 pub(super) use scratch::{Scratch, shared_builds};

@@ -296,3 +296,38 @@ fn the_command_says_why_and_needs_a_reason() {
     assert_eq!(task(&document, "work")["nothingToDo"], "it is there");
     assert_eq!(workspace.read("home/code"), "2\n");
 }
+
+#[test]
+fn false_green_64_what_a_later_turn_puts_back_was_not_touched() {
+    let script =
+        "if [ $QUORUM_ATTEMPT = 1 ]; then echo more >> out.txt; else printf 'there\\n' > out.txt; fi";
+    // It keeps nothing in the folder of the work.
+    let critic = "cat > TOP/home/asked.$QUORUM_ATTEMPT; test $QUORUM_ATTEMPT = 2 && echo 'SCORE: 90' || echo 'SCORE: 20'";
+    let judged = |keys: fn(Task) -> Task| {
+        let mission =
+            Mission::new().worker(script).reviewer("critic", critic).setting("finalChecks", "never");
+        isolated(mission.task("work", |task| keys(task.by("worker").set("review", "required").attempts(2))))
+    };
+    hollow(&judged(|task| task.set("type", "implement")).run_json(3, &[]));
+    // It wrote the file that it names: judges are told that it is what it was.
+    let of_files = judged(|task| task.files(["out.txt"]));
+    of_files.run_json(0, &[]);
+    of_files.read("home/asked.2").says(&["No file is another one than before the work"]);
+    assert!(!of_files.read("home/asked.1").contains("No file is another one"));
+}
+
+#[test]
+fn false_green_64_a_claim_makes_nothing_of_what_nobody_knows() {
+    let claimed = |proof: &'static str| {
+        move || {
+            let mission = one(CLAIM, |task| task.files(["out.txt"]).check("test -e out.txt"));
+            mission.setting("baseline", false).setting("proof", proof)
+        }
+    };
+    for workspace in everywhere(claimed("warn")) {
+        assert_eq!(flagged(&workspace.run_json(0, &[])), ("unreviewed", "vacuous"));
+    }
+    for workspace in everywhere(claimed("required")) {
+        assert_eq!(flagged(&workspace.run_json(5, &[])), ("unverified", "vacuous"));
+    }
+}

@@ -416,3 +416,111 @@ fn plan_needs_no_agent_and_no_folder_to_look_at_checks() {
     assert_eq!(document["tasks"][0]["checks"][0]["before"], "red");
     assert!(!workspace.exists("later") && !workspace.exists(".polpo"));
 }
+
+#[test]
+fn files_that_a_check_goes_by_and_the_work_made_are_named() {
+    let made = "the work made, and which neither `targetFiles` nor `file_exists` names";
+    let by = |keys: fn(Task) -> Task| {
+        move || {
+            let mission = Mission::new().worker("echo made > made.txt; echo true > check.sh");
+            let mission = mission.setting("evaluate", false);
+            mission.task("work", |task| keys(task.check("sh check.sh").check("test -e made.txt")))
+        }
+    };
+    for workspace in everywhere(by(|task| task)) {
+        workspace.quorum(&["validate"]).exits(0).stderr.says(&[
+            "Q0431",
+            "mission.yaml:",
+            "`sh check.sh` goes by check.sh",
+        ]);
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(flagged(&document), ("clean", ""));
+        let findings = &task(&document, "work")["findings"];
+        let found: Vec<&Value> = findings.as_array().expect("a list").iter().collect();
+        assert_eq!((found.len(), &found[0]["severity"]), (1, &json!("medium")), "{findings}");
+        findings.to_string().says(&["`test: sh check.sh` goes by check.sh", made]);
+        assert!(!workspace.quorum(&["validate"]).exits(0).stderr.contains("Q0431"), "it is there");
+    }
+    let named: [fn(Task) -> Task; 2] = [
+        |task| task.files(["check.sh"]),
+        |task| task.expects(json!({"type": "file_exists", "paths": ["*.sh"]})),
+    ];
+    for keys in named {
+        for workspace in everywhere(by(keys)) {
+            let said = workspace.quorum(&["validate"]).exits(0).stderr;
+            assert!(!said.contains("Q0431"), "{said}");
+            assert!(!task(&workspace.run_json(0, &[]), "work")["findings"].to_string().contains(made));
+        }
+    }
+    // What somebody else was to make before is nobody's surprise.
+    let mission = Mission::new()
+        .agent("first", "echo 'test -e made.txt' > check.sh")
+        .agent("second", "echo made > made.txt")
+        .setting("evaluate", false)
+        .task("first", |task| task.by("first").files(["check.sh"]))
+        .task("work", |task| task.by("second").needs("first").check("sh check.sh"));
+    let workspace = repository(mission, &[("a.txt", "a\n")]);
+    assert!(!workspace.quorum(&["validate"]).exits(0).stderr.contains("Q0431"));
+    let document = workspace.run_json(0, &[]);
+    assert_eq!((flagged(&document), &task(&document, "work")["findings"]), (("clean", ""), &json!([])));
+}
+
+/// Where a check ran, one word a run: the end of its folder, without the number of the task.
+fn ran(workspace: &Workspace) -> Vec<String> {
+    let word = |line: &String| {
+        let end = line.rsplit('/').next().unwrap_or_default();
+        end.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-').to_owned()
+    };
+    workspace.lines("seen").iter().map(word).collect()
+}
+
+#[test]
+fn what_it_costs_is_one_run_before_the_work_and_at_most_three_behind_it() {
+    let all = "echo \"$(cat code.txt) $PWD\" >> seen\nfor t in tests/test_*.sh; do sh $t || exit 1; done\n";
+    let one = |worker: &str, titles: &[&str]| {
+        let mission =
+            Mission::new().worker(worker).setting("evaluate", false).setting("finalChecks", "never");
+        let add = |mission: Mission, title: &&str| {
+            mission.task(title, |task| {
+                task.check("sh all.sh").set("isolation", "worktree").set("maxAttempts", 2)
+            })
+        };
+        let mission = titles.iter().fold(mission, add);
+        let files = [("tests/test_a.sh", "test \"$(cat code.txt)\" = 2\n"), ("code.txt", "1\n")];
+        let workspace = repository(mission, &files);
+        let seen = workspace.path("seen");
+        workspace.write("all.sh", all.replace("seen", &seen.to_string_lossy()));
+        git(&workspace, &["add", "all.sh"]);
+        git(&workspace, &["commit", "-qm", "it notes where it runs"]);
+        workspace
+    };
+    // A fix that touches no test: before it, and behind it.
+    let fixed = one("echo 2 > code.txt", &["work"]);
+    assert_eq!(flagged(&fixed.run_json(0, &["--strict"])), ("clean", ""));
+    assert_eq!(ran(&fixed), ["", ""]);
+    // A test more: one look, and its control.
+    let more =
+        one("echo 2 > code.txt; echo 'test -s code.txt; grep -q 2 code.txt' > tests/test_b.sh", &["work"]);
+    more.run_json(0, &["--strict"]);
+    assert_eq!(ran(&more), ["", "", "new-tests", "control"]);
+    // A test that says something else: both looks, and one control for the two.
+    let changed = one("echo 3 > code.txt; echo 'grep -q 3 code.txt' > tests/test_a.sh", &["work"]);
+    assert_eq!(flagged(&changed.run_json(5, &[])), ("unverified", "tests-changed"));
+    assert_eq!(ran(&changed), ["", "", "old-tests", "control", "", "old-tests", "control", "new-tests"]);
+    // The same command on the same commit once a run, whoever is checked by it.
+    let two = one("echo 2 > code.txt; echo > $QUORUM_TASK", &["one", "two"]);
+    two.run_json(0, &[]);
+    let of_baselines = two.events().named("work:requested");
+    let of_baselines = of_baselines.iter().filter(|event| event["purpose"] == "baseline").count();
+    let before = two.lines("seen").iter().filter(|line| line.starts_with("1 ")).count();
+    assert_eq!((of_baselines, before), (2, 1), "each task asks, and it runs once");
+    // Without checks nothing runs.
+    let none = one("echo 2 > code.txt", &[]);
+    none.mission(
+        &none.read("mission.yaml").replace("tasks:\n", "tasks:\n  - {title: work, isolation: worktree}\n"),
+    );
+    none.run_json(0, &[]);
+    let asked = none.events().named("work:requested");
+    let commands: Vec<&Value> = asked.iter().filter(|event| event["kind"] == "command").collect();
+    assert!(commands.is_empty() && !none.exists("seen"), "{commands:?}");
+}

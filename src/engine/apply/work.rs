@@ -340,6 +340,10 @@ impl Evidence {
             return;
         }
         let shared = files.is_some_and(|files| files.shared);
+        if files.is_some_and(|files| files.commit.is_some()) {
+            // It is what differs from the beginning, whatever turns before it left.
+            self.changed = Default::default();
+        }
         self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
         let written = self.written.unwrap_or_default();
         self.written = Some(written.and(files.and_then(|files| files.written), shared));

@@ -26,8 +26,8 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     // What it says of that adds nothing to checks, and is no work where there are none.
     let is_undone = undone(view.plan(), view.id, view.task).is_some();
     let stands_for_it = |is_judged| match proof_of(&weighed, is_judged, is_refactoring) {
-        ProofOf::Unchecked if is_undone && !is_judged => ProofOf::Vacuous,
-        ProofOf::Guards | ProofOf::Unknown if is_undone && !claims => ProofOf::Vacuous,
+        ProofOf::Unchecked | ProofOf::Unknown if is_undone && !is_judged => ProofOf::Vacuous,
+        ProofOf::Guards if is_undone && !claims => ProofOf::Vacuous,
         proof => proof,
     };
     let without_judges = stands_for_it(false);
@@ -107,5 +107,23 @@ fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
         };
         Some(Finding::new(severity, format!("`{}` {text}", item.label)))
     });
-    told.collect()
+    told.chain(items.iter().filter_map(|item| made(view, item)))
+        .collect()
+}
+
+/// A check that failed before the work and goes by files that the work made, which nobody asked for.
+fn made(view: View<'_>, item: &Item) -> Option<Finding> {
+    let (work, mut all) = (view.work(), view.state.seen_before(view.id).iter());
+    let seen = all.find(|seen| seen.key == item.key && seen.before == BeforeWork::Red)?;
+    let files = seen.lacks.iter();
+    let files: Vec<&str> = files
+        .map(AsRef::as_ref)
+        .filter(|path| !(work.is_of_mission() && work.names(path)))
+        .collect();
+    let text = format!(
+        "`{}` goes by {}, which the work made, and which neither `targetFiles` nor `file_exists` names",
+        item.label,
+        files.join(", ")
+    );
+    (!files.is_empty()).then(|| Finding::new(Severity::Medium, text))
 }

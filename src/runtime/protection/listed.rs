@@ -7,7 +7,9 @@ use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
 use crate::engine::{State, judging_agents};
+use crate::judging::protected::{judging_commands, plain};
 use crate::judging::touched;
+use crate::mission::check_words::judging_files;
 use crate::mission::model::Settings;
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
@@ -102,6 +104,35 @@ pub fn idle_patterns(plan: &Plan, key: &str, scope: &Scope, marks: &FileMarks) -
     let idle = idle.filter(names_nothing);
     idle.map(|pattern| format!("`{key}`: {pattern} names nothing that is there"))
         .collect()
+}
+
+/// Files that judging commands go by, that are not there, and that the mission has nobody make, each with the number of the task.
+/// Blocks.
+pub fn unnamed(plan: &Plan) -> Vec<(usize, String)> {
+    let is_named = |path: &Path| {
+        plan.selected_ids().any(|id| {
+            let inner = path.strip_prefix(plan.shared_workspace_of(id)).ok();
+            inner
+                .and_then(Path::to_str)
+                .is_some_and(|path| plan.task(id).names(path))
+        })
+    };
+    let mut found = Vec::new();
+    for id in plan.selected_ids() {
+        for (cwd, command) in judging_commands(plan, id) {
+            let folder = plan.shared_workspace_of(id).join(cwd.unwrap_or_default());
+            for name in judging_files(&command) {
+                let path = plain(&folder.join(&name));
+                if path.starts_with(&plan.rules.workspace) && !path.exists() && !is_named(&path) {
+                    let text = format!(
+                        "the check `{command}` goes by {name}, which is not there and which nobody is to make"
+                    );
+                    found.push((id.index(), text));
+                }
+            }
+        }
+    }
+    found
 }
 
 /// What a mission says of `tests` and that names nothing in the workspace, one sentence each; `never` is not looked into. Blocks.

@@ -529,6 +529,7 @@ fn said_before(plan: &TaskPlan, answer: &Response) -> Vec<SeenBefore> {
             reason: String::new(),
             never_ran: said == 3,
             duration: Millis(1),
+            lacks: Vec::new(),
         }
     };
     (0..).zip(items(plan)).map(seen).collect()
