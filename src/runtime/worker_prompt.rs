@@ -69,7 +69,7 @@ fn going_on(state: &State, task: TaskId) -> String {
     match current.feedback.last().filter(|_| is_fix) {
         Some(last) => {
             correct(&mut prompt, last.stage);
-            describe(&mut prompt, last);
+            describe(&mut prompt, &state.plan, last);
         }
         None => prompt.push_str("\nGo on where you left off.\n"),
     }
@@ -92,7 +92,7 @@ fn short(state: &State, task: TaskId) -> String {
     let mut judged = state.task(task).feedback.iter().rev();
     if let Some(last) = judged.find(|feedback| feedback.stage != Stage::Outcome) {
         rest.push_str("\n## What was found last\n");
-        describe(&mut rest, last);
+        describe(&mut rest, &state.plan, last);
     }
     if plan.side_effects && state.task(task).consent.acted {
         rest.push_str(DO_NOT_REPEAT);
@@ -445,7 +445,7 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
         .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
         && let Some(found) = node.feedback.last()
     {
-        findings(prompt, &found.findings);
+        findings(prompt, &state.plan, &found.findings);
     }
 }
 
@@ -461,11 +461,11 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
              may still be there.\n",
         ),
     }
-    describe(prompt, last);
+    describe(prompt, &state.plan, last);
     if !earlier.is_empty() {
         prompt.push_str("\n### Feedback on the attempts before\n");
         for feedback in earlier {
-            describe(prompt, feedback);
+            describe(prompt, &state.plan, feedback);
         }
     }
 }
@@ -497,7 +497,7 @@ fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
             "\n## Sent back by the verification '{title}'\n\nThe work was judged together with what it is part of, and is \
              done again. Correct what was found; files of the earlier work are still there.\n"
         );
-        describe(prompt, found);
+        describe(prompt, &state.plan, found);
     }
 }
 
@@ -511,10 +511,10 @@ fn missing(prompt: &mut String, state: &State, task: TaskId) {
         "\n## Not finished yet\n\nYou stopped, and the work is not finished. The files are as you left them. Go on \
          until all of this holds; your last answer replaces the one before, so give it in full.\n\n",
     );
-    findings(prompt, missing);
+    findings(prompt, &state.plan, missing);
 }
 
-fn describe(prompt: &mut String, feedback: &Feedback) {
+fn describe(prompt: &mut String, plan: &Plan, feedback: &Feedback) {
     let score = feedback
         .points
         .map_or_else(String::new, |points| format!(", {points} of 100 points"));
@@ -536,11 +536,16 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
             dimension.reasoning.trim()
         );
     }
-    findings(prompt, &feedback.findings);
+    findings(prompt, plan, &feedback.findings);
 }
 
-fn findings(prompt: &mut String, findings: &[Finding]) {
-    for finding in findings {
+fn findings(prompt: &mut String, plan: &Plan, findings: &[Finding]) {
+    // What failed before its check came to be hidden is on record with all that it said.
+    let is_told = |finding: &&Finding| {
+        let mut hidden = plan.hidden_checks().filter_map(|(_, check)| check.command());
+        !hidden.any(|(command, _)| finding.description.contains(command))
+    };
+    for finding in findings.iter().filter(is_told) {
         append_line!(
             prompt,
             "- [{}] {}",

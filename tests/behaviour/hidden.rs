@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Says, Task, Workspace, makes_namespaces, skipped, standing, task};
+use crate::support::{Mission, Says, Task, Workspace, attempts, makes_namespaces, skipped, standing, task};
 use crate::worktrees::{git, names_its_top, repository};
 
 /// What nobody but people may ever see.
@@ -282,4 +282,39 @@ fn checkouts_that_cannot_be_told_are_said() {
     std::fs::create_dir_all(workspace.path(".git/worktrees/odd/gitdir")).expect("it can be made");
     workspace.quorum(&["validate"]).exits(0).says(&[words]);
     workspace.quorum(&["run", "mission.yaml", "--strict"]).exits(9).says(&[words]);
+}
+
+#[test]
+fn false_green_63_a_check_that_comes_to_be_hidden_or_is_no_more_is_so_from_then_on() {
+    let worker = r#"
+see() { if grep -aqs 's3cr[3]t-birch'; then echo "$1" >> TOP/seen/leaks.$QUORUM_ATTEMPT; fi; }
+[ $QUORUM_ATTEMPT = 1 ] || while [ ! -e TOP/home/go ]; do echo > TOP/seen/here; sleep 0.1; done
+see prompt
+find . -type f -exec cat {} + | see folder
+{ git cat-file --batch-all-objects --batch --unordered; git log --all -p; } 2> /dev/null | see repository
+[ $QUORUM_ATTEMPT = 1 ] && echo 'echo 41' > answer.sh || echo 'echo 42' > answer.sh
+"#;
+    for comes in [true, false] {
+        let mission = Mission::new().setting("evaluate", false).worker(worker);
+        let mut check = held();
+        check["hidden"] = json!(!comes);
+        let workspace = there(mission.task("work", |task| task.expects(check).attempts(4)));
+        workspace.write("seen/.keep", "");
+        workspace.kill_at(&["run", "mission.yaml"], "seen/here");
+        let is = |hidden: bool| format!("\"hidden\":{hidden}");
+        workspace.mission(&workspace.read("mission.yaml").replace(&is(!comes), &is(comes)));
+        git(&workspace, &["commit", "-qam", "another mission"]);
+        workspace.write("home/go", "");
+        let document = workspace.quorum(&["resume", "--accept-changed-mission", "--json"]).json();
+        assert_eq!(standing(&document, "work").0, "done", "{document:#}");
+        let (first, last) = ("seen/leaks.1", format!("seen/leaks.{}", attempts(&document, "work").len()));
+        assert_ne!(last, first);
+        assert_eq!((workspace.exists(first), workspace.exists(&last)), (comes, !comes), "{comes}");
+        if !comes {
+            workspace.read(&last).says(&["prompt", "folder", "repository"]);
+        }
+        let run = document["runId"].as_str().expect("it has one");
+        let accepted = git(&workspace, &["show", &format!("refs/quorum/{run}/main:tests/held.sh")]);
+        assert_eq!(accepted + "\n", TEST);
+    }
 }

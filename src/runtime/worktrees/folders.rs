@@ -50,8 +50,10 @@ impl Worktrees {
         // One whose work was merged begins with what was accepted since.
         let goes_on = base.as_ref().filter(|base| !known.merged || **base == tip);
         let own = folder.join(".git");
-        if self.hidden.is_some() && own.join(BORROWED).exists() {
-            // Its checks are hidden only since its repository was made.
+        if is_folder(&own) && self.hidden.is_some() == own.join(BORROWED).exists() {
+            // Since its repository was made checks came to be hidden, or are no more.
+            let mut hidden = self.hidden.iter().flat_map(|hidden| &hidden.inner);
+            hidden.try_for_each(|path| remove(&folder.join(path)))?;
             remove(&own)?;
         }
         if goes_on.is_some() && is_folder(&own) {
