@@ -368,9 +368,12 @@ fn unknown_key(
         return error(Code::NotInConfig, format!("`{name}` belongs in a mission file"))
             .help("a quorum.yaml holds agents, channels, rubrics and settings");
     }
-    if let Some((_, owner)) = types.iter().find(|(_, other)| other.key(name).is_some()) {
+    let owners = types.iter().filter(|(_, other)| other.key(name).is_some());
+    let mut owners: Vec<&str> = owners.map(|(_, owner)| owner.name).collect();
+    owners.dedup();
+    if !owners.is_empty() {
         let message = format!("`{name}` does not apply to {}", table.name);
-        return error(Code::KeyDoesNotApply, message).help(format!("it belongs to {}", owner.name));
+        return error(Code::KeyDoesNotApply, message).help(format!("it belongs to {}", owners.join(" or ")));
     }
     let known = || suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
     let help = synonyms::key(table, name).unwrap_or_else(known);

@@ -524,3 +524,16 @@ fn what_it_costs_is_one_run_before_the_work_and_at_most_three_behind_it() {
     let commands: Vec<&Value> = asked.iter().filter(|event| event["kind"] == "command").collect();
     assert!(commands.is_empty() && !none.exists("seen"), "{commands:?}");
 }
+
+#[test]
+fn before_stands_where_something_is_looked_at_before_and_says_where() {
+    let review = json!({"type": "llm_review", "before": "red"});
+    one(|task| task.expects(review)).workspace().refuses(&[
+        "`before` does not apply to an llm_review expectation",
+        "it belongs to a test or script expectation or a file_exists expectation or a metric expectation",
+    ]);
+    let lists = json!({"before": "green", "failToPass": ["a"], "testCommand": "test -e {test}"});
+    one(|task| task.set("verify", lists)).workspace().refuses(&["`before`", "say it by themselves"]);
+    let again = json!({"type": "test", "command": "true", "reruns": 6});
+    one(|task| task.expects(again)).workspace().refuses(&["'6' is not a number of reruns from 0 to 5"]);
+}

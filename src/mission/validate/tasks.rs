@@ -169,11 +169,13 @@ impl Checker<'_, '_> {
                 "add `requireCompilation: true`",
             );
         }
-        if gate.before.is_some() && !has_tests && gate.commands.is_empty() && !gate.require_compilation {
+        let has_others = !gate.required_tests.is_empty() || !gate.commands.is_empty();
+        if gate.before.is_some() && !has_others && !gate.require_compilation {
             wrong(
                 "before",
                 Code::KeyDoesNotApply,
-                "`before` says what tests and commands are to be, and there is none",
+                "`before` says what required tests and commands are to be, and there is none: `failToPass` and `passToPass` say it by \
+                 themselves",
                 "add `requiredTests` or `commands`, or remove it",
             );
         }
