@@ -20,8 +20,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 844_000),
-    ("tokens: core", 501_200),
+    ("tokens: all", 845_300),
+    ("tokens: core", 502_000),
     ("tokens: edges", 342_400),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
