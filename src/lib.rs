@@ -27,12 +27,26 @@ macro_rules! append_line {
     }};
 }
 
-/// An enum whose variants are words: `as_str` gives each its own, `ALL` are all of them, in their order.
+/// An enum whose variants are words: `as_str` gives each its own, `ALL` are all of them, in their order. JSON has the same
+/// word, or the one behind `as`.
 macro_rules! worded {
     ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
+        worded! {
+            $(#[$meta])*
+            $seen enum $name {
+                $($(#[$of])* $variant = $word as $word,)+
+            }
+        }
+    };
+    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal as $written:literal,)+ }) => {
         $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         $seen enum $name {
-            $($(#[$of])* $variant,)+
+            $(
+                $(#[$of])*
+                #[serde(rename = $written)]
+                $variant,
+            )+
         }
 
         impl $name {

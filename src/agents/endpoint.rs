@@ -128,7 +128,7 @@ impl Endpoint {
 
     /// Remembers that the model refuses a part of requests, by what it said.
     pub(super) fn leave_out(&self, part: Part, message: &str) {
-        let (model, what) = (&self.model, part.name());
+        let (model, what) = (&self.model, part.as_str());
         let told = || format!("'{model}' is asked without {what}, which it refuses ({message})");
         self.refused().entry(part).or_insert_with(|| Some(told()));
     }

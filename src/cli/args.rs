@@ -138,31 +138,20 @@ impl OfRun {
     }
 }
 
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Human,
-    /// One document
-    Json,
-    /// One object a line
-    Jsonl,
-    /// A drawing for Graphviz
-    Dot,
-    /// A drawing for Markdown
-    Mermaid,
-}
-
-impl Format {
-    words_of! {
-        /// The name as it is typed.
-        name {
-            Human => "human",
-            Json => "json",
-            Jsonl => "jsonl",
-            Dot => "dot",
-            Mermaid => "mermaid",
-        }
+worded! {
+    /// How a result is printed.
+    #[derive(ValueEnum)]
+    pub enum Format {
+        /// For people
+        Human = "human",
+        /// One document
+        Json = "json",
+        /// One object a line
+        Jsonl = "jsonl",
+        /// A drawing for Graphviz
+        Dot = "dot",
+        /// A drawing for Markdown
+        Mermaid = "mermaid",
     }
 }
 

@@ -91,7 +91,7 @@ impl TypedValueParser for FormatOf {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(
-            self.0.iter().map(|format| PossibleValue::new(format.name())),
+            self.0.iter().map(|format| PossibleValue::new(format.as_str())),
         ))
     }
 }
@@ -120,9 +120,9 @@ pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> R
     if matches.value_source(id) == Some(ValueSource::EnvVariable) {
         return Ok(());
     }
-    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+    let names: Vec<&str> = formats.iter().map(|format| format.as_str()).collect();
     let names = names.join(", ");
-    let failure = usage!("`quorum {name}` does not print {}", wanted.name());
+    let failure = usage!("`quorum {name}` does not print {}", wanted.as_str());
     Err(failure.help(match wanted {
         Format::Dot | Format::Mermaid => {
             format!("its formats: {names}; only a plan can be drawn: `quorum plan`")

@@ -22,7 +22,7 @@ pub struct Completions {
 
 worded! {
     /// A shell that can be told how to complete.
-    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+    #[derive(ValueEnum)]
     pub enum Shell {
         Bash = "bash",
         Zsh = "zsh",

@@ -66,7 +66,7 @@ struct Test {
 
 worded! {
     /// What a judge is asked for.
-    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+    #[derive(ValueEnum)]
     #[value(rename_all = "camelCase")]
     enum Kind {
         /// One score

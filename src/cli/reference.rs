@@ -157,7 +157,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     if formats.len() > 1 && !command.has_subcommands() {
         let names: Vec<String> = formats
             .iter()
-            .map(|format| format!("`{}`", format.name()))
+            .map(|format| format!("`{}`", format.as_str()))
             .collect();
         let _ = write!(text, "\nFormats: {}.\n", names.join(", "));
     }

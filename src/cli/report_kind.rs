@@ -51,7 +51,7 @@ impl FromStr for ReportTargets {
 
 worded! {
     /// What a run can be reported as.
-    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+    #[derive(ValueEnum)]
     pub enum ReportKind {
         Junit = "junit",
         Markdown = "markdown",

@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 
 worded! {
     /// What an agent says that does not hold any more.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
     pub enum Assumption {
         /// What was there to begin with is not what was said, or it cannot go on for a reason of its own.
         PreconditionChanged = "precondition_changed",

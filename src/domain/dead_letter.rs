@@ -57,8 +57,6 @@ pub struct DeadLetter {
 
 worded! {
     /// Where a dead letter stands.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
     pub enum LetterStatus {
         /// It waits.
         Pending = "pending",
@@ -73,7 +71,6 @@ worded! {
 
 impl LetterStatus {
     /// Whether nothing more will become of it.
-    #[must_use]
     pub fn is_closed(self) -> bool {
         matches!(self, Self::Resolved | Self::Abandoned)
     }

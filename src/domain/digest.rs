@@ -35,7 +35,6 @@ impl Hasher {
     }
 
     /// The digest of all that was added.
-    #[must_use]
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

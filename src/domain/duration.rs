@@ -31,7 +31,6 @@ impl Millis {
     }
 
     /// As the standard library's type.
-    #[must_use]
     pub const fn as_duration(self) -> Duration {
         Duration::from_millis(self.0)
     }
@@ -116,7 +115,6 @@ impl Timestamp {
     }
 
     /// `2026-11-21T21:59:00.123Z`
-    #[must_use]
     pub fn to_rfc3339(self) -> String {
         i64::try_from(self.0)
             .ok()
@@ -128,7 +126,6 @@ impl Timestamp {
     }
 
     /// Time from `earlier` until this moment; zero if the clock went back.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Millis {
         Millis(self.0.saturating_sub(earlier.0))
     }

@@ -1,19 +1,14 @@
 //! The edges that lead out of a verification (semantics, section 10).
 
-use serde::{Deserialize, Serialize};
-
 worded! {
     /// Which way a mission goes on after a verification.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(PartialOrd, Ord)]
     pub enum Edge {
         /// `onPass`: the work is good.
-        #[serde(rename = "p")]
-        Pass = "onPass",
+        Pass = "onPass" as "p",
         /// `onFail`: it is not.
-        #[serde(rename = "f")]
-        Fail = "onFail",
+        Fail = "onFail" as "f",
         /// `onRefer`: that could not be told.
-        #[serde(rename = "r")]
-        Refer = "onRefer",
+        Refer = "onRefer" as "r",
     }
 }

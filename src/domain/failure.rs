@@ -1,8 +1,5 @@
 //! Why work failed: the class says what happened, the mode what it means for the task (semantics, section 13).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 /// Why a shell ended without a word of the command that it was to run: its exit codes 126 and 127.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShellFailure {
@@ -25,8 +22,6 @@ impl ShellFailure {
 
 worded! {
     /// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
     pub enum FailureClass {
         /// Killed by our timer, or 408 / 504.
         Timeout = "timeout",
@@ -57,13 +52,11 @@ worded! {
 
 impl FailureClass {
     /// Whether a provider *request* (never a worker turn that had started) may be repeated.
-    #[must_use]
     pub fn request_retried(self) -> bool {
         matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
     }
 
     /// Whether trying the attempt again cannot help, so that the task fails at once (section 4).
-    #[must_use]
     pub fn exhausts_at_once(self) -> bool {
         matches!(
             self,
@@ -72,20 +65,17 @@ impl FailureClass {
     }
 
     /// Whether whoever waits for long enough need do nothing else about it.
-    #[must_use]
     pub fn passes_by_itself(self) -> bool {
         self.request_retried() || self == Self::UsageWindow
     }
 
     /// Whether it is a failure of the provider that passes by itself, so that the next attempt waits for a while
     /// (section 4).
-    #[must_use]
     pub fn is_of_provider(self) -> bool {
         matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
     }
 
     /// The mode of a task that failed with this class.
-    #[must_use]
     pub fn mode(self) -> FailureMode {
         match self {
             Self::Timeout => FailureMode::Timeout,
@@ -95,7 +85,6 @@ impl FailureClass {
     }
 
     /// `errorType` of the JSON output.
-    #[must_use]
     pub fn error_type(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
@@ -109,8 +98,6 @@ impl FailureClass {
 
 worded! {
     /// How a failed task failed (semantics, section 5).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
     pub enum FailureMode {
         /// The agent or its provider failed.
         Error = "error",

@@ -14,7 +14,6 @@ macro_rules! index_id {
 
         impl $name {
             /// The position in the plan's vector.
-            #[must_use]
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -65,7 +64,6 @@ pub enum HoldOwner {
 
 impl HoldOwner {
     /// The task, where it is one.
-    #[must_use]
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Task(task) => Some(task),
@@ -74,7 +72,6 @@ impl HoldOwner {
     }
 
     /// The checkpoint or delay, where it is one.
-    #[must_use]
     pub fn barrier(self) -> Option<BarrierId> {
         match self {
             Self::Task(_) => None,

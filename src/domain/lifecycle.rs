@@ -1,14 +1,8 @@
 //! The words of a task's life: states, phases, attempts, flags (semantics, sections 1, 4 and 5).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 worded! {
     /// The seven states of a task.
-    #[derive(
-        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-    )]
-    #[serde(rename_all = "snake_case")]
+    #[derive(PartialOrd, Ord, Default)]
     pub enum Status {
         /// Waiting for dependencies, gates or a slot.
         #[default]
@@ -30,13 +24,11 @@ worded! {
 
 impl Status {
     /// Whether nothing happens to the task any more by itself.
-    #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Done | Self::Failed)
     }
 
     /// Whether the life cycle's table (section 5) has the edge from this state to `to`.
-    #[must_use]
     pub fn may_become(self, to: Self) -> bool {
         use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
         match self {
@@ -52,8 +44,6 @@ impl Status {
 
 worded! {
     /// What goes on inside `assigned`, `in_progress` and `review`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
     pub enum Phase {
         /// First run or retry.
         Execution = "execution",
@@ -70,8 +60,7 @@ worded! {
 
 worded! {
     /// What kind of try an attempt is (section 1).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
+    #[derive(Default)]
     pub enum AttemptKind {
         /// The first try.
         #[default]
@@ -85,7 +74,6 @@ worded! {
 
 impl AttemptKind {
     /// The phase a task is in while such an attempt works.
-    #[must_use]
     pub fn phase(self) -> Phase {
         match self {
             Self::Fix => Phase::Fix,
@@ -96,8 +84,7 @@ impl AttemptKind {
 
 worded! {
     /// How good a done task is: the last that applies (section 1).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(PartialOrd, Ord)]
     pub enum QualityFlag {
         /// Everything that was asked for passed.
         Clean = "clean",
@@ -116,7 +103,6 @@ worded! {
 
 impl QualityFlag {
     /// Whether the work was accepted without having reached what was asked: it fails gates and the outcome.
-    #[must_use]
     pub fn is_below_bar(self) -> bool {
         matches!(self, Self::BelowThreshold | Self::Degraded | Self::Unverified)
     }
@@ -124,8 +110,6 @@ impl QualityFlag {
 
 worded! {
     /// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
     pub enum WaitingReason {
         /// `requiresApproval` or an approval gate.
         Approval = "approval",
@@ -148,8 +132,6 @@ worded! {
 
 worded! {
     /// What a check said before the work began (section 24).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
     pub enum BeforeWork {
         /// It failed.
         Red = "red",

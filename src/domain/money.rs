@@ -53,7 +53,6 @@ impl Money {
     }
 
     /// For JSON output, at most eight decimals.
-    #[must_use]
     pub fn to_f64(self) -> f64 {
         self.0.round_dp(8).to_f64().unwrap_or_default()
     }

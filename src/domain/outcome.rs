@@ -44,19 +44,16 @@ macro_rules! outcome_classes {
             pub const BY_PRECEDENCE: [Self; [$($code),+].len()] = [$(Self::$class,)+];
 
             /// The process's exit code.
-            #[must_use]
             pub fn exit_code(self) -> u8 {
                 match self { $(Self::$class => $code,)+ }
             }
 
             /// The name as written in JSON. Both signals are `interrupted`; the exit code tells them apart.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$class => $name,)+ }
             }
 
             /// What it means, in a sentence or two.
-            #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$class => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -66,13 +63,11 @@ macro_rules! outcome_classes {
             }
 
             /// How grave it is.
-            #[must_use]
             pub fn gravity(self) -> Gravity {
                 match self { $(Self::$class => Gravity::$gravity,)+ }
             }
 
             /// Whether `--allow` may take this condition out. What says "the run did not get there" cannot be allowed away.
-            #[must_use]
             pub fn may_be_allowed(self) -> bool {
                 match self { $(Self::$class => $allow,)+ }
             }
@@ -110,20 +105,17 @@ outcome_classes! {
 impl OutcomeClass {
     /// Whether the session was stopped before its work had ended: by a signal or a limit. What it was at is not done, and
     /// `resume` alone goes on with it.
-    #[must_use]
     pub fn is_stop(self) -> bool {
         matches!(self.tolerance(), Reach::Limit | Reach::Signal)
     }
 
     /// Whether a signal stopped the session.
-    #[must_use]
     pub fn is_signal(self) -> bool {
         self.tolerance() == Reach::Signal
     }
 
     /// Whether the run did not get to its end: it was stopped or refused, or quorum failed. What it skipped then says
     /// nothing.
-    #[must_use]
     pub fn is_cut_short(self) -> bool {
         self.tolerance() != Reach::End
     }

@@ -83,50 +83,42 @@ impl Purpose {
     }
 
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().0
     }
 
     /// The stage whose verdict rests on the answer, and which time it asks for the same, from 1; `None` where no stage asks.
-    #[must_use]
     pub const fn asked_by(self) -> Option<(StageKey, u32)> {
         self.row().1
     }
 
     /// The kind of that stage.
-    #[must_use]
     pub fn stage(self) -> Option<Stage> {
         self.asked_by().map(|(key, _)| key.stage())
     }
 
     /// Which of several stages of that kind it is.
-    #[must_use]
     pub fn step(self) -> Option<StageKey> {
         self.asked_by()?.0.step()
     }
 
     /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
-    #[must_use]
     pub fn round(self) -> Option<u32> {
         self.asked_by().map(|(_, round)| round)
     }
 
     /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
     /// switched off. For a judge that cannot be reached another one stands in; anybody else is asked by name.
-    #[must_use]
     pub const fn is_judging(self) -> bool {
         self.asked_by().is_some()
     }
 
     /// Whether the work is judged itself. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
-    #[must_use]
     pub fn sees_the_work(self) -> bool {
         self.is_judging() && !matches!(self, Self::Decompose { .. })
     }
 
     /// The seat of a panel or an evaluation that is asked.
-    #[must_use]
     pub fn seat(self) -> Option<SeatPlace> {
         match self {
             Self::Score(place) => Some(place),
@@ -135,7 +127,6 @@ impl Purpose {
     }
 
     /// The task whose failure it is about.
-    #[must_use]
     pub fn dependency(self) -> Option<TaskId> {
         match self {
             Self::Resolve { dependency } => Some(dependency),

@@ -1,12 +1,7 @@
 //! Intake: how far a request for work has come (semantics, section 16).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 worded! {
     /// The state of a request.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
     pub enum RequestStatus {
         /// Somebody asked for it.
         Submitted = "submitted",
@@ -25,7 +20,6 @@ worded! {
 
 impl RequestStatus {
     /// Whether nothing follows any more.
-    #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::TaskCreated | Self::Cancelled)
     }
@@ -43,7 +37,6 @@ impl RequestStatus {
     }
 
     /// Whether this step may be taken: to the next state, or out of any that is not final. Nothing is skipped.
-    #[must_use]
     pub fn may_become(self, to: Self) -> bool {
         self.next() == Some(to) || (to == Self::Cancelled && !self.is_terminal())
     }

@@ -43,25 +43,21 @@ impl Points {
     }
 
     /// The points as a decimal number.
-    #[must_use]
     pub fn value(self) -> Decimal {
         self.0
     }
 
     /// The score on the scale 1 to 5 (0 to 5 for points below 20), not rounded.
-    #[must_use]
     pub fn score(self) -> Decimal {
         self.0 / Decimal::from(20)
     }
 
     /// For JSON output: points, at most four decimals.
-    #[must_use]
     pub fn to_f64(self) -> f64 {
         self.0.round_dp(4).to_f64().unwrap_or_default()
     }
 
     /// For JSON output: the 1–5 score with two decimals.
-    #[must_use]
     pub fn score_f64(self) -> f64 {
         self.score().round_dp(2).to_f64().unwrap_or_default()
     }

@@ -73,19 +73,16 @@ impl Stage {
     }
 
     /// The name as written in JSON and in spool files.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().0
     }
 
     /// What a further stage brings; `None` for any other one.
-    #[must_use]
     pub const fn reply(self) -> Option<StageReply> {
         self.row().1
     }
 
     /// Whether it is a further stage.
-    #[must_use]
     pub const fn is_further(self) -> bool {
         self.reply().is_some()
     }
@@ -104,7 +101,6 @@ pub enum StageKey {
 
 impl StageKey {
     /// Its kind.
-    #[must_use]
     pub const fn stage(self) -> Stage {
         self.place().0
     }
@@ -116,7 +112,6 @@ impl StageKey {
     }
 
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Of(stage) => stage.as_str(),

@@ -9,8 +9,6 @@ use super::Points;
 
 worded! {
     /// What a stage of judging says.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// Good enough.
         Pass = "pass",
@@ -27,8 +25,6 @@ worded! {
 
 worded! {
     /// Why a verdict is what it is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Cause {
         /// The agent's run itself failed.
         Outcome = "outcome",
@@ -83,7 +79,6 @@ worded! {
 
 impl Cause {
     /// Whether judges are missing: whether the work is good is not known, and they may be asked again later.
-    #[must_use]
     pub fn is_of_judges(self) -> bool {
         matches!(self, Self::GateError | Self::NoReviewer | Self::Unstable)
     }
@@ -145,8 +140,7 @@ impl CriterionGrade {
 
 worded! {
     /// How bad a finding is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
+    #[derive(PartialOrd, Ord)]
     pub enum Severity {
         /// For the record.
         Info = "info",

@@ -3,9 +3,6 @@
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::domain::{GateId, Points};
 use crate::mission::Part;
 
@@ -14,8 +11,6 @@ use super::state::State;
 
 worded! {
     /// Where a gate stands.
-    #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-    #[serde(rename_all = "camelCase")]
     pub enum GateStanding {
         /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
         NotTaken = "notTaken",

@@ -17,56 +17,29 @@ use crate::domain::{
 
 use super::work::retry::Tries;
 
-/// What a notification is about: one public event each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Topic {
-    /// `quality:gate:passed`
-    #[serde(rename = "gp")]
-    GatePassed,
-    /// `quality:gate:failed`
-    #[serde(rename = "gf")]
-    GateFailed,
-    /// `approval:requested`
-    #[serde(rename = "aq")]
-    ApprovalRequested,
-    /// `task:transition` to failed.
-    #[serde(rename = "tf")]
-    TaskFailed,
-    /// `task.forceAccept`
-    #[serde(rename = "fa")]
-    ForceAccepted,
-    /// `checkpoint:reached`
-    #[serde(rename = "cr")]
-    CheckpointReached,
-    /// `delay:started`
-    #[serde(rename = "ds")]
-    DelayStarted,
-    /// `sla:warning`
-    #[serde(rename = "sw")]
-    DeadlineNear,
-    /// `sla:violated`
-    #[serde(rename = "sv")]
-    DeadlinePassed,
-    /// `run:finished`
-    #[serde(rename = "rf")]
-    RunFinished,
-}
-
-impl Topic {
-    words_of! {
-        /// What the notification is about, as its document says it.
-        event {
-            GatePassed => "quality:gate:passed",
-            GateFailed => "quality:gate:failed",
-            ApprovalRequested => "approval:requested",
-            TaskFailed => "task:transition",
-            ForceAccepted => "task.forceAccept",
-            CheckpointReached => "checkpoint:reached",
-            DelayStarted => "delay:started",
-            DeadlineNear => "sla:warning",
-            DeadlinePassed => "sla:violated",
-            RunFinished => "run:finished",
-        }
+worded! {
+    /// What a notification is about: one public event each.
+    pub enum Topic {
+        /// `quality:gate:passed`
+        GatePassed = "quality:gate:passed" as "gp",
+        /// `quality:gate:failed`
+        GateFailed = "quality:gate:failed" as "gf",
+        /// `approval:requested`
+        ApprovalRequested = "approval:requested" as "aq",
+        /// `task:transition` to failed.
+        TaskFailed = "task:transition" as "tf",
+        /// `task.forceAccept`
+        ForceAccepted = "task.forceAccept" as "fa",
+        /// `checkpoint:reached`
+        CheckpointReached = "checkpoint:reached" as "cr",
+        /// `delay:started`
+        DelayStarted = "delay:started" as "ds",
+        /// `sla:warning`
+        DeadlineNear = "sla:warning" as "sw",
+        /// `sla:violated`
+        DeadlinePassed = "sla:violated" as "sv",
+        /// `run:finished`
+        RunFinished = "run:finished" as "rf",
     }
 }
 

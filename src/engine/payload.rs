@@ -231,20 +231,15 @@ pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
 
 worded! {
     /// What was done about a dependency that failed.
-    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
     pub enum Way {
         /// Enough of its files are there.
-        #[serde(rename = "a")]
-        Artifacts = "artifacts",
+        Artifacts = "artifacts" as "a",
         /// Enough of the other dependencies are done.
-        #[serde(rename = "p")]
-        Partial = "partial",
+        Partial = "partial" as "p",
         /// The orchestrator said how to do without.
-        #[serde(rename = "b")]
-        Absorb = "absorb",
+        Absorb = "absorb" as "b",
         /// The orchestrator has it tried again.
-        #[serde(rename = "r")]
-        Retry = "retry",
+        Retry = "retry" as "r",
     }
 }
 

@@ -10,13 +10,12 @@ use super::seen_before::SeenBefore;
 
 worded! {
     /// Which of both.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(PartialOrd, Ord)]
     pub enum Look {
         /// The tests that were there, on the work.
-        Old = "old-tests",
+        Old = "old-tests" as "old",
         /// The tests of the work, without it.
-        New = "new-tests",
+        New = "new-tests" as "new",
     }
 }
 

@@ -219,7 +219,6 @@ pub struct Weighed {
 impl Weighed {
     /// Whether it shows that the work was done: it failed before, or does with the tests of the work and without the rest of it,
     /// and passes now. What tests alone make pass shows nothing.
-    #[must_use]
     pub fn is_proof(self) -> bool {
         let has_failed = match self.new_tests_fail {
             Some(false) => false,
@@ -231,7 +230,6 @@ impl Weighed {
     }
 
     /// What makes it show that the work was done, as outputs name it; `None` where it does not show that.
-    #[must_use]
     pub fn proven_by(self) -> Option<&'static str> {
         match (self.is_proof(), self.is_proven_by_new_tests()) {
             (false, _) => None,
@@ -241,7 +239,6 @@ impl Weighed {
     }
 
     /// Whether tests that the work brings are what shows that it was done.
-    #[must_use]
     pub fn is_proven_by_new_tests(self) -> bool {
         self.before == BeforeWork::Green
             && self.new_tests_fail == Some(true)

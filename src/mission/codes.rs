@@ -18,19 +18,16 @@ macro_rules! codes {
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
             /// The code as printed: `Q0201`.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
 
             /// What is wrong, in a few words.
-            #[must_use]
             pub fn summary(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
             }
 
             /// What it means and what to do about it, in one paragraph.
-            #[must_use]
             pub fn explanation(self) -> &'static str {
                 match self { $(Self::$name => $explanation,)+ }
             }

@@ -57,25 +57,21 @@ impl Confinement {
     }
 
     /// Whether the system is asked to confine.
-    #[must_use]
     pub fn sandbox(self) -> Sandbox {
         self.sandbox.unwrap_or_default()
     }
 
     /// Whether it is not asked to.
-    #[must_use]
     pub fn is_off(self) -> bool {
         self.sandbox() == Sandbox::Off
     }
 
     /// Whether the network is kept away.
-    #[must_use]
     pub fn without_network(self) -> bool {
         self.network == Some(NetworkAccess::Deny)
     }
 
     /// Whether nothing outside of the workspace may be changed.
-    #[must_use]
     pub fn only_workspace(self) -> bool {
         self.files == Some(FileScope::Workspace)
     }

@@ -20,7 +20,7 @@ const SHOWN: usize = 20;
 
 worded! {
     /// How much a diagnostic weighs.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(PartialOrd, Ord)]
     pub enum Severity {
         /// The file cannot be used.
         Error = "error",

@@ -19,7 +19,7 @@ pub struct Eligible {
 
 worded! {
     /// Why an agent is asked to judge, the strongest claim first.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(PartialOrd, Ord)]
     pub enum Why {
         /// The mission names it.
         Named = "named as reviewer",

@@ -3,7 +3,7 @@
 //! ```text
 //! keys! {
 //!     /// What is said and done about deadlines.
-//!     #[derive(Debug, Clone, Default, PartialEq)]
+//!     #[derive(Default)]
 //!     pub struct Sla: "sla settings", by level {
 //!         /// The share of the time after which a warning is given [=].
 //!         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
@@ -108,6 +108,7 @@ macro_rules! keys {
         $(and { $($(#[$own_attribute:meta])* $own_vis:vis $own:ident: $Own:ty;)+ })?
     ) => {
         $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq)]
         #[allow(rustdoc::broken_intra_doc_links, reason = "square brackets hold defaults")]
         $vis struct $Name {
             $($(#[doc = $doc])+ $vis $field: $T,)+

@@ -4,14 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use rpds::RedBlackTreeMapSync;
-use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, TaskId};
 
 worded! {
     /// Why a task is there that the mission does not have.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Origin {
         /// The agent of its source handed it down.
         Delegated = "delegated",

@@ -153,7 +153,6 @@ pub struct Bytes(NonZeroU64);
 
 impl Bytes {
     /// The number of bytes.
-    #[must_use]
     pub fn get(self) -> u64 {
         self.0.get()
     }
@@ -204,7 +203,6 @@ pub struct Span(NonZeroU64);
 
 impl Span {
     /// The duration.
-    #[must_use]
     pub fn get(self) -> Millis {
         Millis(self.0.get())
     }
@@ -226,7 +224,6 @@ pub struct Tries(NonZeroU32);
 
 impl Tries {
     /// The number.
-    #[must_use]
     pub fn get(self) -> u32 {
         self.0.get() - 1
     }

@@ -8,7 +8,6 @@ use super::text::{sanitize, width};
 
 worded! {
     /// How a check ended.
-    #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum Verdict {
         /// As it should be.
         Ok = "ok",

@@ -104,7 +104,7 @@ pub(super) fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'st
         None => is_about_files(task),
     };
     let tools = (is_any && plan.agent(judge).spec.may_look()).then_some(FOR_REVIEWERS);
-    tools.into_iter().flatten().map(Tool::name).collect()
+    tools.into_iter().flatten().map(Tool::as_str).collect()
 }
 
 /// The stages of a task in their order.

@@ -98,7 +98,7 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
     let hold = notice.barrier.map(|hold| &*plan.barrier(hold).name);
     json!(Notification {
         id: format!("{run}.n{number}"),
-        event: notice.topic.event(),
+        event: notice.topic.as_str(),
         severity: severity(notice),
         at: notice.at.to_rfc3339(),
         run_id: run,

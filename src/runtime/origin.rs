@@ -37,7 +37,7 @@ const PIECE: u64 = 1 << 20;
 
 worded! {
     /// What this machine's key says of a run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(PartialOrd, Ord)]
     pub enum Origin {
         /// A code is not that of what it stands beside: another process made this.
         Forged = "forged",

@@ -482,7 +482,6 @@ pub enum SpoolName {
 
 worded! {
     /// A file that belongs to one try of an ask.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AskFile {
         /// What the agent was asked.
         Request = "request",

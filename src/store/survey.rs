@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 worded! {
     /// What belongs at a place.
-    #[derive(Debug, Clone, Copy, PartialEq)]
     pub(super) enum Kind {
         Folder = "a folder",
         File = "a regular file",

@@ -186,7 +186,6 @@ pub enum Way {
 
 impl Tier {
     /// Why no child's plan can be carried out.
-    #[must_use]
     pub fn refused(self) -> Option<String> {
         match self {
             Self::Whole(_) | Self::SharedProcesses(..) => None,

@@ -17,29 +17,20 @@ pub(crate) struct ToldError<'a> {
     pub retry_after: Option<Millis>,
 }
 
-/// A part of a request that some models refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
-    /// The old name of the limit of tokens.
-    LimitName,
-    Limit,
-    Temperature,
-    System,
-    Schema,
+worded! {
+    /// A part of a request that some models refuse.
+    #[derive(PartialOrd, Ord)]
+    pub(crate) enum Part {
+        /// The old name of the limit of tokens.
+        LimitName = "`max_tokens` (it is told as `max_completion_tokens`)",
+        Limit = "`maxTokens`",
+        Temperature = "`temperature`",
+        System = "a system message (it stands before the prompt)",
+        Schema = "a schema",
+    }
 }
 
 impl Part {
-    words_of! {
-        /// What it is, for people.
-        name {
-            LimitName => "`max_tokens` (it is told as `max_completion_tokens`)",
-            Limit => "`maxTokens`",
-            Temperature => "`temperature`",
-            System => "a system message (it stands before the prompt)",
-            Schema => "a schema",
-        }
-    }
-
     /// The one that a refusal names, of those that were sent: in the order of the words.
     pub(super) fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
         const WORDS: [(Part, &[&str]); 4] = [

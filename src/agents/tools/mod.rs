@@ -17,7 +17,7 @@ pub mod run;
 use std::borrow::Cow;
 
 use regex::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{ToolCall, ToolResult, ToolSpec};
@@ -50,34 +50,25 @@ const LONGEST_ARGUMENT: usize = 1_000;
 /// Bytes of all arguments of a call that are kept on record.
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
 
-/// What a model may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tool {
-    /// The names in a folder.
-    List,
-    /// A part of a file.
-    Read,
-    /// Lines that match a pattern.
-    Search,
-    /// A file, written whole.
-    Write,
+worded! {
+    /// What a model may do.
+    #[derive(PartialOrd, Ord)]
+    pub enum Tool {
+        /// The names in a folder.
+        List = "list",
+        /// A part of a file.
+        Read = "read",
+        /// Lines that match a pattern.
+        Search = "search",
+        /// A file, written whole.
+        Write = "write",
+    }
 }
 
 /// What reviewers may do: look, and nothing else.
 pub const FOR_REVIEWERS: [Tool; 3] = [Tool::List, Tool::Read, Tool::Search];
 
 impl Tool {
-    words_of! {
-        /// Its name, as the model is told it.
-        name {
-            List => "list",
-            Read => "read",
-            Search => "search",
-            Write => "write",
-        }
-    }
-
     /// What the model is told about it.
     #[must_use]
     pub fn spec(self) -> ToolSpec {
@@ -113,7 +104,7 @@ impl Tool {
             ),
         };
         ToolSpec {
-            name: self.name(),
+            name: self.as_str(),
             description,
             parameters: json!({
                 "type": "object",
@@ -193,7 +184,7 @@ impl Toolbox {
     }
 
     fn request(&self, call: &ToolCall) -> Result<Request, ToolError> {
-        let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
+        let names: Vec<_> = self.tools.iter().map(|tool| tool.as_str()).collect();
         if !names.contains(&call.name.as_str()) {
             return Err(ToolError::Unknown(call.name.clone(), names.join(", ")));
         }

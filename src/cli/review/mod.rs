@@ -94,7 +94,7 @@ pub struct Review {
 
 worded! {
     /// Who grades work that came without a run.
-    #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+    #[derive(ValueEnum)]
     pub enum GraderChoice {
         /// Reviewers
         Llm = "llm",

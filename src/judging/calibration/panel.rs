@@ -52,7 +52,6 @@ pub struct Skipped {
 
 impl Skipped {
     /// The share of third calls that need not have been made.
-    #[must_use]
     pub fn rate(self) -> Option<f64> {
         (self.panels > 0).then(|| f64::from(self.skipped) / f64::from(self.panels))
     }

@@ -150,21 +150,18 @@ impl Confusion {
     }
 
     /// The share of right verdicts.
-    #[must_use]
     pub fn accuracy(self) -> Option<f64> {
         let [good_passed, _, _, bad_failed] = self.shares()?;
         Some(good_passed + bad_failed)
     }
 
     /// The share of bad work that passed. `None` where no work was bad.
-    #[must_use]
     pub fn false_pass_rate(self) -> Option<f64> {
         let bad = self.bad_passed + self.bad_failed;
         (bad > 0).then(|| f64::from(self.bad_passed) / f64::from(bad))
     }
 
     /// The mean of the share of good work that passed and of bad work that failed. `None` where one kind is missing.
-    #[must_use]
     pub fn balanced_accuracy(self) -> Option<f64> {
         let good = self.good_passed + self.good_failed;
         let bad = self.bad_passed + self.bad_failed;
@@ -176,7 +173,6 @@ impl Confusion {
 
     /// Cohen's κ: agreement beyond what the two shares of passes would give by chance. `None` where both sides always say
     /// the same.
-    #[must_use]
     pub fn kappa(self) -> Option<f64> {
         let [good_passed, good_failed, bad_passed, bad_failed] = self.shares()?;
         let (good, passed) = (good_passed + good_failed, good_passed + bad_passed);

@@ -6,8 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
@@ -27,7 +26,7 @@ use super::words::{FileScope, NetworkAccess, Sandbox};
 
 keys! {
     /// An agent: someone or something that works or judges.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Agent: "an agent" {
         /// How the agent is talked to [=].
         "adapter" adapter: AdapterName, or("command");
@@ -95,7 +94,7 @@ keys! {
 
 words! {
     /// What becomes of the session of an agent's program.
-    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    #[derive(Default)]
     pub enum SessionUse: "what becomes of a session" {
         /// A fix goes on in it.
         #[default]
@@ -200,8 +199,7 @@ impl Agent {
 
 worded! {
     /// How an agent is talked to.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum Adapter {
         /// Any command.
         #[default]
@@ -235,7 +233,7 @@ worded! {
         /// The aider CLI.
         Aider = "aider",
         /// A preset of the user's own.
-        Own = "a preset",
+        Own = "own",
     }
 }
 
@@ -317,7 +315,6 @@ pub enum AdapterKind {
 
 impl Adapter {
     /// The one table of adapters.
-    #[must_use]
     pub fn kind(self) -> AdapterKind {
         let model = |example, family| AdapterKind::Model { example, family };
         match self {
@@ -350,7 +347,6 @@ impl Adapter {
     }
 
     /// Whether its agent is a program that is started for each turn.
-    #[must_use]
     pub fn starts_program(self) -> bool {
         matches!(self.kind(), AdapterKind::Command | AdapterKind::AgentCli)
     }
@@ -366,7 +362,6 @@ impl Adapter {
     }
 
     /// Whether it asks a model over HTTP.
-    #[must_use]
     pub fn is_http(self) -> bool {
         matches!(self.kind(), AdapterKind::Model { .. })
     }
@@ -386,8 +381,7 @@ words!(of Adapter: "an adapter",
 
 words! {
     /// How a command agent gets its prompt.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum Input: "a way to hand over a prompt" {
         /// On standard input, and as a file.
         #[default]

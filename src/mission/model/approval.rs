@@ -11,7 +11,7 @@ use crate::mission::shape::Shape;
 
 keys! {
     /// What must be agreed to.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Approval: "an approval" {
         #[doc = says!(approvers)]
         "approvers" approvers: Vec<Approver>, filled;
@@ -24,7 +24,7 @@ keys! {
 
 keys! {
     /// A rule that makes tasks wait for somebody's agreement.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct ApprovalGate: "an approval gate" {
         /// Its name.
         "name" name: Box<str> as Name, required;

@@ -11,7 +11,7 @@ use crate::mission::scalar::{AtLeastOne, Fraction, Positive};
 
 keys! {
     /// What a run may use in all. `None` is no ceiling.
-    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    #[derive(Copy, Default)]
     pub struct Budget: "a budget", by level {
         /// What the run may cost; every model then needs a price in `settings.prices`.
         "maxCost" max_cost: Option<Money> as Positive;
@@ -67,7 +67,7 @@ impl From<Positive> for Money {
 
 keys! {
     /// What a million tokens of a model cost.
-    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    #[derive(Copy, Default)]
     pub struct Price: "a price" {
         /// Of a million tokens that the model reads.
         "input" input: Money, required, or("0");

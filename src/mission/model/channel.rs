@@ -12,7 +12,7 @@ use super::words::Sandbox;
 
 keys! {
     /// Where notifications go.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Channel: "a channel" {
         /// What kind of channel it is; `email` and `telegram` post to a service's webhook.
         "type" kind: ChannelType, required, or("webhook");
@@ -33,7 +33,7 @@ keys! {
 
 words! {
     /// What kind of channel it is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum ChannelType: "a type of channel" {
         /// A POST of the notification as JSON.
         #[default]
@@ -53,7 +53,6 @@ words! {
 
 impl ChannelType {
     /// The key that says where such a channel leads.
-    #[must_use]
     pub fn target_key(self) -> &'static str {
         match self {
             Self::Webhook | Self::Slack | Self::Email | Self::Telegram => "url",

@@ -142,7 +142,6 @@ pub enum Expectation {
 
 keys! {
     /// An `llm_review` (semantics, section 7).
-    #[derive(Debug, Clone, PartialEq)]
     pub struct LlmReview: "an llm_review expectation" {
         #[doc = says!(expectation_type)]
         "type" kind: ExpectationType, required;
@@ -209,7 +208,6 @@ impl Value for Reviewers {
 
 words! {
     /// Which kind of expectation an entry is.
-    #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum ExpectationType: "a type of expectation" {
         /// A command that must exit 0.
         Test = "test",

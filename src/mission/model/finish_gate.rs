@@ -11,7 +11,7 @@ use super::words::Before;
 
 keys! {
     /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
-    #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+    #[derive(Default, Serialize)]
     #[serde(rename_all = "camelCase")]
     pub struct FinishGate: "a finish gate" {
         /// Tests that must pass, each in a run of its own.

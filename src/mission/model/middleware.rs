@@ -3,8 +3,6 @@
 //! A chain is ordered: what runs before runs from left to right, what runs after from right to left, and of what wraps a call
 //! the first is the outermost. Each entry switches what it names: where a chain leaves it out, that is not done.
 
-use serde::Serialize;
-
 use crate::mission::document::Node;
 use crate::mission::keys::{Value, keys, words};
 use crate::mission::levels::Shown;
@@ -12,7 +10,6 @@ use crate::mission::shape::Shape;
 
 worded! {
     /// A moment of an agent's turn.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AgentHook {
         /// Before the turn.
         BeforeAgent = "beforeAgent",
@@ -60,7 +57,6 @@ impl Around {
 
 words! {
     /// What is done around a turn.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AgentMiddleware: "an agent middleware" {
         /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
         CheckpointResume = "checkpoint_resume",
@@ -90,7 +86,6 @@ words! {
 impl AgentMiddleware {
     /// When it runs around an agent of this kind: at its own place where the turn is a conversation that is led here, else at
     /// the hook outside that comes next to it. `None`: what it looks at nobody sees there.
-    #[must_use]
     pub fn hook(self, around: Around) -> Option<AgentHook> {
         let inside = match self {
             Self::CheckpointResume | Self::DelegationChainHash | Self::AuthorityDeference => {
@@ -114,7 +109,6 @@ impl AgentMiddleware {
     }
 
     /// What a run does without, where a chain leaves out an entry that guards it.
-    #[must_use]
     pub fn guards(self) -> Option<&'static str> {
         Some(match self {
             Self::DelegationChainHash => "handed-down work is not held against its digest",
@@ -194,7 +188,6 @@ impl AgentChain {
 
 words! {
     /// What is done around the work on the whole graph.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum CoordinationMiddleware: "a coordination middleware" {
         /// Criteria that say nothing are found before any work starts.
         ClarificationGate = "clarification_gate",
@@ -219,7 +212,6 @@ impl Default for CoordinationChain {
 
 worded! {
     /// A moment of the work on the whole graph.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum CoordinationHook {
         /// Before the plan is made.
         BeforeDecompose = "beforeDecompose",
@@ -236,7 +228,6 @@ worded! {
 
 impl CoordinationMiddleware {
     /// When it runs.
-    #[must_use]
     pub fn hook(self) -> CoordinationHook {
         match self {
             Self::ClarificationGate => CoordinationHook::BeforeDecompose,
@@ -257,7 +248,7 @@ impl CoordinationChain {
 
 keys! {
     /// `settings.middleware`. `None` leaves a chain to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Middleware: "middleware settings", by level {
         /// Around every turn of an agent, in order [all but semantic_drift].
         "agent" agent: Option<AgentChain> = "[checkpoint_resume, delegation_chain_hash, authority_deference, \
@@ -271,8 +262,7 @@ keys! {
 
 words! {
     /// What happens where criteria say nothing that could be judged.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Default)]
     pub enum Clarification: "a way to treat unclear criteria" {
         /// A warning.
         #[default]

@@ -35,7 +35,7 @@ use super::worktree::Worktree;
 keys! {
     /// A mission file. After loading it also has the agents, channels and rubrics of each `quorum.yaml` beneath it, behind
     /// its own.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Mission: "a mission" {
         /// The name of the mission, shown in all reports.
         "name" name: Box<str> as Name, required;
@@ -99,7 +99,7 @@ keys! {
 
 keys! {
     /// A configuration file, `quorum.yaml`: what missions of a project or user share.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Config: "a quorum.yaml" {
         #[doc = says!(agents)]
         "agents" agents: Named<Agent>;
@@ -121,7 +121,7 @@ keys! {
 
 keys! {
     /// `settings`: how a mission is run. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Settings: "settings", by level, effective as EffectiveSettings {
         /// Tasks that may run at the same time [the number of CPUs].
         "concurrency" concurrency: Option<NonZeroU32>;
@@ -240,7 +240,7 @@ impl Settings {
 
 keys! {
     /// A checkpoint between tasks (semantics, section 14).
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Gate: "a gate" {
         /// The unique name, by which it is shown and overridden.
         "name" name: Box<str> as Name, required;
@@ -279,7 +279,7 @@ keys! {
 
 keys! {
     /// A delay, or a checkpoint if it has no duration (semantics, section 14).
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Hold: "a delay" {
         #[doc = says!(hold_name)]
         "name" name: Box<str> as Name, required;
@@ -314,7 +314,7 @@ impl Value<Checkpoint> for Hold {
 
 words! {
     /// What a failed gate does to the rest of the run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum GateFailure: "what a failed gate can do" {
         /// Independent work goes on.
         #[default]

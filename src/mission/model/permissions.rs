@@ -10,7 +10,7 @@ use super::tools::ToolPolicy;
 
 words! {
     /// What an agent's program may do.
-    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    #[derive(Default)]
     pub enum PermissionSet: "a set of permissions" {
         /// Look into the workspace.
         Read = "read",
@@ -24,7 +24,7 @@ words! {
 
 keys! {
     /// What holds where an agent must ask for what it may do (semantics, section 5).
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Permissions: "permissions" {
         /// How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].
         "timeout" timeout: Option<Millis>;

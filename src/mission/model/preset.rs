@@ -11,7 +11,7 @@ use crate::mission::shape::{OneShape, Shape};
 
 keys! {
     /// A preset: how an agent's program is started, and how what it prints is read.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Preset: "a preset" {
         /// The program and the arguments that each turn begins with; `run` of an agent stands for the program.
         "argv" argv: Vec<Box<str>>, required, filled;
@@ -88,7 +88,7 @@ impl Preset {
 
 keys! {
     /// What a program loads by itself.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Loads: "what a program loads" {
         /// Globs below the workspace.
         "workspace" workspace: Vec<Box<str>> as InnerGlob;
@@ -102,7 +102,7 @@ keys! {
 
 keys! {
     /// What a set of permissions adds to a turn.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Grant: "a set of permissions" {
         /// Arguments behind those of `argv`.
         "argv" argv: Vec<Box<str>>;
@@ -113,7 +113,7 @@ keys! {
 
 keys! {
     /// A rule of a preset: what a JSON object says that fits.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Rule: "a rule of a preset" {
         /// JSON pointers and what must stand there: a text, in which `*` is any text, or one of several (`a|b`); `present` for
         /// anything, `absent` for nothing.
@@ -126,7 +126,7 @@ keys! {
 
 keys! {
     /// What an error of a program means.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct ErrorRule: "an error rule" {
         /// The code that it names.
         "code" code: Option<Box<str>> as Filled;
@@ -141,7 +141,7 @@ keys! {
 
 keys! {
     /// By what a login is seen: one of these is enough.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Login: "a login" {
         /// Variables that hold a key.
         "env" env: Vec<Box<str>> as Filled;
@@ -216,7 +216,7 @@ impl Value<Settings> for Vec<Setting> {
 
 words! {
     /// How a program gets its prompt.
-    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    #[derive(Default)]
     pub enum PromptRoute: "a way to hand over a prompt" {
         /// On standard input.
         #[default]
@@ -228,7 +228,7 @@ words! {
 
 words! {
     /// What a program prints.
-    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    #[derive(Default)]
     pub enum OutputFormat: "a format of output" {
         /// Its reply.
         #[default]
@@ -240,7 +240,7 @@ words! {
 
 words! {
     /// What is known of a turn by what its program printed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(PartialOrd, Ord)]
     pub enum Field: "a field" {
         /// The id of its session.
         Session = "session",

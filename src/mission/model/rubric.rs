@@ -8,7 +8,7 @@ use crate::mission::scalar::{Filled, Fraction, Name, Positive, RubricLevel};
 
 keys! {
     /// What a judge grades work by.
-    #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+    #[derive(Default, Eq, Hash)]
     pub struct Rubric: "a rubric" {
         /// What it is for.
         "description" description: Option<Box<str>>;
@@ -23,7 +23,7 @@ keys! {
 
 keys! {
     /// One thing that is graded. The weights of a rubric sum to 1.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    #[derive(Eq, Hash)]
     pub struct Criterion: "a criterion" {
         /// Its name.
         "name" name: Box<str> as Name, required;
@@ -42,7 +42,7 @@ keys! {
 
 words! {
     /// Which grades a criterion knows, as shares from 0 to 1.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum GradeKind: "a kind of grade" {
         /// 0 or 1.
         Binary = "binary",
@@ -56,7 +56,7 @@ words! {
 
 keys! {
     /// Work that was graded already, for the judge to go by.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    #[derive(Eq, Hash)]
     pub struct Example: "an example" {
         /// The work.
         "artifact" artifact: Box<str> as Filled, required;
@@ -73,7 +73,7 @@ words!(of DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" 
 
 words! {
     /// What happens to work of which the judge is not sure.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum OnRefer: "what happens to referred work" {
         /// A person decides.
         #[default]

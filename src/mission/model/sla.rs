@@ -6,7 +6,7 @@ use crate::mission::scalar::{ChannelName, Fault, Form, Fraction, Scalar, number_
 
 keys! {
     /// `settings.sla`. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Sla: "sla settings", by level {
         /// The share of the time after which a warning is given [=].
         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
@@ -40,7 +40,7 @@ shown!(CheckInterval: |interval| interval.0);
 
 words! {
     /// What follows when a deadline passes.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum ViolationAction: "what happens when a deadline passes" {
         /// Somebody is told.
         #[default]

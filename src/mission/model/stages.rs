@@ -14,7 +14,7 @@ use super::words::{Before, Stakes};
 
 keys! {
     /// A further stage of judging: an agent or a command, never both.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Stage: "a stage" {
         /// Its name, unique among the stages of a task.
         "name" name: Box<str> as Name, required;
@@ -34,7 +34,7 @@ keys! {
 
 keys! {
     /// An agent that attacks work before it is accepted.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct RedTeam: "a red team" {
         /// Who attacks; never the work of its own.
         "agent" agent: Box<str> as AgentName, required;
@@ -47,7 +47,7 @@ keys! {
 
 words! {
     /// What happens where a red team has nothing to attack, or may not be asked.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum OnMissing: "what happens without a red team" {
         /// The work is not accepted without it.
         #[default]
@@ -59,7 +59,7 @@ words! {
 
 keys! {
     /// A check of screenshots.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Vision: "a vision check" {
         /// How it looks: not at all (noop), by mean colours (heuristic), or by an agent (llm_vision) [=].
         "kind" kind: VisionKind, or("noop");
@@ -76,7 +76,7 @@ keys! {
 
 words! {
     /// How screenshots are checked.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum VisionKind: "a kind of vision check" {
         /// Not at all.
         #[default]
@@ -93,7 +93,7 @@ words!(of Severity: "a severity",
 
 keys! {
     /// Something that a screenshot must show: in words, or by a colour.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    #[derive(Eq, Hash)]
     pub struct Expected: "something that a screenshot must show" {
         /// What it is, in words.
         "description" description: Option<Box<str>> as Filled;
@@ -127,7 +127,7 @@ impl Expected {
 
 keys! {
     /// A part of a picture, in pixels from its upper left corner.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Copy, Eq, Hash, Default)]
     pub struct Region: "a region of a picture" {
         /// Pixels from the left [=].
         "x" x: u32, or("0");

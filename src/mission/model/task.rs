@@ -23,7 +23,7 @@ use super::words::{
 
 keys! {
     /// A unit of work. A mission may have 100,000 of them, so lists take one word, and so does what few tasks have.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Task: "a task" {
         /// The unique title, by which other tasks refer to it.
         "title" title: Box<str> as Title, required;

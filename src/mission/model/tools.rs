@@ -8,8 +8,6 @@ use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::shape::Shape;
 
 words! {
-    #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-    #[serde(rename_all = "lowercase")]
     pub enum ToolKind: "a kind of tool" {
         /// Look into the workspace: list, read and search.
         Read = "read",
@@ -22,8 +20,7 @@ words! {
 
 worded! {
     /// Whether a tool may be used.
-    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Default)]
     pub enum ToolPolicy {
         /// It may not.
         #[default]
@@ -39,7 +36,7 @@ words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask
 
 keys! {
     /// The policy for each kind of tool. A list allows what it names; what is not named is denied.
-    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+    #[derive(Copy, Default, Serialize, JsonSchema)]
     pub struct Tools: "the tools of an agent" {
         /// Whether it may look into the workspace, or a person is asked each time [=].
         "read" read: ToolPolicy, or("deny");
@@ -52,19 +49,16 @@ keys! {
 
 impl Tools {
     /// Whether whoever judges may look into the workspace. Nobody is asked for a judge.
-    #[must_use]
     pub fn may_read(self) -> bool {
         self.read == ToolPolicy::Allow
     }
 
     /// Whether a worker is offered this kind of tool: it may use it, or a person may let it.
-    #[must_use]
     pub fn offers(self, kind: ToolKind) -> bool {
         self.policy(kind) != ToolPolicy::Deny
     }
 
     /// Whether a worker is offered anything at all.
-    #[must_use]
     pub fn any(self) -> bool {
         [ToolKind::Read, ToolKind::Write, ToolKind::Run]
             .into_iter()
@@ -72,7 +66,6 @@ impl Tools {
     }
 
     /// What holds for this kind of tool.
-    #[must_use]
     pub fn policy(self, kind: ToolKind) -> ToolPolicy {
         match kind {
             ToolKind::Read => self.read,

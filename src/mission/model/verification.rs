@@ -11,7 +11,7 @@ use super::words::Before;
 
 keys! {
     /// How the criteria of a task are graded (semantics, section 10).
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Verification: "a verification" {
         /// Who grades: a judge [=], or plain facts about files, commands and output (heuristic).
         "grader" grader: Grader, or("llm");
@@ -76,7 +76,7 @@ impl Value for Decomposer {
 
 words! {
     /// Who grades criteria.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum Grader: "a kind of grader" {
         /// A judge.
         #[default]

@@ -1,8 +1,5 @@
 //! Words of the file: enums that are written as one of a fixed list of words.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::mission::document::Node;
 use crate::mission::keys::{Value, words};
 use crate::mission::levels::Shown;
@@ -19,8 +16,7 @@ pub(super) const TESTS: &str = "['**/tests/**', '**/test/**', '**/spec/**', '**/
 
 words! {
     /// What kind of work a task is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum TaskType: "a type of task" {
         /// New code.
         Implement = "implement",
@@ -45,8 +41,7 @@ words! {
 
 words! {
     /// Whether a task asks for a review of its own.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum Review: "a way of asking for review" {
         /// Never evaluated.
         None = "none",
@@ -60,8 +55,6 @@ words! {
 
 words! {
     /// What happens when a task still fails after all attempts (semantics, section 3).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
     pub enum OnExhausted: "what can happen to an exhausted task" {
         /// It is failed.
         Fail = "fail",
@@ -78,8 +71,6 @@ words! {
 
 words! {
     /// What can be tried when a dependency failed for good (semantics, section 11).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Remedy: "what can be tried when a dependency failed" {
         /// Go on if at least half of the files that it was to make are there.
         Artifacts = "artifacts",
@@ -133,8 +124,7 @@ impl Shown for RemedyOrder {
 
 words! {
     /// How the seats' scores become one (semantics, section 7).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum Consensus: "a way to agree" {
         #[default]
         Median = "median",
@@ -148,8 +138,7 @@ words! {
 
 words! {
     /// Whether all seats of a panel are asked at once (semantics, section 7).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Default)]
     pub enum PanelMode: "a kind of panel" {
         /// All at once.
         #[default]
@@ -161,8 +150,7 @@ words! {
 
 words! {
     /// What a reviewer must not share with the author of the work (semantics, section 8).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum Independence: "a kind of independence" {
         /// Being the same agent.
         #[default]
@@ -175,8 +163,7 @@ words! {
 
 words! {
     /// What is looked at again of work that was accepted (semantics, section 6).
-    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum FinalChecks: "a way to look at accepted work again" {
         /// Files, and the checks that something may have changed since.
         #[default]
@@ -190,8 +177,7 @@ words! {
 
 words! {
     /// What a task shares of the workspace with others (semantics, section 22).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Default)]
     pub enum Isolation: "a kind of isolation" {
         /// All of it.
         #[default]
@@ -207,8 +193,7 @@ words! {
 
 words! {
     /// What a check is to say before the work begins (semantics, section 24).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "camelCase")]
+    #[derive(PartialOrd, Ord)]
     pub enum Before: "what a check can be before the work" {
         /// It fails: the work is to make it pass.
         Red = "red",
@@ -223,8 +208,7 @@ words! {
 
 words! {
     /// What becomes of work that its checks, green all along, do not show (semantics, section 24).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Default)]
     pub enum ProofRule: "a rule for work that nothing proves" {
         /// It is accepted as unreviewed.
         #[default]
@@ -236,7 +220,7 @@ words! {
 
 words! {
     /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    #[derive(PartialOrd, Ord, Default)]
     pub enum Autonomy: "a level of autonomy" {
         /// Nothing.
         Locked = "locked",
@@ -252,7 +236,7 @@ words! {
 
 words! {
     /// How much harm wrong work would do (semantics, section 15). From the least to the most.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    #[derive(PartialOrd, Ord, Default)]
     pub enum Stakes: "a level of stakes" {
         /// Little.
         Low = "low",
@@ -266,8 +250,7 @@ words! {
 
 words! {
     /// Whether a process is kept by the system from what it must not reach (semantics, section 23).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Default)]
     pub enum Sandbox: "a kind of sandbox" {
         /// Where the system lets it be done; elsewhere the run is marked as unconfined.
         #[default]
@@ -281,7 +264,7 @@ words! {
 
 words! {
     /// Whether a confined process reaches the network.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum NetworkAccess: "what the network is" {
         /// As the machine does.
         #[default]
@@ -293,7 +276,7 @@ words! {
 
 words! {
     /// Which files a confined process may change, beside what is protected.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[derive(Default)]
     pub enum FileScope: "a scope of files" {
         /// Those that its user may change.
         #[default]
@@ -305,7 +288,6 @@ words! {
 
 impl Autonomy {
     /// Whether a person agrees to the plan before such work begins (section 17, `plan_review_gate`).
-    #[must_use]
     pub fn needs_plan_review(self) -> bool {
         matches!(self, Self::Locked | Self::Supervised)
     }

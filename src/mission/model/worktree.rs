@@ -10,7 +10,7 @@ use crate::mission::scalar::{Bytes, Fault, Filled, Form, InnerPath, Scalar};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Default)]
     pub struct Worktree: "worktree", by level {
         /// Files and folders of the workspace that are copied into each worktree, beside those that git follows.
         "copy" copy: Box<[Box<str>]> as InnerPath;

@@ -152,7 +152,6 @@ impl Positive {
     }
 
     /// The number.
-    #[must_use]
     pub fn get(self) -> Decimal {
         self.0
     }
@@ -194,7 +193,6 @@ pub struct Fraction(Points);
 
 impl Fraction {
     /// The same as points: 0.7 is 70.
-    #[must_use]
     pub fn points(self) -> Points {
         self.0
     }

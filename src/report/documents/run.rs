@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::counts::Counts;
 use super::fields;
@@ -25,8 +25,6 @@ use crate::report::view::RunView;
 
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.
-    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "camelCase")]
     pub enum RunState {
         /// A live process writes to it.
         Running = "running",

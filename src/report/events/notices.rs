@@ -32,7 +32,7 @@ pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Pay
             channel,
             notice,
         } => payload!(of(*number, channel);
-            "about": notice.topic.event(),
+            "about": notice.topic.as_str(),
             "taskId": notice.task.map(task_key),
             "title": notice.task.map(|task| plan.title(task)),
             "gateName": notice.gate.map(|gate| &plan.gate(gate).name),

@@ -3,7 +3,6 @@
 worded! {
     /// What a line of progress says has happened. The one table of these words: no line begins with another one, and
     /// `quorum explain` has a text for each.
-    #[derive(Debug, Clone, Copy, PartialEq)]
     pub(crate) enum Verb {
         Start = "START",
         Check = "CHECK",
