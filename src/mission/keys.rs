@@ -25,7 +25,7 @@
 //! of what those with a default come to, which the plan holds.
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 use rust_decimal::Decimal;
 use semver::VersionReq;
@@ -33,8 +33,8 @@ use thin_vec::ThinVec;
 
 use super::document::{Node, Tree};
 use super::scalar::{
-    AtLeastOne, Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar,
-    Span, Temperature, Tries, VariableName,
+    Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, Span,
+    Temperature, Tries, VariableName,
 };
 use super::shape::{OneShape, Shape, Table};
 use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
@@ -263,7 +263,7 @@ macro_rules! stored {
 stored!(
     u32 as NonZeroU32: NonZeroU32::get,
     u32 as Reruns: u32::from,
-    u64 as AtLeastOne: u64::from,
+    u64 as NonZeroU64: NonZeroU64::get,
     Decimal as Positive: Positive::get,
     Decimal as Temperature: Decimal::from,
     Money as Positive: Money::from,

@@ -24,7 +24,7 @@ use super::suggest::suggestion;
 use super::synonyms;
 use super::text::quoted;
 
-pub use number::{AtLeastOne, Fraction, Positive};
+pub use number::{Fraction, Positive};
 pub(super) use number::{Reruns, RubricLevel, Temperature, number_in};
 pub(super) use text::{
     AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
@@ -46,6 +46,22 @@ pub(super) trait Scalar: Sized {
     /// When the text does not stand for such a value.
     fn parse(text: &str) -> Result<Self, Fault>;
 }
+
+/// Scalars: what each is called, its form, and how it is read. Of a text that is none there is no more to say than `help`.
+macro_rules! scalars {
+    ($($T:ty: $expects:literal, $form:expr, $read:expr $(, help $help:literal)?;)+) => {$(
+        impl $crate::mission::scalar::Scalar for $T {
+            const EXPECTS: &'static str = $expects;
+            const FORM: $crate::mission::scalar::Form = $form;
+
+            fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
+                let read: fn(&str) -> Option<Self> = $read;
+                read(text).ok_or_else(|| $crate::mission::scalar::Fault::expected::<Self>(text)$(.with_help($help))?)
+            }
+        }
+    )+};
+}
+pub(super) use scalars;
 
 /// Things of a mission that have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,20 +147,33 @@ impl Scalar for bool {
     }
 }
 
-impl Scalar for Millis {
-    const EXPECTS: &'static str = "a duration";
-    const FORM: Form = Form::Either(&[
-        Form::Whole(1, u64::MAX),
-        Form::Mixed(r"^\s*0*[1-9][0-9]*(ms|s|m|h|d)?$"),
-    ]);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let help = "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
-        match Self::in_file(text) {
-            Ok(span) if span.0 > 0 => Ok(span),
-            _ => Err(Fault::expected::<Self>(text).with_help(help)),
-        }
-    }
+scalars! {
+    Millis: "a duration",
+        Form::Either(&[Form::Whole(1, u64::MAX), Form::Mixed(r"^\s*0*[1-9][0-9]*(ms|s|m|h|d)?$")]),
+        |text| Self::in_file(text).ok().filter(|span| span.0 > 0),
+        help "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
+    Points: "a bar",
+        Form::Either(&[
+            Form::number(1, 5),
+            Form::number(20, 100),
+            Form::Mixed(r"^\s*[0-9.]+\s*(/\s*(5|100)\s*)?$"),
+        ]),
+        |text| text.parse().ok(),
+        help "write a score from 1 to 5 (3.5), points from 20 to 100 (70), or name the scale: \"3.5/5\", \"10/100\"";
+    Deadline: "a deadline",
+        Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]),
+        |text| {
+            let zoned = chrono::DateTime::parse_from_rfc3339(text).map(|moment| moment.timestamp_millis());
+            // Without a zone it is UTC.
+            let moment = zoned.or_else(|_| {
+                let naive = text.parse::<chrono::NaiveDateTime>();
+                naive.map(|moment| moment.and_utc().timestamp_millis())
+            });
+            let moment = moment.ok().and_then(|millis| u64::try_from(millis).ok());
+            let deadline = moment.map(|millis| Self::At(Timestamp(millis)));
+            deadline.or_else(|| Millis::parse(text).ok().map(Self::After))
+        },
+        help "write 2h, or a moment such as 2030-01-31T18:00:00Z";
 }
 
 /// A size in bytes, above zero.
@@ -246,43 +275,6 @@ pub enum Deadline {
     At(Timestamp),
     /// So long after the start.
     After(Millis),
-}
-
-impl Scalar for Deadline {
-    const EXPECTS: &'static str = "a deadline";
-    const FORM: Form = Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let zoned = chrono::DateTime::parse_from_rfc3339(text).map(|moment| moment.timestamp_millis());
-        // Without a zone it is UTC.
-        let moment = zoned.or_else(|_| {
-            let naive = text.parse::<chrono::NaiveDateTime>();
-            naive.map(|moment| moment.and_utc().timestamp_millis())
-        });
-        let moment = moment.ok().and_then(|millis| u64::try_from(millis).ok());
-        let deadline = moment.map(|millis| Self::At(Timestamp(millis)));
-        let deadline = deadline.or_else(|| Millis::parse(text).ok().map(Self::After));
-        deadline.ok_or_else(|| {
-            Fault::expected::<Self>(text).with_help("write 2h, or a moment such as 2030-01-31T18:00:00Z")
-        })
-    }
-}
-
-impl Scalar for Points {
-    const EXPECTS: &'static str = "a bar";
-    const FORM: Form = Form::Either(&[
-        Form::number(1, 5),
-        Form::number(20, 100),
-        Form::Mixed(r"^\s*[0-9.]+\s*(/\s*(5|100)\s*)?$"),
-    ]);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|_| {
-            Fault::expected::<Self>(text).with_help(
-                "write a score from 1 to 5 (3.5), points from 20 to 100 (70), or name the scale: \"3.5/5\", \"10/100\"",
-            )
-        })
-    }
 }
 
 /// A bar of the mission file itself; [`super::config`] changes the origin of those in a `quorum.yaml`.

@@ -1,5 +1,7 @@
 //! Budgets and prices (semantics, section 19).
 
+use std::num::NonZeroU64;
+
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde_json::json;
@@ -7,7 +9,7 @@ use serde_json::json;
 use crate::domain::{Millis, Money};
 use crate::mission::keys::keys;
 use crate::mission::levels::{Level, Shown, shown};
-use crate::mission::scalar::{AtLeastOne, Fraction, Positive};
+use crate::mission::scalar::{Fraction, Positive};
 
 keys! {
     /// What a run may use in all. `None` is no ceiling.
@@ -18,7 +20,7 @@ keys! {
         /// Tokens that may be read and written.
         "maxTokens" max_tokens: Option<u64>;
         /// Turns and calls of agents, at least 1.
-        "maxRequests" max_requests: Option<u64> as AtLeastOne;
+        "maxRequests" max_requests: Option<u64> as NonZeroU64;
         /// How long it may work, all its sessions together.
         "maxTime" max_time: Option<Millis>;
         /// The share of `maxCost` and `maxTokens` that only whoever gives a verdict may use [= where a task is judged, unless a

@@ -7,7 +7,7 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::document::{Kind, Node};
 use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::scalar::{
-    AgentName, Fault, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, number_in,
+    AgentName, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, number_in, scalars,
 };
 use crate::mission::shape::{Shape, Table};
 
@@ -183,13 +183,9 @@ const MAX_SEATS: u32 = 99;
 /// The number in `reviewers: 3`.
 pub struct Seats(u32);
 
-impl Scalar for Seats {
-    const EXPECTS: &'static str = "a number of reviewers from 1 to 99";
-    const FORM: Form = Form::Whole(1, MAX_SEATS as u64);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        number_in::<Self>(text, 1..=MAX_SEATS).map(Self)
-    }
+scalars! {
+    Seats: "a number of reviewers from 1 to 99", Form::Whole(1, MAX_SEATS as u64),
+        |text| number_in(text, 1..=MAX_SEATS).map(Self);
 }
 
 impl Value for Reviewers {

@@ -2,7 +2,7 @@
 
 use crate::mission::keys::{keys, single, words};
 use crate::mission::levels::shown;
-use crate::mission::scalar::{ChannelName, Fault, Form, Fraction, Scalar, number_in};
+use crate::mission::scalar::{ChannelName, Form, Fraction, number_in, scalars};
 
 keys! {
     /// `settings.sla`. `None` leaves a value to the next level and at last to the default.
@@ -26,13 +26,9 @@ keys! {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CheckInterval(pub u32);
 
-impl Scalar for CheckInterval {
-    const EXPECTS: &'static str = "milliseconds, a whole number above 0";
-    const FORM: Form = Form::Whole(1, u32::MAX as u64);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        number_in::<Self>(text, 1..=u32::MAX).map(Self)
-    }
+scalars! {
+    CheckInterval: "milliseconds, a whole number above 0", Form::Whole(1, u32::MAX as u64),
+        |text| number_in(text, 1..=u32::MAX).map(Self);
 }
 
 single!(CheckInterval);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::mission::keys::{keys, single};
 use crate::mission::levels::shown;
-use crate::mission::scalar::{Bytes, Fault, Filled, Form, InnerPath, Scalar};
+use crate::mission::scalar::{Bytes, Filled, Form, InnerPath, Scalar as _, scalars};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
@@ -84,18 +84,12 @@ pub fn is_branch_name(name: &str) -> bool {
     !is_reserved && !is_range && !name.contains(is_odd) && name.split('/').all(is_part)
 }
 
-impl Scalar for MergeInto {
-    const EXPECTS: &'static str = "ff, never or `branch NAME`, a name that git takes";
-    const FORM: Form = Form::Either(&[
-        Form::Words(&["ff", "never"]),
-        Form::Text(
+scalars! {
+    MergeInto: "ff, never or `branch NAME`, a name that git takes",
+        Form::Either(&[Form::Words(&["ff", "never"]), Form::Text(
             r"^branch (?!-|(HEAD|@)$|.*(\.\.|@\{|\.lock(/|$)|\.$))[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*(/[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*)*$",
-        ),
-    ]);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|_| Fault::expected::<Self>(text))
-    }
+        )]),
+        |text| text.parse().ok();
 }
 
 single!(MergeInto);

@@ -4,25 +4,12 @@ use crate::domain::{folded, invisible_in};
 use crate::mission::codes::Code;
 use crate::mission::text::quoted;
 
-use super::{Fault, Form, Referent, Scalar};
+use super::{Fault, Form, Referent, Scalar, scalars};
 
-/// Any text at all.
-impl Scalar for String {
-    const EXPECTS: &'static str = "a text";
-    const FORM: Form = Form::Text("");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(text.to_owned())
-    }
-}
-
-impl Scalar for Box<str> {
-    const EXPECTS: &'static str = "a text";
-    const FORM: Form = Form::Text("");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(text.into())
-    }
+// Any text at all.
+scalars! {
+    String: "a text", Form::Text(""), |text| Some(text.into());
+    Box<str>: "a text", Form::Text(""), |text| Some(text.into());
 }
 
 /// A text with something in it.
