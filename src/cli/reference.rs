@@ -17,7 +17,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub(super) const EXITS: [(&str, &str); 47] = [
+pub const EXITS: [(&str, &str); 47] = [
     (
         "quorum run",
         "the outcome of the run; see [exit-codes.md](exit-codes.md)",

@@ -20,7 +20,7 @@ use super::violation::{Place, Violation, Violations, first_line, is_misspelt};
 
 /// What the check found out.
 #[derive(Debug, Default)]
-pub(super) struct Checked {
+pub struct Checked {
     /// Errors, and notes about keys that are not built.
     pub problems: Violations,
     /// Names of channels and rubrics, and all names used under keys that no struct has a field for; the others are validated on the
@@ -34,7 +34,7 @@ pub(super) struct Checked {
 type Types = [(&'static str, &'static Table)];
 
 /// Checks the document against `table` and prunes it. Keys of `other` belong in another kind of file.
-pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static Table>) -> Checked {
+pub fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static Table>) -> Checked {
     let mut checker = Checker {
         tree,
         other,
@@ -350,7 +350,7 @@ impl Checker<'_, '_> {
 }
 
 /// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
-pub(super) fn not_built(place: Place, what: &str, area: &str) -> Violation {
+pub fn not_built(place: Place, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
     Violation::error(Code::NotBuiltYet, place, message).help("remove it: nothing acts on it yet")
 }
@@ -395,7 +395,7 @@ fn takes(shape: &Shape, kind: Kind) -> bool {
 }
 
 /// What a shape takes, in words.
-pub(super) fn expects(shape: &Shape) -> String {
+pub fn expects(shape: &Shape) -> String {
     match shape {
         Shape::One(one) => match one.refers_to {
             None => one.expects.to_owned(),

@@ -140,7 +140,7 @@ fn names_bar(task: &model::Task) -> bool {
 }
 
 /// A task that came while the run worked, as if it stood in the mission.
-pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
+pub fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
     let CompileContext {
         settings,
         options,

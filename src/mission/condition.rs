@@ -50,7 +50,7 @@ pub enum ConditionError {
 
 /// What is wrong with an expression, and what to do about it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wrong {
+pub struct Wrong {
     pub message: String,
     pub help: String,
 }
@@ -74,7 +74,7 @@ fn environment() -> Environment<'static> {
 }
 
 /// What is wrong with an expression whatever the task. It holds the syntax, and every field that is read.
-pub(super) fn check(when: &str) -> Result<(), Wrong> {
+pub fn check(when: &str) -> Result<(), Wrong> {
     if when.len() > LONGEST {
         let message = format!("the expression is longer than {LONGEST} bytes");
         return Err(wrong(message, "split it over several approval gates"));
@@ -133,7 +133,7 @@ fn foreign_character(when: &str) -> Option<usize> {
 }
 
 /// Expressions over the tasks of one mission.
-pub(super) struct Conditions<'m> {
+pub struct Conditions<'m> {
     environment: Environment<'static>,
     mission: &'m Mission,
     about_mission: Value,

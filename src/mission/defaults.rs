@@ -19,7 +19,7 @@ pub fn default_settings() -> Settings {
 }
 
 /// As many tasks at once as the machine has processors.
-pub(super) fn processors() -> u32 {
+pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 

@@ -67,7 +67,7 @@ pub struct SubTask {
 }
 
 /// A finish gate in a record, read by the rules of missions.
-pub(super) mod gate_by_value {
+pub mod gate_by_value {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
     use serde_json::Value;
 

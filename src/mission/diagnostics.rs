@@ -52,7 +52,7 @@ struct Excerpt {
 }
 
 /// Where the lines of a text begin, so that many places are found without reading the text again for each.
-pub(super) struct Lines<'s> {
+pub struct Lines<'s> {
     source: &'s str,
     starts: Vec<usize>,
     /// What must not be shown.
@@ -61,7 +61,7 @@ pub(super) struct Lines<'s> {
 
 impl<'s> Lines<'s> {
     /// `hidden`: the secrets of the file; they are shown as stars.
-    pub(super) fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
+    pub fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
         let breaks = source
             .bytes()
             .enumerate()
@@ -98,7 +98,7 @@ impl<'s> Lines<'s> {
     }
 
     /// The place of the bytes `range`; a range beyond the end, or inside a character, is moved to fit.
-    pub(super) fn spot(&self, range: Range<usize>) -> Location {
+    pub fn spot(&self, range: Range<usize>) -> Location {
         let start = char_start(self.source, range.start);
         let line = self.starts.partition_point(|line_start| *line_start <= start);
         // `starts` begins with 0, so at least one start is not after `start`.

@@ -7,10 +7,10 @@ use super::scalar::{Fault, Form, Scalar};
 use super::text::quoted;
 
 /// A text with `${NAME}` in it, checked but not expanded.
-pub(super) struct Template(String);
+pub struct Template(String);
 
 /// Exactly one `${NAME}`: the only way to give a key.
-pub(super) struct Secret(String);
+pub struct Secret(String);
 
 impl From<Template> for String {
     fn from(template: Template) -> Self {
@@ -128,7 +128,7 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
 }
 
 /// The names of the variables in a text.
-pub(super) fn variables(text: &str) -> impl Iterator<Item = &str> {
+pub fn variables(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| match piece {
         Piece::Variable(name) => Some(name),
         _ => None,

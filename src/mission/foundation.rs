@@ -19,7 +19,7 @@ const FLOOR: u8 = 40;
 
 /// Marks the foundations of a mission that was just compiled. `names_bar` tells of each task whether it says itself what a
 /// score must reach; what a person says with `--eval-threshold` is said of every task.
-pub(super) fn mark(plan: &mut Plan, names_bar: &[bool]) {
+pub fn mark(plan: &mut Plan, names_bar: &[bool]) {
     if !plan.rules.settings.foundation || plan.rules.settings.eval_threshold.origin == BarOrigin::Flag {
         return;
     }

@@ -41,7 +41,7 @@ use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
 
 /// What a key can hold: its shape, and how it is read. `As` is the scalar whose rules its texts keep, or the way in which
 /// it is written; `()` where the type says that itself.
-pub(super) trait Value<As = ()>: Sized {
+pub trait Value<As = ()>: Sized {
     /// What the document is checked against.
     const SHAPE: Shape;
 
@@ -61,7 +61,7 @@ pub(super) trait Value<As = ()>: Sized {
 }
 
 /// A map with keys of its own.
-pub(super) trait Keys {
+pub trait Keys {
     /// What may stand in it.
     const TABLE: &'static Table;
 }

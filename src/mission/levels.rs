@@ -14,7 +14,7 @@ use super::scalar::{Bytes, Fraction, Positive};
 use crate::domain::{Bar, Millis, Money};
 
 /// A setting, or a map of settings.
-pub(super) trait Level: Sized {
+pub trait Level: Sized {
     /// Whether every level adds to it, instead of the strongest deciding alone.
     const GATHERS: bool = false;
 
@@ -34,7 +34,7 @@ pub(super) trait Level: Sized {
 }
 
 /// A value as `quorum config show` shows it.
-pub(super) trait Shown {
+pub trait Shown {
     /// As a file would say it.
     fn shown(&self) -> Json;
 }

@@ -241,7 +241,7 @@ pub fn agents_in(text: &str) -> Value {
 }
 
 /// A document: what is right of it, and what is wrong.
-pub(super) struct Document<'s, T> {
+pub struct Document<'s, T> {
     pub tree: Tree<'s>,
     pub checked: Checked,
     pub value: T,
@@ -251,7 +251,7 @@ pub(super) struct Document<'s, T> {
 ///
 /// # Errors
 /// When it is not even a map of keys, so that there is nothing to go on with.
-pub(super) fn read_document<'s, T: Readable + Keys>(
+pub fn read_document<'s, T: Readable + Keys>(
     name: &Arc<str>,
     text: &'s str,
     other: Option<&'static Table>,

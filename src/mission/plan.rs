@@ -63,7 +63,7 @@ pub struct Plan {
 
 /// What a task is compiled with, beside the agents.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CompileContext {
+pub struct CompileContext {
     pub settings: model::Settings,
     pub options: RunOptions,
     pub scrutiny: FurtherStages,

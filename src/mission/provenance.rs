@@ -36,7 +36,7 @@ pub struct Provenance {
 
 /// Ids by title, made when somebody first asks.
 #[derive(Debug, Clone)]
-pub(super) struct Titles {
+pub struct Titles {
     pub base: Arc<OnceLock<HashMap<Box<str>, TaskId>>>,
     pub later: RedBlackTreeMapSync<Box<str>, TaskId>,
 }
@@ -52,7 +52,7 @@ impl Default for Titles {
 
 /// The fixups of tasks, by the task that each one mends.
 #[derive(Debug, Clone)]
-pub(super) struct Fixups(pub RedBlackTreeMapSync<TaskId, TaskId>);
+pub struct Fixups(pub RedBlackTreeMapSync<TaskId, TaskId>);
 
 impl Default for Fixups {
     fn default() -> Self {

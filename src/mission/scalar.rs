@@ -25,14 +25,14 @@ use super::synonyms;
 use super::text::quoted;
 
 pub use number::{Fraction, Positive};
-pub(super) use number::{Reruns, RubricLevel, Temperature, number_in};
-pub(super) use text::{
+pub use number::{Reruns, RubricLevel, Temperature, number_in};
+pub use text::{
     AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
     Title, VariableName,
 };
 
 /// A value that one text of the file stands for.
-pub(super) trait Scalar: Sized {
+pub trait Scalar: Sized {
     /// What the key takes, to complete "this key takes …".
     const EXPECTS: &'static str;
     /// What it looks like to a reader of the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
@@ -65,7 +65,7 @@ pub(super) use scalars;
 
 /// Things of a mission that have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Referent {
+pub enum Referent {
     Agent,
     Task,
     Channel,
@@ -74,7 +74,7 @@ pub(super) enum Referent {
 
 /// What a value looks like, in the terms of JSON Schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
+pub enum Form {
     /// A text that matches this pattern; an empty one matches everything. Numbers and truth values are texts too.
     Text(&'static str),
     /// A text that matches this pattern and is no number.
@@ -107,14 +107,14 @@ impl Form {
 
 /// Why a text is not the value that a key takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
+pub struct Fault {
     pub code: Code,
     pub message: String,
     pub help: Option<String>,
 }
 
 impl Fault {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -122,12 +122,12 @@ impl Fault {
         }
     }
 
-    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    pub(super) fn expected<T: Scalar>(text: &str) -> Self {
+    pub fn expected<T: Scalar>(text: &str) -> Self {
         Self::new(Code::BadValue, format!("{} is not {}", quoted(text), T::EXPECTS))
     }
 }
@@ -308,7 +308,7 @@ impl Scalar for VersionReq {
 }
 
 /// The fault of a text that is none of `words`.
-pub(super) fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {
+pub fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {
     let known = || suggestion(text, words.iter().copied(), "one of");
     let help = synonyms::word(expects, text).unwrap_or_else(known);
     Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text))).with_help(help)

@@ -113,7 +113,7 @@ impl Plan {
 /// Marks what a run takes: the tasks with these titles, what they need by `dependsOn`, and what the gates that hold
 /// them wait for, checkpoints and delays like gates. A gate is evaluated if all that it waits for is taken; so no task is ever taken without its gates.
 /// No titles take everything; titles that the mission does not have (any more) take nothing.
-pub(super) fn select(plan: &mut Plan, only: &[String]) {
+pub fn select(plan: &mut Plan, only: &[String]) {
     if only.is_empty() {
         return;
     }

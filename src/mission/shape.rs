@@ -8,7 +8,7 @@ use super::scalar::{Fault, Form, Referent, Scalar};
 
 /// What may stand in one kind of map.
 #[derive(Debug)]
-pub(super) struct Table {
+pub struct Table {
     /// What such a map describes, with its article: "a task".
     pub name: &'static str,
     pub keys: &'static [Key],
@@ -23,7 +23,7 @@ impl Table {
 
 /// One key.
 #[derive(Debug)]
-pub(super) struct Key {
+pub struct Key {
     /// As written, camelCase.
     pub name: &'static str,
     /// What it holds.
@@ -40,7 +40,7 @@ pub(super) struct Key {
 
 /// What a key holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Shape {
+pub enum Shape {
     /// One value.
     One(OneShape),
     List(&'static Shape),
@@ -58,7 +58,7 @@ pub(super) enum Shape {
 
 /// One value: what it must be, by its text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OneShape {
+pub struct OneShape {
     /// To complete "this key takes …".
     pub expects: &'static str,
     /// What it looks like, for the schema.

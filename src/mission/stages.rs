@@ -10,7 +10,7 @@ use crate::domain::{AgentId, StageKey};
 
 /// What the mission says of all its tasks; a task may add to it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FurtherStages {
+pub struct FurtherStages {
     /// Its own stages, the red team, the vision check.
     stages: Vec<StagePlan>,
     /// How much agents may decide alone.
@@ -45,7 +45,7 @@ impl FurtherStages {
 type Ids = HashMap<Box<str>, AgentId>;
 
 /// What holds for all tasks of a mission.
-pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> FurtherStages {
+pub fn of_mission(mission: &Mission, ids: &Ids) -> FurtherStages {
     let red_team = mission.red_team.as_ref().and_then(|declared| {
         Some(StagePlan::RedTeam(RedTeamPlan {
             agent: *ids.get(&declared.agent)?,
@@ -75,7 +75,7 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> FurtherStages {
 }
 
 /// The agents that judge in further stages, by name.
-pub(super) fn agents(mission: &Mission) -> impl Iterator<Item = &str> {
+pub fn agents(mission: &Mission) -> impl Iterator<Item = &str> {
     let of_tasks = mission.tasks.iter().flat_map(|task| &task.stages);
     let own = mission.stages.iter().chain(of_tasks).map(|stage| &stage.agent);
     let vision = mission.vision.iter().map(|vision| &vision.agent);

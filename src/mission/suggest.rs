@@ -6,7 +6,7 @@ use super::text::{printable, quoted};
 const CANDIDATES: usize = 5_000;
 
 /// The name among `known` that `text` was probably meant to be.
-pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = text.to_lowercase();
     if wanted.chars().count() > 200 {
         return None;

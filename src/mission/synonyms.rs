@@ -34,7 +34,7 @@ const SPELLINGS: &[&str] = &[
 ];
 
 /// What to write instead of a key that a map does not have; a key of a map in it is named with its place.
-pub(super) fn key(table: &Table, name: &str) -> Option<String> {
+pub fn key(table: &Table, name: &str) -> Option<String> {
     let inner = || {
         let mut keys = table.keys.iter();
         keys.find(|key| holds(&key.shape, name))
@@ -44,7 +44,7 @@ pub(super) fn key(table: &Table, name: &str) -> Option<String> {
 }
 
 /// What to write instead of a word that is none of those that may stand there.
-pub(super) fn word(expects: &str, text: &str) -> Option<String> {
+pub fn word(expects: &str, text: &str) -> Option<String> {
     let bare = text.to_lowercase().replace(['_', '-', ' ', '.'], "");
     SPELLINGS.iter().find_map(|row| {
         let (kind, row) = row.split_once(" | ")?;

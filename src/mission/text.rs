@@ -3,7 +3,7 @@
 use crate::domain::is_invisible;
 
 /// `text` without anything a terminal would act on, cut after `limit` characters.
-pub(super) fn printable(text: &str, limit: usize) -> String {
+pub fn printable(text: &str, limit: usize) -> String {
     let mut shown: String = text
         .chars()
         .take(limit)
@@ -21,7 +21,7 @@ fn is_unsafe(c: char) -> bool {
 }
 
 /// The greatest position not after `at` where a character begins.
-pub(super) fn char_start(text: &str, at: usize) -> usize {
+pub fn char_start(text: &str, at: usize) -> usize {
     // A character has at most four bytes, so the search is short; position 0 always qualifies.
     (0..=at.min(text.len()))
         .rev()
@@ -30,12 +30,12 @@ pub(super) fn char_start(text: &str, at: usize) -> usize {
 }
 
 /// A text of the file inside a sentence: quoted, printable, at most 60 characters.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", printable(text, 60))
 }
 
 /// `text` with every character beyond ASCII replaced by `?`.
-pub(super) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
 

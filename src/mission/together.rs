@@ -11,7 +11,7 @@ use super::text::quoted;
 use super::violation::{Place, Violation, Violations, first_line};
 
 /// Reports what does not fit together anywhere in a mission.
-pub(super) fn check(tree: &Tree<'_>) -> Violations {
+pub fn check(tree: &Tree<'_>) -> Violations {
     let mut problems = Violations::default();
     let root = tree.root();
     for task in items(tree, root, "tasks") {

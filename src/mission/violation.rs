@@ -20,7 +20,7 @@ const KEPT: usize = 100;
 
 /// A path to a value in the document.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Path(Vec<Step>);
+pub struct Path(Vec<Step>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
@@ -56,7 +56,7 @@ impl fmt::Display for Path {
 
 /// Where a problem is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Place {
+pub enum Place {
     /// The file as a whole.
     File,
     /// These bytes.
@@ -75,7 +75,7 @@ impl From<Path> for Place {
 
 /// A problem, not yet located.
 #[derive(Debug, Clone)]
-pub(super) struct Violation {
+pub struct Violation {
     pub code: Code,
     pub severity: Severity,
     pub place: Place,
@@ -146,7 +146,7 @@ impl Violation {
 
 /// Violations as they are found: a bounded number with details, all of them counted.
 #[derive(Debug, Default)]
-pub(super) struct Violations {
+pub struct Violations {
     kept: Vec<Violation>,
     dropped: usize,
     dropped_error: bool,
@@ -327,12 +327,7 @@ impl Locator<'_, '_> {
 }
 
 /// Whether a map has a key that was probably meant to be this one: what follows from its absence has been said then.
-pub(super) fn is_misspelt(
-    tree: &Tree<'_>,
-    map: NodeId,
-    name: &str,
-    is_wrong: impl Fn(NodeId) -> bool,
-) -> bool {
+pub fn is_misspelt(tree: &Tree<'_>, map: NodeId, name: &str, is_wrong: impl Fn(NodeId) -> bool) -> bool {
     let is_meant = |key| !tree.text(key).starts_with("x-") && closest(tree.text(key), [name]).is_some();
     tree.kind(map) == Kind::Map
         && tree
@@ -350,7 +345,7 @@ fn missing_in(tree: &Tree<'_>, node: NodeId, key: Option<NodeId>) -> Option<Rang
 }
 
 /// The place of a value; of a map its first key, which reads better than the bracket or nothing at all.
-pub(super) fn first_line(tree: &Tree<'_>, node: NodeId) -> Range<usize> {
+pub fn first_line(tree: &Tree<'_>, node: NodeId) -> Range<usize> {
     if tree.kind(node) == Kind::Map
         && let Some(entry) = tree.all_entries(node).next()
     {

@@ -26,7 +26,7 @@ pub trait LogFile {
 }
 
 /// Where it is said that another process wrote to a log.
-pub(super) fn foreign_write_mark(log: &Path) -> PathBuf {
+pub fn foreign_write_mark(log: &Path) -> PathBuf {
     log.with_file_name("foreign-write")
 }
 

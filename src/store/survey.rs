@@ -16,7 +16,7 @@ worded! {
 }
 
 /// The places of a state folder; what lies in a folder comes after it.
-pub(super) const OF_STATE: &[(&str, Kind)] = &[
+pub const OF_STATE: &[(&str, Kind)] = &[
     ("VERSION", Kind::File),
     (".gitignore", Kind::File),
     ("lock", Kind::File),
@@ -32,7 +32,7 @@ pub(super) const OF_STATE: &[(&str, Kind)] = &[
 ];
 
 /// The places of a run's folder.
-pub(super) const OF_RUN: &[(&str, Kind)] = &[
+pub const OF_RUN: &[(&str, Kind)] = &[
     ("", Kind::Folder),
     ("work", Kind::Folder),
     ("journal.jsonl", Kind::File),
@@ -55,14 +55,14 @@ pub struct Misplaced {
 
 /// Looks at the state folder itself. It is ours if we own it, or if whoever owns the folder around it does: so a checkout
 /// that was mounted for us is one, and what somebody left in a folder for all is not.
-pub(super) fn look_at_root(root: &Path) -> Result<(), Misplaced> {
+pub fn look_at_root(root: &Path) -> Result<(), Misplaced> {
     let around = root.parent().and_then(|around| fs::metadata(around).ok());
     let around = around.map(|around| around.uid());
     look(root, Kind::Folder, around)
 }
 
 /// Looks at places below a folder of the state. They are ours if we own them, or if the state folder's owner does.
-pub(super) fn look_at(state: &Path, below: &Path, places: &[(&str, Kind)]) -> Result<(), Misplaced> {
+pub fn look_at(state: &Path, below: &Path, places: &[(&str, Kind)]) -> Result<(), Misplaced> {
     let owner = fs::symlink_metadata(state).ok().map(|state| state.uid());
     for (name, kind) in places {
         let path = if name.is_empty() {
@@ -106,7 +106,7 @@ fn is_ours(found: &Metadata, owner: Option<u32>) -> bool {
 }
 
 /// Whether a name in `runs/` may be a run: a folder. Anything but a plain file in its place is named.
-pub(super) fn may_be_run(state: &Path, path: &Path) -> Result<bool, Misplaced> {
+pub fn may_be_run(state: &Path, path: &Path) -> Result<bool, Misplaced> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(false),
         Ok(_) => look_at(state, path, &OF_RUN[..1]).map(|()| true),

@@ -18,7 +18,7 @@ pub fn sync_file(file: &File) -> io::Result<()> {
 ///
 /// # Errors
 /// Whatever the file system says.
-pub(super) fn sync_folder(folder: &OwnedFd) -> io::Result<()> {
+pub fn sync_folder(folder: &OwnedFd) -> io::Result<()> {
     asked(folder)?;
     Ok(rustix::fs::fsync(folder)?)
 }

@@ -51,20 +51,20 @@ pub struct HeldChild {
 }
 
 /// Where the next runner finds a supervisor without one.
-pub(super) struct AdoptionSocket {
-    pub(super) listener: UnixListener,
+pub struct AdoptionSocket {
+    pub listener: UnixListener,
     address: SocketAddress,
 }
 
 impl AdoptionSocket {
-    pub(super) fn open(path: &Path) -> io::Result<AdoptionSocket> {
+    pub fn open(path: &Path) -> io::Result<AdoptionSocket> {
         let address = SocketAddress::of(path)?;
         let listener = address.bind()?;
         Ok(AdoptionSocket { listener, address })
     }
 
     /// Lets in who has knocked and may come in. Who may not sees the connection close.
-    pub(super) fn admit(&self) -> Option<UnixStream> {
+    pub fn admit(&self) -> Option<UnixStream> {
         let (peer, _) = self.listener.accept().ok()?;
         let (uid, pid) = platform::peer(&peer).ok()?;
         may_speak(uid, pid).ok()?;
@@ -81,7 +81,7 @@ impl Drop for AdoptionSocket {
 }
 
 /// What the one who comes in is told.
-pub(super) fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
+pub fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
     outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
 }
@@ -152,7 +152,7 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
 }
 
 /// The next message, waiting for it no longer than to the deadline.
-pub(super) fn receive<T: serde::de::DeserializeOwned>(
+pub fn receive<T: serde::de::DeserializeOwned>(
     socket: &mut UnixStream,
     frames: &mut Frames,
     deadline: Instant,

@@ -43,10 +43,10 @@ fn stamp(file: &std::fs::Metadata) -> Stamp {
 
 /// The files that a running child is asked by.
 #[derive(Debug, Default)]
-pub(super) struct Request {
+pub struct Request {
     files: Vec<(PathBuf, Stamp)>,
     /// A copy of what it reads as its standard input.
-    pub(super) input: Option<File>,
+    pub input: Option<File>,
 }
 
 impl Request {
@@ -54,7 +54,7 @@ impl Request {
     ///
     /// # Errors
     /// Which file is not what was written, or cannot be read.
-    pub(super) fn open(told: &[Told], input: Option<&Path>) -> io::Result<Request> {
+    pub fn open(told: &[Told], input: Option<&Path>) -> io::Result<Request> {
         let mut request = Request::default();
         for Told { path, digest } in told {
             let (bytes, stamp) = read(path)?;
@@ -73,7 +73,7 @@ impl Request {
     }
 
     /// Which of the files was touched since.
-    pub(super) fn changed(&self) -> Option<String> {
+    pub fn changed(&self) -> Option<String> {
         let is_same = |(path, was): &&(PathBuf, Stamp)| {
             std::fs::symlink_metadata(path).is_ok_and(|found| stamp(&found) == *was)
         };
@@ -119,13 +119,13 @@ fn unwritable(path: &Path, bytes: &[u8]) -> io::Result<File> {
 }
 
 /// That what was written for this path is lost.
-pub(super) fn not_kept(path: &Path, why: &io::Error) -> io::Error {
+pub fn not_kept(path: &Path, why: &io::Error) -> io::Error {
     io::Error::other(format!("`{}` could not be kept: {why}", path.display()))
 }
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub struct Answer {
     path: PathBuf,
     pipe: PipeReader,
     kept: Vec<u8>,
@@ -135,7 +135,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// A pipe for a child whose answer is to stand at `path`: our end, and the child's.
-    pub(super) fn open(path: &Path) -> io::Result<(Answer, File)> {
+    pub fn open(path: &Path) -> io::Result<(Answer, File)> {
         let (pipe, writer) = io::pipe()?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
         let answer = Answer {
@@ -148,12 +148,12 @@ impl Answer {
     }
 
     /// What to wait at; `None` once nothing more comes.
-    pub(super) fn waits(&self) -> Option<BorrowedFd<'_>> {
+    pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         (!self.ended).then(|| self.pipe.as_fd())
     }
 
     /// Takes in what is there. What is too much is read and dropped, so that no process waits for room.
-    pub(super) fn read_available(&mut self) {
+    pub fn read_available(&mut self) {
         let mut piece = [0; PIECE];
         for _ in 0..MOST_PIECES {
             match self.pipe.read(&mut piece) {
@@ -173,7 +173,7 @@ impl Answer {
     }
 
     /// What has come behind the first `from` bytes, a piece of it; `None` where nothing has.
-    pub(super) fn after(&self, from: u64) -> Option<&[u8]> {
+    pub fn after(&self, from: u64) -> Option<&[u8]> {
         let new = self.kept.get(usize::try_from(from).ok()?..)?;
         let piece = &new[..new.len().min(MOST_SHOWN)];
         (!piece.is_empty()).then_some(piece)
@@ -184,7 +184,7 @@ impl Answer {
     ///
     /// # Errors
     /// It is lost.
-    pub(super) fn settle(mut self) -> io::Result<(u64, Digest)> {
+    pub fn settle(mut self) -> io::Result<(u64, Digest)> {
         self.read_available();
         let lost = |error| not_kept(&self.path, &error);
         if_there(remove_file(&self.path)).map_err(lost)?;

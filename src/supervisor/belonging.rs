@@ -39,7 +39,7 @@ fn is_mark(limit: u64) -> bool {
 
 /// Marks this process and with it whatever it will start. Inside of another run's turn the mark of that run stays: a limit
 /// can only be lowered.
-pub(super) fn mark_this_process(supervisor: &ProcessIdentity) {
+pub fn mark_this_process(supervisor: &ProcessIdentity) {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -59,12 +59,12 @@ pub(super) fn mark_this_process(supervisor: &ProcessIdentity) {
 }
 
 /// Whether a process, or one it descends from, was started by this supervisor.
-pub(super) fn is_marked_by(pid: Pid, supervisor: &ProcessIdentity) -> bool {
+pub fn is_marked_by(pid: Pid, supervisor: &ProcessIdentity) -> bool {
     limit_of(pid).is_some_and(|limit| limit == mark_of(supervisor))
 }
 
 /// Whether a process carries a mark, or a limit that is lower than this process's own and may have been one.
-pub(super) fn carries_a_mark(pid: Pid) -> bool {
+pub fn carries_a_mark(pid: Pid) -> bool {
     let Some(limit) = limit_of(pid) else {
         return false;
     };
@@ -73,7 +73,7 @@ pub(super) fn carries_a_mark(pid: Pid) -> bool {
 
 /// Whether a process carries a limit that is no mark: somebody's choice, or a mark that was lowered.
 #[cfg(target_os = "linux")]
-pub(super) fn may_have_lowered_its_mark(pid: Pid) -> bool {
+pub fn may_have_lowered_its_mark(pid: Pid) -> bool {
     limit_of(pid).is_some_and(|limit| !is_mark(limit))
 }
 
@@ -97,7 +97,7 @@ fn parse(limits: &str) -> Option<u64> {
 
 /// Whether this process is seen under the number that it knows itself by: not so in a namespace of processes whose `/proc`
 /// is another one's.
-pub(super) fn knows_itself() -> bool {
+pub fn knows_itself() -> bool {
     if cfg!(not(target_os = "linux")) {
         return true;
     }
@@ -119,7 +119,7 @@ fn has_one_number(pid: Pid) -> io::Result<bool> {
 ///
 /// # Errors
 /// When that cannot be seen.
-pub(super) fn lives_here(pid: Pid) -> io::Result<bool> {
+pub fn lives_here(pid: Pid) -> io::Result<bool> {
     if cfg!(not(target_os = "linux")) {
         return Ok(true);
     }
@@ -140,7 +140,7 @@ pub(super) fn lives_here(pid: Pid) -> io::Result<bool> {
 }
 
 /// Whether a held process has ended.
-pub(super) fn has_ended(held: &impl AsFd) -> bool {
+pub fn has_ended(held: &impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let now = Timespec {
         tv_sec: 0,

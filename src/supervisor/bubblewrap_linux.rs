@@ -42,7 +42,7 @@ const PLACES: [&str; 4] = [
 const FIRST: &str = "--first-of-a-namespace";
 
 /// Where bubblewrap is, if it is installed.
-pub(super) fn installed() -> Option<PathBuf> {
+pub fn installed() -> Option<PathBuf> {
     let is_program = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     PLACES.map(PathBuf::from).into_iter().find(is_program)
 }
@@ -62,7 +62,7 @@ struct Inside {
 ///
 /// # Errors
 /// See [`NotStarted`]; then there is no process.
-pub(super) fn start(
+pub fn start(
     bubblewrap: &Path,
     starter: &mut Starter,
     start: &Start<'_>,
@@ -86,7 +86,7 @@ pub(super) fn start(
 }
 
 /// The same for nothing: why it cannot be done here.
-pub(super) fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
+pub fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
     let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     let nothing = Start {
         arguments: &[],

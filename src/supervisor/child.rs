@@ -21,12 +21,12 @@ use super::protocol::{Event, Exit, Spawn};
 use crate::domain::Digest;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
-pub(super) struct Child {
-    pub(super) key: u64,
-    pub(super) label: String,
-    pub(super) pid: Pid,
+pub struct Child {
+    pub key: u64,
+    pub label: String,
+    pub pid: Pid,
     /// 0 until [`Child::ask_start_time`].
-    pub(super) start_time: u64,
+    pub start_time: u64,
     started: Instant,
     started_ms: u64,
     streams: Streams,
@@ -49,27 +49,27 @@ pub(super) struct Child {
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
-pub(super) struct Ended {
+pub struct Ended {
     /// Its process id is only to be compared with group ids of processes that still live, never to be signalled.
-    pub(super) child: Child,
+    pub child: Child,
     /// Report it at this time even if its processes have not died.
-    pub(super) give_up: Instant,
+    pub give_up: Instant,
     exit: Exit,
 }
 
 /// What a [`Launcher`] needs to know.
-pub(super) struct Start<'a> {
+pub struct Start<'a> {
     /// The program, by absolute path, and its arguments.
-    pub(super) arguments: &'a [String],
+    pub arguments: &'a [String],
     /// The environment, each name once.
-    pub(super) environment: &'a [(String, String)],
+    pub environment: &'a [(String, String)],
     /// The value of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE), which comes on top.
-    pub(super) marker: &'a str,
+    pub marker: &'a str,
     /// The working directory.
-    pub(super) folder: &'a Path,
+    pub folder: &'a Path,
     /// What becomes its standard input, output and error. The supervisor's own all lead to `/dev/null`, so a child that
     /// inherits them needs none opened.
-    pub(super) standard: [Option<File>; 3],
+    pub standard: [Option<File>; 3],
 }
 
 /// Where a child's two outputs go.
@@ -96,14 +96,14 @@ struct Settled {
 
 /// Why there never was a process.
 #[derive(Debug)]
-pub(super) struct SpawnError {
+pub struct SpawnError {
     errno: Option<i32>,
     message: String,
     confinement: bool,
 }
 
 impl SpawnError {
-    pub(super) fn refused(message: impl Into<String>) -> SpawnError {
+    pub fn refused(message: impl Into<String>) -> SpawnError {
         SpawnError {
             errno: None,
             message: message.into(),
@@ -126,7 +126,7 @@ impl SpawnError {
         }
     }
 
-    pub(super) fn event(self, key: u64) -> Event {
+    pub fn event(self, key: u64) -> Event {
         Event::SpawnFailed {
             key,
             errno: self.errno,
@@ -138,7 +138,7 @@ impl SpawnError {
 
 impl Child {
     /// Starts a child; `marker` tells it and its descendants from others. On error nothing is left behind.
-    pub(super) fn spawn(
+    pub fn spawn(
         spawn: Spawn,
         marker: &str,
         outputs: &mut Outputs,
@@ -182,7 +182,7 @@ impl Child {
     }
 
     /// The news of its start.
-    pub(super) fn spawned(&self) -> Event {
+    pub fn spawned(&self) -> Event {
         Event::Spawned {
             key: self.key,
             pid: number(self.pid),
@@ -191,7 +191,7 @@ impl Child {
     }
 
     /// What the next runner is told of it.
-    pub(super) fn held(&self) -> HeldChild {
+    pub fn held(&self) -> HeldChild {
         HeldChild {
             key: self.key,
             label: self.label.clone(),
@@ -201,7 +201,7 @@ impl Child {
     }
 
     /// The answer that it is giving.
-    pub(super) fn answer(&mut self) -> Option<&mut Answer> {
+    pub fn answer(&mut self) -> Option<&mut Answer> {
         match &mut self.streams.stdout {
             Some(Output::Piped(answer)) => Some(answer),
             _ => None,
@@ -209,7 +209,7 @@ impl Child {
     }
 
     /// Where the answer comes from.
-    pub(super) fn answers(&self) -> Option<BorrowedFd<'_>> {
+    pub fn answers(&self) -> Option<BorrowedFd<'_>> {
         match &self.streams.stdout {
             Some(Output::Piped(answer)) => answer.waits(),
             _ => None,
@@ -217,7 +217,7 @@ impl Child {
     }
 
     /// Asks the system when it started, which is only known while it is not reaped.
-    pub(super) fn ask_start_time(&mut self) -> &Self {
+    pub fn ask_start_time(&mut self) -> &Self {
         if self.start_time == 0 {
             self.start_time = platform::start_time(self.pid).unwrap_or(0);
         }
@@ -225,17 +225,17 @@ impl Child {
     }
 
     /// Whether it goes on without a runner.
-    pub(super) fn outlives_runner(&self) -> bool {
+    pub fn outlives_runner(&self) -> bool {
         self.outlives_runner && platform::IS_FOUND_AGAIN
     }
 
     /// When [`enforce`](Self::enforce) has something to do next.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         [self.time_out, self.kill, self.look].into_iter().flatten().min()
     }
 
     /// Sends the signals that are due, and cuts outputs that have become too long.
-    pub(super) fn enforce(&mut self, now: Instant) {
+    pub fn enforce(&mut self, now: Instant) {
         if self.look.is_some_and(|due| due <= now) {
             self.streams.trim();
             self.look = Some(now + LOOK);
@@ -252,13 +252,13 @@ impl Child {
     }
 
     /// SIGTERM now, SIGKILL after `grace`, because the runner wants it.
-    pub(super) fn terminate(&mut self, now: Instant, grace: Duration) {
+    pub fn terminate(&mut self, now: Instant, grace: Duration) {
         self.terminated = true;
         self.ask_to_end(now, grace);
     }
 
     /// SIGKILL now, because the runner wants it or is gone.
-    pub(super) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.terminated = true;
         self.signal(Signal::KILL);
     }
@@ -271,7 +271,7 @@ impl Child {
     }
 
     /// SIGKILL to all that is still in the process group of a child that has exited and is not reaped.
-    pub(super) fn kill_rest(&self) {
+    pub fn kill_rest(&self) {
         let _ = kill_process_group(self.pid, Signal::KILL);
     }
 
@@ -285,13 +285,7 @@ impl Child {
     }
 
     /// Turns a child that was just reaped into what is to be reported of it.
-    pub(super) fn ended(
-        mut self,
-        status: ExitStatus,
-        usage: Usage,
-        now: Instant,
-        patience: Duration,
-    ) -> Ended {
+    pub fn ended(mut self, status: ExitStatus, usage: Usage, now: Instant, patience: Duration) -> Ended {
         let duration = now.saturating_duration_since(self.started);
         // Of a confined child it is the first process of its namespace that was reaped.
         let status = self.report.take().and_then(Report::status).unwrap_or(status);
@@ -317,7 +311,7 @@ impl Child {
 
 impl Ended {
     /// Gives the outputs their names and completes the report. To be called once, when nothing writes any more.
-    pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
+    pub fn report(&mut self, outputs: &mut Outputs) -> &Exit {
         let child = &mut self.child;
         child.streams.trim();
         self.exit.output_cut = child.streams.cut;
@@ -411,7 +405,7 @@ impl Streams {
 }
 
 /// Milliseconds since 1970.
-pub(super) fn wall_clock_ms() -> u64 {
+pub fn wall_clock_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();

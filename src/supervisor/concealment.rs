@@ -20,7 +20,7 @@ unsafe extern "C" {
 /// # Safety
 ///
 /// The process must have one thread: the environment moves.
-pub(super) unsafe fn conceal() {
+pub unsafe fn conceal() {
     // SAFETY: one thread, says the caller, so nothing reads the environment meanwhile.
     unsafe { move_environment() };
     #[cfg(target_os = "linux")]
@@ -58,7 +58,7 @@ unsafe fn move_environment() {
 /// # Safety
 ///
 /// The process must have one thread, and have called [`conceal`] or be forked from one that has.
-pub(super) unsafe fn forget_environment() {
+pub unsafe fn forget_environment() {
     // SAFETY: as in `move_environment`.
     unsafe {
         let mut entry = environ;

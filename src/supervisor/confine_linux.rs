@@ -12,10 +12,10 @@ use super::protocol::{Tier, Way};
 use super::starter::Starter;
 use super::{bubblewrap, namespaces, scope};
 
-pub(super) use super::namespaces::Report;
+pub use super::namespaces::Report;
 
 /// Why a confined child was not started.
-pub(super) enum NotStarted {
+pub enum NotStarted {
     /// The program could not be begun, as it could not be without confinement.
     Program(io::Error),
     /// The system does not let the plan be carried out: no fault of the program.
@@ -23,7 +23,7 @@ pub(super) enum NotStarted {
 }
 
 /// Starts children.
-pub(super) struct Launcher {
+pub struct Launcher {
     starter: Starter,
     how: How,
 }
@@ -43,7 +43,7 @@ struct Refused(String);
 
 /// Which processes a confined child finds in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Processes {
+pub enum Processes {
     /// Those of its own namespace.
     Own,
     /// Everybody's: where parts of `/proc` are masked, as in containers, the system lets nobody mount another.
@@ -51,7 +51,7 @@ pub(super) enum Processes {
 }
 
 impl Launcher {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             starter: Starter::new(),
             how: How::Namespaces(Processes::Own),
@@ -59,7 +59,7 @@ impl Launcher {
     }
 
     /// Tries for nothing how far children can be confined; what works is what confines them from then on.
-    pub(super) fn try_confinement(&mut self) -> Tier {
+    pub fn try_confinement(&mut self) -> Tier {
         let (how, tier) = match self.namespaces(Processes::Own) {
             Ok((how, way)) => (how, Tier::Whole(way)),
             Err(Refused(refused)) => match self.namespaces(Processes::Everybodys) {
@@ -92,7 +92,7 @@ impl Launcher {
     ///
     /// # Errors
     /// See [`NotStarted`]; then there is no process.
-    pub(super) fn start(
+    pub fn start(
         &mut self,
         start: &Start<'_>,
         plan: Option<&MountPlan>,

@@ -11,16 +11,16 @@ use super::protocol::Tier;
 use super::starter::Starter;
 
 /// How the program of a confined child ended.
-pub(super) struct Report;
+pub struct Report;
 
 impl Report {
-    pub(super) fn status(self) -> Option<ExitStatus> {
+    pub fn status(self) -> Option<ExitStatus> {
         None
     }
 }
 
 /// Why a confined child was not started.
-pub(super) enum NotStarted {
+pub enum NotStarted {
     /// The program could not be begun.
     Program(io::Error),
     /// Nothing can be confined here.
@@ -29,15 +29,15 @@ pub(super) enum NotStarted {
 }
 
 /// Starts children.
-pub(super) struct Launcher(Starter);
+pub struct Launcher(Starter);
 
 impl Launcher {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self(Starter::new())
     }
 
     /// Nothing can be confined here.
-    pub(super) fn try_confinement(&mut self) -> Tier {
+    pub fn try_confinement(&mut self) -> Tier {
         Tier::None("confinement is built for Linux only".to_owned())
     }
 
@@ -45,7 +45,7 @@ impl Launcher {
     ///
     /// # Errors
     /// See [`NotStarted`]; then there is no process.
-    pub(super) fn start(
+    pub fn start(
         &mut self,
         start: &Start<'_>,
         _: Option<&MountPlan>,

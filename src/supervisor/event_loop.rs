@@ -49,10 +49,10 @@ const READ_SIZE: usize = 64 << 10;
 const START_WAITS: Duration = Duration::from_millis(5);
 
 /// What the supervisor says first, so that the runner knows that signals no longer end it by accident.
-pub(super) type Greeting = Result<ProcessIdentity, String>;
+pub type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
-pub(super) fn run(socket: UnixStream, secret: Secret) -> ! {
+pub fn run(socket: UnixStream, secret: Secret) -> ! {
     posix::exit_now(if serve(socket, secret).is_ok() { 0 } else { 1 })
 }
 

@@ -152,7 +152,7 @@ impl ExitsLog {
 
 /// The supervisor's end of the log.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub struct Writer {
     file: File,
     /// The file ends in half a line, which must not swallow the next record.
     torn: bool,
@@ -160,7 +160,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn open(path: &Path) -> io::Result<Writer> {
+    pub fn open(path: &Path) -> io::Result<Writer> {
         let mut file = open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         // Seen from everywhere as long as the supervisor lives, whoever may see its process. Where there are no locks, only that.
         let _ = file.try_lock_shared();
@@ -176,7 +176,7 @@ impl Writer {
         })
     }
 
-    pub(super) fn append(&mut self, record: &ExitRecord) -> io::Result<()> {
+    pub fn append(&mut self, record: &ExitRecord) -> io::Result<()> {
         self.line.clear();
         if self.torn {
             self.line.push(b'\n');

@@ -12,31 +12,31 @@ use crate::domain::Digest;
 const BYTES: usize = 32;
 
 /// A supervisor's secret, until it says good-bye.
-pub(super) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// A new one.
     ///
     /// # Errors
     /// When the system gives no random numbers.
-    pub(super) fn new() -> io::Result<Secret> {
+    pub fn new() -> io::Result<Secret> {
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
     /// What is on record before.
-    pub(super) fn digest(&self) -> String {
+    pub fn digest(&self) -> String {
         Digest::of(self.0.as_bytes()).to_string()
     }
 
     /// The last word.
-    pub(super) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
 /// Whether a word is the one that was promised.
-pub(super) fn keeps(word: &str, promised: &str) -> bool {
+pub fn keeps(word: &str, promised: &str) -> bool {
     Digest::of(word.as_bytes()).to_string() == promised
 }

@@ -9,7 +9,7 @@ use super::identity::{ProcessIdentity, number, pid_of};
 use super::platform::{Stat, environment_of, variable_in};
 
 /// A process, or one it descends from.
-pub(super) struct Forebear {
+pub struct Forebear {
     pid: Pid,
     start_time: u64,
     environment: Vec<u8>,
@@ -27,7 +27,7 @@ impl Forebear {
     }
 
     /// A variable that it was started with.
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
+    pub fn variable(&self, name: &str) -> Option<String> {
         if self.pid == rustix::process::getpid() {
             // A process that has hidden cannot read itself there.
             return std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
@@ -36,20 +36,20 @@ impl Forebear {
     }
 
     /// What it calls itself.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
         name.trim_end().to_owned()
     }
 
     /// Whether it is this very process.
-    pub(super) fn is(&self, identity: &ProcessIdentity) -> bool {
+    pub fn is(&self, identity: &ProcessIdentity) -> bool {
         (number(self.pid), self.start_time) == (identity.pid, identity.start_time)
     }
 }
 
 /// Whether a process or one it descends from is such a one. An error where there is no such process, or none that can be
 /// seen.
-pub(super) fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
+pub fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
     let mut pid = pid_of(pid).ok_or(io::ErrorKind::NotFound)?;
     let mut stat = Stat::of(pid)?;
     loop {

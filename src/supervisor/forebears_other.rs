@@ -5,22 +5,22 @@ use std::io;
 use super::identity::ProcessIdentity;
 
 /// This process.
-pub(super) struct Forebear;
+pub struct Forebear;
 
 impl Forebear {
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
+    pub fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
 
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         String::new()
     }
 
-    pub(super) fn is(&self, _identity: &ProcessIdentity) -> bool {
+    pub fn is(&self, _identity: &ProcessIdentity) -> bool {
         false
     }
 }
 
-pub(super) fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
+pub fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
     Ok(pid == std::process::id() && is_one(&Forebear))
 }

@@ -12,7 +12,7 @@ use super::platform;
 use super::protocol::TURN_KEY_VARIABLE;
 
 /// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
-pub(super) const SUPERVISOR_NAME: &str = "quorum-supervis";
+pub const SUPERVISOR_NAME: &str = "quorum-supervis";
 /// The variable that names its run to every child.
 const RUN_VARIABLE: &str = "QUORUM_RUN_ID";
 
@@ -40,12 +40,12 @@ impl ProcessIdentity {
 }
 
 /// The process id that a number is, if it is one.
-pub(super) fn pid_of(number: u32) -> Option<Pid> {
+pub fn pid_of(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
 /// A process id as the number it is.
-pub(super) fn number(pid: Pid) -> u32 {
+pub fn number(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 

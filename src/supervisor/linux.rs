@@ -28,54 +28,54 @@ use crate::store::{if_there, no_links};
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
 /// A supervisor is recognised again, so it may outlive its runner.
-pub(super) const IS_FOUND_AGAIN: bool = true;
+pub const IS_FOUND_AGAIN: bool = true;
 
 /// From now on a descendant whose parent dies becomes a child of this process, however it hid.
-pub(super) fn adopt_orphans() -> io::Result<()> {
+pub fn adopt_orphans() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(())
 }
 
 /// A name for `ps`. Only a comfort, so a failure is none.
-pub(super) fn name_process(name: &str) {
+pub fn name_process(name: &str) {
     // The thread's way: a process that has hidden may not write to its own.
     let _ = fs::write("/proc/thread-self/comm", name);
 }
 
 /// How many threads this process has.
-pub(super) fn thread_count() -> io::Result<usize> {
+pub fn thread_count() -> io::Result<usize> {
     Ok(fs::read_dir("/proc/self/task")?.count())
 }
 
 /// The open file descriptors of this process.
-pub(super) fn open_descriptors() -> io::Result<Vec<RawFd>> {
+pub fn open_descriptors() -> io::Result<Vec<RawFd>> {
     posix::numbers_in("/proc/self/fd")
 }
 
 /// A random name of this boot: process ids and start times mean nothing in another one.
-pub(super) fn boot_id() -> io::Result<String> {
+pub fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
         .trim_end()
         .to_owned())
 }
 
 /// When a process started, in clock ticks since boot.
-pub(super) fn start_time(pid: Pid) -> io::Result<u64> {
+pub fn start_time(pid: Pid) -> io::Result<u64> {
     Ok(Stat::of(pid)?.start_time)
 }
 
 /// The part of `/proc/PID/stat` that we need.
-pub(super) struct Stat {
+pub struct Stat {
     dead: bool,
-    pub(super) parent: i32,
+    pub parent: i32,
     session: i32,
-    pub(super) start_time: u64,
+    pub start_time: u64,
     /// Whether it is in the foreground of a terminal that controls it.
-    pub(super) at_terminal: bool,
+    pub at_terminal: bool,
 }
 
 impl Stat {
-    pub(super) fn of(pid: Pid) -> io::Result<Stat> {
+    pub fn of(pid: Pid) -> io::Result<Stat> {
         let mut bytes = [0; 1024];
         let length = File::open(format!("/proc/{pid}/stat"))?.read_at(&mut bytes, 0)?;
         Stat::parse(&bytes[..length]).ok_or_else(|| {
@@ -108,7 +108,7 @@ impl Stat {
 }
 
 /// SIGCHLD and SIGTERM as something that can be polled.
-pub(super) struct Signals {
+pub struct Signals {
     waiting: OwnedFd,
     asked_to_end: bool,
 }
@@ -118,7 +118,7 @@ const SIGNAL_SIZE: usize = size_of::<libc::signalfd_siginfo>();
 
 impl Signals {
     /// Takes over all signals of the process.
-    pub(super) fn install() -> io::Result<Signals> {
+    pub fn install() -> io::Result<Signals> {
         let held_back = posix::hold_back(&[libc::SIGCHLD, libc::SIGTERM])?;
         posix::take_over_signals()?;
         Ok(Signals {
@@ -128,7 +128,7 @@ impl Signals {
     }
 
     /// Takes what woke the supervisor. There are never more than two, since a signal that waits already comes once.
-    pub(super) fn take(&mut self) {
+    pub fn take(&mut self) {
         let mut bytes = [0; 2 * SIGNAL_SIZE];
         let read = rustix::io::read(&self.waiting, &mut bytes).unwrap_or(0);
         for signal in bytes[..read].chunks_exact(SIGNAL_SIZE) {
@@ -138,7 +138,7 @@ impl Signals {
     }
 
     /// Whether a SIGTERM ever came.
-    pub(super) fn asked_to_end(&self) -> bool {
+    pub fn asked_to_end(&self) -> bool {
         self.asked_to_end
     }
 }
@@ -150,14 +150,14 @@ impl AsFd for Signals {
 }
 
 /// The children of this process, adopted ones included.
-pub(super) struct Children {
+pub struct Children {
     /// Kept open: reading it again from the start costs a quarter of opening it. Some kernels do not have it.
     file: Option<File>,
     bytes: Vec<u8>,
 }
 
 impl Children {
-    pub(super) fn open() -> Children {
+    pub fn open() -> Children {
         Children {
             file: File::open("/proc/thread-self/children").ok(),
             bytes: vec![0; 4096],
@@ -165,7 +165,7 @@ impl Children {
     }
 
     /// Puts their process ids into `pids`.
-    pub(super) fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
+    pub fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
         pids.clear();
         let Some(file) = &self.file else {
             return list_by_parent(pids);
@@ -194,12 +194,12 @@ fn list_by_parent(pids: &mut Vec<Pid>) -> io::Result<()> {
 }
 
 /// The environment that a process was started with; empty where it may not be read.
-pub(super) fn environment_of(pid: Pid) -> Vec<u8> {
+pub fn environment_of(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
 /// A variable of such an environment.
-pub(super) fn variable_in(environment: &[u8], name: &str) -> Option<String> {
+pub fn variable_in(environment: &[u8], name: &str) -> Option<String> {
     let value = environment.split(|&byte| byte == 0).find_map(|variable| {
         let value = variable.strip_prefix(name.as_bytes())?;
         value.strip_prefix(b"=")
@@ -209,28 +209,28 @@ pub(super) fn variable_in(environment: &[u8], name: &str) -> Option<String> {
 
 /// Reads [`TURN_KEY_VARIABLE`] of a process, as it was when it started its program. `None` where it has none, or none that
 /// this user may read: it may be dead, or about to start a program.
-pub(super) fn marker_of(pid: Pid) -> Option<String> {
+pub fn marker_of(pid: Pid) -> Option<String> {
     variable_in(&environment_of(pid), TURN_KEY_VARIABLE)
 }
 
 /// A path to `path`, which lies in the open `folder`, that is short enough for the address of a socket.
-pub(super) fn short_path(folder: &File, path: &Path) -> PathBuf {
+pub fn short_path(folder: &File, path: &Path) -> PathBuf {
     let folder = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     path.file_name()
         .map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
 /// Who began the session of this process; `None` if that is somebody who cannot be seen from here.
-pub(super) fn own_session() -> Option<Pid> {
+pub fn own_session() -> Option<Pid> {
     Pid::from_raw(Stat::of(rustix::process::getpid()).ok()?.session)
 }
 
-pub(super) fn is_at_terminal(pid: Pid) -> bool {
+pub fn is_at_terminal(pid: Pid) -> bool {
     Stat::of(pid).is_ok_and(|stat| stat.at_terminal)
 }
 
 /// User and process at the other end of a socket, as they were when it was connected, or listened.
-pub(super) fn peer(socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
+pub fn peer(socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
     let peer = rustix::net::sockopt::socket_peercred(socket)?;
     Ok((peer.uid.as_raw(), Some(number(peer.pid))))
 }
@@ -476,7 +476,7 @@ impl Held {
 }
 
 /// A file with these bytes that can never be changed, not even through `/proc`.
-pub(super) fn sealed(bytes: &[u8]) -> io::Result<File> {
+pub fn sealed(bytes: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create(c"request", flags)?);
     file.write_all(bytes)?;
@@ -488,7 +488,7 @@ pub(super) fn sealed(bytes: &[u8]) -> io::Result<File> {
 
 /// A file that has no name, only this descriptor. Nothing is written through it; children get a [`Reopen::writer`] each.
 #[derive(Debug)]
-pub(super) struct Unnamed {
+pub struct Unnamed {
     file: File,
     new: Condition,
 }
@@ -502,7 +502,7 @@ impl Unnamed {
     /// # Errors
     ///
     /// `Unsupported` if the file system never can, and what the system refuses.
-    pub(super) fn create(folder: &Path) -> io::Result<Unnamed> {
+    pub fn create(folder: &Path) -> io::Result<Unnamed> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = match no_links::open(folder, flags, Mode::from_raw_mode(0o666)) {
             Ok(descriptor) => File::from(descriptor),
@@ -520,26 +520,26 @@ impl Unnamed {
         Ok(Unnamed { file, new })
     }
 
-    pub(super) fn length(&self) -> io::Result<u64> {
+    pub fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
     }
 
-    pub(super) fn metadata(&self) -> io::Result<fs::Metadata> {
+    pub fn metadata(&self) -> io::Result<fs::Metadata> {
         self.file.metadata()
     }
 
     /// Drops what lies behind so many bytes. Whoever writes appends, and goes on there.
-    pub(super) fn cut(&self, length: u64) -> io::Result<()> {
+    pub fn cut(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
     }
 
     /// Whether the file is just as it was made and nobody can change that any more.
-    pub(super) fn is_as_new(&self) -> bool {
+    pub fn is_as_new(&self) -> bool {
         posix::sole_owner(&self.file) && condition(&self.file).is_ok_and(|now| now == self.new)
     }
 
     /// Makes it the file at `path`. Whatever else came to be there is replaced; a link is not followed.
-    pub(super) fn give_name(&self, path: &Path) -> io::Result<()> {
+    pub fn give_name(&self, path: &Path) -> io::Result<()> {
         let (folder, name) = no_links::Folder::of(path)?;
         let link = |to: &OsStr| linkat(CWD, self.path(), &folder, to, AtFlags::SYMLINK_FOLLOW);
         match link(name) {
@@ -564,13 +564,13 @@ impl Unnamed {
 
 /// The way to open a file without a name once more: through its descriptor.
 #[derive(Debug)]
-pub(super) struct Reopen {
+pub struct Reopen {
     /// Kept open: the way from the root to it costs most of opening a file.
     descriptors: Option<OwnedFd>,
 }
 
 impl Reopen {
-    pub(super) fn new() -> Reopen {
+    pub fn new() -> Reopen {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Reopen {
             descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok(),
@@ -579,7 +579,7 @@ impl Reopen {
 
     /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
     /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the supervisor.
-    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+    pub fn writer(&self, file: &Unnamed) -> io::Result<File> {
         let descriptors = self.descriptors.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
         let name = DecInt::from_fd(&file.file);

@@ -50,18 +50,18 @@ const ENDED: u8 = 3;
 type Ids = (u32, u32);
 
 /// Where the supervisor reads how the program of a confined child ended.
-pub(super) struct Report(io::PipeReader);
+pub struct Report(io::PipeReader);
 
 impl Report {
     /// How the program ended, once the first process of its namespace has. `None` where that was killed: then its own end is
     /// the program's.
-    pub(super) fn status(mut self) -> Option<ExitStatus> {
+    pub fn status(mut self) -> Option<ExitStatus> {
         let (kind, number) = told(read_word(&mut self.0)?);
         (kind == ENDED).then(|| ExitStatus::from_raw(number))
     }
 
     /// The report of a process that was just made, which begins with whether the program began. On error it has ended.
-    pub(super) fn of(pid: Pid, mut reader: io::PipeReader) -> Result<(Pid, Self), NotStarted> {
+    pub fn of(pid: Pid, mut reader: io::PipeReader) -> Result<(Pid, Self), NotStarted> {
         let system = |what: &str, error: io::Error| NotStarted::Confinement(format!("{what}: {error}"));
         let word = read_word(&mut reader);
         if word.is_some_and(|word| word[0] == STARTED) {
@@ -90,7 +90,7 @@ impl Report {
 ///
 /// # Errors
 /// See [`NotStarted`]; then there is no process.
-pub(super) fn start(
+pub fn start(
     starter: &mut Starter,
     start: &Start<'_>,
     plan: (&MountPlan, Processes),
@@ -101,7 +101,7 @@ pub(super) fn start(
 }
 
 /// Makes namespaces and carries out a plan in them, for nothing: why that cannot be done here.
-pub(super) fn probe(processes: Processes) -> Option<String> {
+pub fn probe(processes: Processes) -> Option<String> {
     let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     match begin((&plan, processes), Vec::new(), || Ok(None)) {
         Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
@@ -192,7 +192,7 @@ impl<T> OrRefused<T> for io::Result<T> {
 
 /// The life of the first process of a namespace that somebody else has made and mounted. `program` starts what it waits for;
 /// nothing, where it was only a try.
-pub(super) fn live_in_anothers(
+pub fn live_in_anothers(
     kept: Vec<RawFd>,
     report: OwnedFd,
     program: impl FnOnce() -> io::Result<Option<Pid>>,
@@ -340,7 +340,7 @@ fn carry_out(plan: &MountPlan) -> Result<(), Refused> {
 }
 
 /// Opens a path that leads nowhere but to itself.
-pub(super) fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
+pub fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(Errno::NOSYS) => openat(CWD, path, flags, Mode::empty()),

@@ -16,7 +16,7 @@ use super::identity::ProcessIdentity;
 use super::platform;
 
 /// Writes and reads the values of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) for one supervisor.
-pub(super) struct Marker {
+pub struct Marker {
     /// `PID.STARTTIME.`
     supervisor: String,
     /// What the supervisor itself inherited, if its run is part of a turn of another run.
@@ -24,14 +24,14 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    pub(super) fn of(supervisor: &ProcessIdentity) -> Marker {
+    pub fn of(supervisor: &ProcessIdentity) -> Marker {
         Marker {
             supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time),
             outer: None,
         }
     }
 
-    pub(super) fn within(self, outer: Option<String>) -> Marker {
+    pub fn within(self, outer: Option<String>) -> Marker {
         Marker {
             outer: outer.filter(|outer| !outer.is_empty()),
             ..self
@@ -39,7 +39,7 @@ impl Marker {
     }
 
     /// The value for the child with this key.
-    pub(super) fn value(&self, key: u64) -> String {
+    pub fn value(&self, key: u64) -> String {
         match &self.outer {
             Some(outer) => format!("{outer},{}{key}", self.supervisor),
             None => format!("{}{key}", self.supervisor),
@@ -47,7 +47,7 @@ impl Marker {
     }
 
     /// The key in a value that [`value`](Self::value) made, or that a run inside that child extended.
-    pub(super) fn key_in(&self, value: &str) -> Option<u64> {
+    pub fn key_in(&self, value: &str) -> Option<u64> {
         value
             .split(',')
             .find_map(|part| part.strip_prefix(&self.supervisor)?.parse().ok())
@@ -55,11 +55,11 @@ impl Marker {
 }
 
 /// What the supervisor knows about its turns when it looks for orphans.
-pub(super) struct Turns<'a> {
+pub struct Turns<'a> {
     /// Process (and group) ids of the running turns, with their keys.
-    pub(super) running: &'a HashMap<Pid, u64>,
+    pub running: &'a HashMap<Pid, u64>,
     /// The same of turns that have exited but are not reported yet.
-    pub(super) ended: &'a [(Pid, u64)],
+    pub ended: &'a [(Pid, u64)],
 }
 
 /// Whose leftover a process is.
@@ -72,14 +72,14 @@ enum Owner {
 }
 
 /// The supervisor's view of its adopted children.
-pub(super) struct Orphans {
+pub struct Orphans {
     children: platform::Children,
     pids: Vec<Pid>,
     marker: Marker,
 }
 
 impl Orphans {
-    pub(super) fn new(marker: Marker) -> Orphans {
+    pub fn new(marker: Marker) -> Orphans {
         Orphans {
             children: platform::Children::open(),
             pids: Vec::new(),
@@ -87,14 +87,14 @@ impl Orphans {
         }
     }
 
-    pub(super) fn marker_for(&self, key: u64) -> String {
+    pub fn marker_for(&self, key: u64) -> String {
         self.marker.value(key)
     }
 
     /// Kills the adopted children. Signals only children that are not reaped, so never a stranger. What dies is seen by
     /// SIGCHLD, after which its own children are found by the next look. Returns the keys of ended turns of which processes
     /// are still dying, or may be.
-    pub(super) fn hunt(&mut self, turns: &Turns<'_>) -> HashSet<u64> {
+    pub fn hunt(&mut self, turns: &Turns<'_>) -> HashSet<u64> {
         let mut dying = HashSet::new();
         if self.children.list(&mut self.pids).is_err() || self.pids.len() == turns.running.len() {
             return dying;

@@ -16,42 +16,42 @@ use super::identity::ProcessIdentity;
 use super::posix;
 
 /// The supervisor would not be found again, so it ends with its runner.
-pub(super) const IS_FOUND_AGAIN: bool = false;
+pub const IS_FOUND_AGAIN: bool = false;
 
 /// Orphans go to the system's first process.
-pub(super) fn adopt_orphans() -> io::Result<()> {
+pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn name_process(_name: &str) {}
+pub fn name_process(_name: &str) {}
 
 /// Not known, so the caller of [`fork`](super::fork) is trusted.
-pub(super) fn thread_count() -> io::Result<usize> {
+pub fn thread_count() -> io::Result<usize> {
     Ok(1)
 }
 
 /// The open file descriptors of this process.
-pub(super) fn open_descriptors() -> io::Result<Vec<RawFd>> {
+pub fn open_descriptors() -> io::Result<Vec<RawFd>> {
     posix::numbers_in("/dev/fd")
 }
 
-pub(super) fn boot_id() -> io::Result<String> {
+pub fn boot_id() -> io::Result<String> {
     Ok(String::new())
 }
 
-pub(super) fn start_time(_pid: Pid) -> io::Result<u64> {
+pub fn start_time(_pid: Pid) -> io::Result<u64> {
     Ok(0)
 }
 
 /// No process is ever adopted, so there is none to be listed.
-pub(super) struct Children;
+pub struct Children;
 
 impl Children {
-    pub(super) fn open() -> Children {
+    pub fn open() -> Children {
         Children
     }
 
-    pub(super) fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
+    pub fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
         pids.clear();
         Ok(())
     }
@@ -75,14 +75,14 @@ extern "C" fn on_signal(signal: libc::c_int) {
 }
 
 /// Turns SIGCHLD and SIGTERM into something that can be polled.
-pub(super) struct Signals {
+pub struct Signals {
     pipe: PipeReader,
     _write_end: PipeWriter,
 }
 
 impl Signals {
     /// Takes over all signals of the process.
-    pub(super) fn install() -> io::Result<Signals> {
+    pub fn install() -> io::Result<Signals> {
         let (pipe, write_end) = io::pipe()?;
         WAKE_PIPE.store(write_end.as_raw_fd(), Ordering::SeqCst);
         posix::take_over_signals()?;
@@ -100,7 +100,7 @@ impl Signals {
     }
 
     /// Takes what woke the supervisor.
-    pub(super) fn take(&mut self) {
+    pub fn take(&mut self) {
         if WOKEN.load(Ordering::SeqCst) {
             // The handler has run to its end in this very thread, so the byte is there. A failed read would only leave it.
             let _ = self.pipe.read(&mut [0]);
@@ -109,7 +109,7 @@ impl Signals {
     }
 
     /// Whether a SIGTERM ever came.
-    pub(super) fn asked_to_end(&self) -> bool {
+    pub fn asked_to_end(&self) -> bool {
         ASKED_TO_END.load(Ordering::SeqCst)
     }
 }
@@ -120,65 +120,65 @@ impl AsFd for Signals {
     }
 }
 
-pub(super) fn marker_of(_pid: Pid) -> Option<String> {
+pub fn marker_of(_pid: Pid) -> Option<String> {
     None
 }
 
 /// Nothing can be sealed.
-pub(super) fn sealed(_bytes: &[u8]) -> io::Result<File> {
+pub fn sealed(_bytes: &[u8]) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// A file without a name. There are none.
 #[derive(Debug)]
-pub(super) struct Unnamed(Infallible);
+pub struct Unnamed(Infallible);
 
 impl Unnamed {
-    pub(super) fn create(_folder: &Path) -> io::Result<Unnamed> {
+    pub fn create(_folder: &Path) -> io::Result<Unnamed> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn length(&self) -> io::Result<u64> {
+    pub fn length(&self) -> io::Result<u64> {
         match self.0 {}
     }
 
-    pub(super) fn metadata(&self) -> io::Result<std::fs::Metadata> {
+    pub fn metadata(&self) -> io::Result<std::fs::Metadata> {
         match self.0 {}
     }
 
-    pub(super) fn cut(&self, _length: u64) -> io::Result<()> {
+    pub fn cut(&self, _length: u64) -> io::Result<()> {
         match self.0 {}
     }
 
-    pub(super) fn is_as_new(&self) -> bool {
+    pub fn is_as_new(&self) -> bool {
         match self.0 {}
     }
 
-    pub(super) fn give_name(&self, _path: &Path) -> io::Result<()> {
+    pub fn give_name(&self, _path: &Path) -> io::Result<()> {
         match self.0 {}
     }
 }
 
 /// The way to open one once more.
 #[derive(Debug)]
-pub(super) struct Reopen;
+pub struct Reopen;
 
 impl Reopen {
-    pub(super) fn new() -> Reopen {
+    pub fn new() -> Reopen {
         Reopen
     }
 
-    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+    pub fn writer(&self, file: &Unnamed) -> io::Result<File> {
         match file.0 {}
     }
 }
 
 /// There is no shorter way to say it.
-pub(super) fn short_path(_folder: &File, path: &Path) -> PathBuf {
+pub fn short_path(_folder: &File, path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-pub(super) fn peer(_socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
+pub fn peer(_socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -200,11 +200,11 @@ pub fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn own_session() -> Option<Pid> {
+pub fn own_session() -> Option<Pid> {
     None
 }
 
-pub(super) fn is_at_terminal(_pid: Pid) -> bool {
+pub fn is_at_terminal(_pid: Pid) -> bool {
     false
 }
 

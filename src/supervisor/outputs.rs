@@ -26,7 +26,7 @@ use crate::store::{open_with, remove_file};
 
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
 #[derive(Debug)]
-pub(super) enum Output {
+pub enum Output {
     /// It has its name.
     Named(PathBuf),
     /// It comes by a pipe.
@@ -42,7 +42,7 @@ pub(super) enum Output {
 impl Output {
     /// How much is in it by now; nothing where that cannot be told, or where it is bounded already. A file that only
     /// claims to be long holds nothing: whoever reads it later refuses it for what it is.
-    pub(super) fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         let found = match self {
             Self::Named(path) => fs::symlink_metadata(path),
             Self::Unnamed { file, .. } => file.metadata(),
@@ -53,7 +53,7 @@ impl Output {
     }
 
     /// Drops what lies behind so many bytes. Whoever writes appends, and goes on there.
-    pub(super) fn cut(&self, length: u64) -> io::Result<()> {
+    pub fn cut(&self, length: u64) -> io::Result<()> {
         match self {
             Self::Named(path) => open_regular(OFlags::WRONLY, path, OFlags::empty())?.set_len(length),
             Self::Unnamed { file, .. } => file.cut(length),
@@ -64,7 +64,7 @@ impl Output {
 
 /// A folder, whatever it is called, and who may do what in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Folder {
+pub struct Folder {
     device: u64,
     inode: u64,
     owner: u32,
@@ -73,7 +73,7 @@ pub(super) struct Folder {
 
 /// The folder that was last found to be there, while the outputs of one child are opened: both are in the same one.
 #[derive(Debug, Default)]
-pub(super) struct Checked(Option<(PathBuf, Folder)>);
+pub struct Checked(Option<(PathBuf, Folder)>);
 
 impl Checked {
     fn folder(&mut self, path: &Path) -> Option<Folder> {
@@ -88,7 +88,7 @@ impl Checked {
 
 /// The pool of files without a name.
 #[derive(Debug)]
-pub(super) struct Outputs {
+pub struct Outputs {
     /// Empty files that only the supervisor has open, with the folder each was made in. There are never more than
     /// children had outputs at the same time.
     idle: Vec<(Folder, Unnamed)>,
@@ -102,7 +102,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    pub(super) fn new() -> Outputs {
+    pub fn new() -> Outputs {
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Outputs {
             idle: Vec::new(),
@@ -117,7 +117,7 @@ impl Outputs {
     /// a link, a folder or anything but a regular file is refused, and so is a folder that cannot be written to.
     ///
     /// All writing appends, so that several processes of one child do not overwrite each other.
-    pub(super) fn open(&mut self, path: &Path, checked: &mut Checked) -> io::Result<(Output, File)> {
+    pub fn open(&mut self, path: &Path, checked: &mut Checked) -> io::Result<(Output, File)> {
         if let Some((folder, file)) = self.unnamed(path, checked) {
             if let Ok(writer) = self.reopen.writer(&file) {
                 let path = path.to_owned();
@@ -169,7 +169,7 @@ impl Outputs {
     /// # Errors
     ///
     /// What was written is lost.
-    pub(super) fn settle(&mut self, output: Output) -> io::Result<(u64, Option<Digest>)> {
+    pub fn settle(&mut self, output: Output) -> io::Result<(u64, Option<Digest>)> {
         match output {
             Output::Piped(answer) => answer.settle().map(|(length, digest)| (length, Some(digest))),
             Output::Named(path) => settle_named(&path).map(|length| (length, None)),
@@ -222,7 +222,7 @@ fn settle_named(path: &Path) -> io::Result<u64> {
 
 /// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
 /// The file has the flags `keep` from then on.
-pub(super) fn open_regular(flags: OFlags, path: &Path, keep: OFlags) -> io::Result<File> {
+pub fn open_regular(flags: OFlags, path: &Path, keep: OFlags) -> io::Result<File> {
     let file = open_with(path, flags | OFlags::NOCTTY)?;
     // Not blocking was for the opening only, the child shall not inherit it.
     fcntl_setfl(&file, keep)?;

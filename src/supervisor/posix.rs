@@ -17,7 +17,7 @@ use std::process::ExitStatus;
 use rustix::process::Pid;
 
 /// Which of the two processes after [`fork`] this is.
-pub(super) enum Forked {
+pub enum Forked {
     Supervisor,
     Runner { supervisor: Pid },
 }
@@ -27,7 +27,7 @@ pub(super) enum Forked {
 /// # Safety
 ///
 /// The process must have exactly one thread: the new one would wait for ever for locks that other threads held.
-pub(super) unsafe fn fork() -> io::Result<Forked> {
+pub unsafe fn fork() -> io::Result<Forked> {
     // SAFETY: one thread, says the caller, so the new process may go on using everything.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -47,7 +47,7 @@ pub fn exit_now(code: i32) -> ! {
 
 /// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that no process waits for the end of a pipe
 /// or a lock that only the supervisor still holds.
-pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
+pub fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
     let null = File::options()
         .read(true)
         .write(true)
@@ -69,7 +69,7 @@ pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>
 
 /// Closes every descriptor but these, 0, 1 and 2 as well where they are not among them.
 #[cfg(target_os = "linux")]
-pub(super) fn close_others(kept: impl IntoIterator<Item = RawFd>) {
+pub fn close_others(kept: impl IntoIterator<Item = RawFd>) {
     let mut kept: Vec<RawFd> = kept.into_iter().collect();
     kept.sort_unstable();
     let mut from: u32 = 0;
@@ -86,14 +86,14 @@ pub(super) fn close_others(kept: impl IntoIterator<Item = RawFd>) {
 
 /// Whether there is such a descriptor beside the standard ones.
 #[cfg(target_os = "linux")]
-pub(super) fn is_handed_over(descriptor: RawFd) -> bool {
+pub fn is_handed_over(descriptor: RawFd) -> bool {
     // SAFETY: asks for flags, and changes nothing.
     descriptor > libc::STDERR_FILENO && unsafe { libc::fcntl(descriptor, libc::F_GETFD) } != -1
 }
 
 /// Points standard error to `/dev/null`.
 #[cfg(target_os = "linux")]
-pub(super) fn silence_errors() -> io::Result<()> {
+pub fn silence_errors() -> io::Result<()> {
     let null = File::options().write(true).open("/dev/null")?;
     // SAFETY: both are descriptors, and standard error has no owner whose descriptor could be pulled from under it.
     checked(unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) }.min(0))
@@ -101,7 +101,7 @@ pub(super) fn silence_errors() -> io::Result<()> {
 
 /// Starts the loopback of a network namespace that was just made.
 #[cfg(target_os = "linux")]
-pub(super) fn raise_loopback() -> io::Result<()> {
+pub fn raise_loopback() -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketType, socket};
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: all zeros is a valid request, its name ends in a zero, and it lives through the call.
@@ -120,12 +120,12 @@ pub(super) fn raise_loopback() -> io::Result<()> {
 }
 
 /// Moves the socket out of 0, 1 and 2, in case the runner was started with these closed.
-pub(super) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+pub fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(&descriptor, 3).map_err(io::Error::from)
 }
 
 /// The names in a folder that are numbers.
-pub(super) fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
+pub fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -155,7 +155,7 @@ pub fn own_signals() -> io::Result<()> {
 /// Signals are caught or held back, never ignored: children inherit what is ignored, but handlers are reset when they
 /// start their program. No handler does anything, since a child that has not started its program yet shares the supervisor's
 /// memory.
-pub(super) fn take_over_signals() -> io::Result<()> {
+pub fn take_over_signals() -> io::Result<()> {
     for signal in 1..=64 {
         // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
         let _ = handle(signal, libc::SIG_DFL);
@@ -190,7 +190,7 @@ pub fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     Ok(action.sa_sigaction == libc::SIG_IGN)
 }
 
-pub(super) fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+pub fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
     // SAFETY: all zeros is a valid `sigaction` with an empty mask, and every handler does only what a handler may.
     let result = unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
@@ -202,7 +202,7 @@ pub(super) fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Re
 }
 
 /// Holds back exactly these signals; with none, everything comes through.
-pub(super) fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
+pub fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: `sigemptyset` initialises the set, and the signals exist.
     unsafe {
@@ -221,7 +221,7 @@ pub(super) fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
 
 /// A descriptor that can be read while one of these signals, which are held back, waits.
 #[cfg(target_os = "linux")]
-pub(super) fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd> {
+pub fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd> {
     // SAFETY: the set is initialised, and the descriptor is new and owned by nothing else.
     unsafe {
         let descriptor = libc::signalfd(-1, signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
@@ -232,7 +232,7 @@ pub(super) fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd>
 
 /// A descriptor of the very process that connected a socket, where the system gives one.
 #[cfg(target_os = "linux")]
-pub(super) fn peer_descriptor(socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
+pub fn peer_descriptor(socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
     // Not in `libc` yet.
     const SO_PEERPIDFD: libc::c_int = 77;
     let mut descriptor: libc::c_int = -1;
@@ -247,7 +247,7 @@ pub(super) fn peer_descriptor(socket: std::os::fd::BorrowedFd<'_>) -> Option<Own
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn peer_descriptor(_socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
+pub fn peer_descriptor(_socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
     None
 }
 
@@ -263,7 +263,7 @@ fn checked(result: libc::c_int) -> io::Result<()> {
 ///
 /// The system grants a write lease exactly then. It is given back at once; where there are no leases, that is not known.
 #[cfg(target_os = "linux")]
-pub(super) fn sole_owner(file: &File) -> bool {
+pub fn sole_owner(file: &File) -> bool {
     let lease = |kind: libc::c_int| {
         // SAFETY: the descriptor is open, and the call takes no pointer.
         checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) })
@@ -273,7 +273,7 @@ pub(super) fn sole_owner(file: &File) -> bool {
 
 /// What waiting without blocking found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Waited {
+pub enum Waited {
     /// This child has exited and is kept as a zombie until [`reap`].
     Exited(Pid),
     /// There are children, and all are running.
@@ -283,7 +283,7 @@ pub(super) enum Waited {
 }
 
 /// Looks for a child that has exited and leaves it as it is, so that its process id stays taken.
-pub(super) fn look_for_exit() -> io::Result<Waited> {
+pub fn look_for_exit() -> io::Result<Waited> {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: all zeros is a valid `siginfo_t`, and `waitid` fills it in or leaves its process id 0.
     let (result, pid) = unsafe {
@@ -300,14 +300,14 @@ pub(super) fn look_for_exit() -> io::Result<Waited> {
 
 /// What a child used, with what its own reaped children used.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Usage {
-    pub(super) user_us: u64,
-    pub(super) system_us: u64,
-    pub(super) max_rss: u64,
+pub struct Usage {
+    pub user_us: u64,
+    pub system_us: u64,
+    pub max_rss: u64,
 }
 
 /// Takes the exit status of a child that [`look_for_exit`] found. From here on its process id may be a stranger's.
-pub(super) fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: all zeros is a valid `rusage`, and both places live through the call.
     let (result, usage) = unsafe {
@@ -334,7 +334,7 @@ fn natural(value: impl TryInto<u64>) -> u64 {
 }
 
 /// Reaps a child, once it is known to have ended, so that it does not stay a zombie of a process that goes on: how it ended.
-pub(super) fn wait_for(pid: Pid) -> io::Result<Option<ExitStatus>> {
+pub fn wait_for(pid: Pid) -> io::Result<Option<ExitStatus>> {
     let wait = || rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
     match rustix::io::retry_on_intr(wait) {
         // A runner that was started with SIGCHLD ignored has its children reaped by the system.

@@ -234,7 +234,7 @@ pub struct Exit {
 }
 
 /// Appends `message` to `out` as one frame. `out` is unchanged on error.
-pub(super) fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
+pub fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
     frame(out, |out| {
         let written = postcard::serialize_with_flavor(message, AtTheEnd(out));
         // All else that a message holds has a form.
@@ -293,21 +293,21 @@ fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) 
 
 /// Collects bytes as they arrive and cuts them into messages.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub struct Frames {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Frames {
     /// Takes in what was just read.
-    pub(super) fn extend(&mut self, bytes: &[u8]) {
+    pub fn extend(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);
         self.start = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Whether [`next`](Self::next) has something to say.
-    pub(super) fn has_frame(&self) -> bool {
+    pub fn has_frame(&self) -> bool {
         let bytes = &self.bytes[self.start..];
         bytes.split_first_chunk::<HEADER>().is_some_and(|(header, rest)| {
             let length = u32::from_le_bytes(*header) as usize;
@@ -316,7 +316,7 @@ impl Frames {
     }
 
     /// The next whole message, if one has arrived. After an error the stream is of no use any more.
-    pub(super) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         self.next_by(|payload| {
             let (message, rest) = postcard::take_from_bytes(payload).map_err(io::Error::other)?;
             match rest {
@@ -327,7 +327,7 @@ impl Frames {
     }
 
     /// The same for the message that every version understands.
-    pub(super) fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    pub fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         self.next_by(|payload| Ok(serde_json::from_slice(payload)?))
     }
 
@@ -354,34 +354,34 @@ impl Frames {
 
 /// Bytes on their way out of a socket that may take only some of them at a time.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub struct Outgoing {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Outgoing {
     /// Adds a message at the end; nothing is added on error.
-    pub(super) fn push<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+    pub fn push<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         encode(message, &mut self.bytes)
     }
 
     /// The same for the message that every version understands.
-    pub(super) fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+    pub fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         encode_for_ever(message, &mut self.bytes)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.start == self.bytes.len()
     }
 
     /// Gives up what could not be sent.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.start = 0;
     }
 
     /// Hands bytes to `write` until all are gone or it would block.
-    pub(super) fn write_with(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+    pub fn write_with(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.is_empty() {
             match write(&self.bytes[self.start..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

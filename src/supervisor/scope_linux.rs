@@ -15,7 +15,7 @@ use landlock::{
 use super::call::Bounds;
 
 /// What children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
-pub(super) fn domain() -> Option<OwnedFd> {
+pub fn domain() -> Option<OwnedFd> {
     // What of it cannot be had is not worth having: the tier would be called by a name that does not hold.
     let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket).ok()?;
@@ -24,7 +24,7 @@ pub(super) fn domain() -> Option<OwnedFd> {
 
 /// The same for what keeps these bounds and has no network. What of it this kernel cannot do is left out: `None` where that is
 /// all of it.
-pub(super) fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
+pub fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
     let reads = AccessFs::ReadFile | AccessFs::ReadDir;
     let make = || -> Result<_, RulesetError> {
         let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V9))?;
@@ -39,7 +39,7 @@ pub(super) fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
 }
 
 /// Enters a domain for good, with all that is started from here. A few system calls, and nothing else.
-pub(super) fn enter(domain: i32) -> bool {
+pub fn enter(domain: i32) -> bool {
     // SAFETY: both calls take numbers only.
     unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0

@@ -26,7 +26,7 @@ use super::scope;
 const STACK_WORDS: usize = 8 << 10;
 
 /// Starts programs one after the other, in the same place.
-pub(super) struct Starter {
+pub struct Starter {
     /// What a child stands on until it begins its program; 16 bytes are how it must be aligned.
     stack: Vec<MaybeUninit<u128>>,
     /// The arguments and the environment, each with a zero behind it.
@@ -67,7 +67,7 @@ struct Task {
 }
 
 impl Starter {
-    pub(super) fn new() -> Starter {
+    pub fn new() -> Starter {
         Starter {
             stack: vec![MaybeUninit::uninit(); STACK_WORDS],
             strings: Vec::new(),
@@ -81,7 +81,7 @@ impl Starter {
     /// # Errors
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
-    pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+    pub fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
         self.begin(
             start,
             Begin {
@@ -96,7 +96,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_in_domain(&mut self, start: &Start<'_>, domain: &OwnedFd) -> io::Result<Pid> {
+    pub fn start_in_domain(&mut self, start: &Start<'_>, domain: &OwnedFd) -> io::Result<Pid> {
         self.begin(
             start,
             Begin {
@@ -112,7 +112,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_bound(&mut self, start: &Start<'_>, bounds: &Bounds<'_>) -> io::Result<Pid> {
+    pub fn start_bound(&mut self, start: &Start<'_>, bounds: &Bounds<'_>) -> io::Result<Pid> {
         let domain = scope::domain_of(bounds)?;
         self.begin(
             start,
@@ -130,7 +130,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_deaf(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+    pub fn start_deaf(&mut self, start: &Start<'_>) -> io::Result<Pid> {
         self.begin(
             start,
             Begin {
@@ -146,7 +146,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+    pub fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
         self.begin(start, Begin::default())
     }
 

@@ -15,10 +15,10 @@ use super::child::Start;
 use super::protocol::TURN_KEY_VARIABLE;
 
 /// Starts programs one after the other.
-pub(super) struct Starter;
+pub struct Starter;
 
 impl Starter {
-    pub(super) fn new() -> Starter {
+    pub fn new() -> Starter {
         Starter
     }
 
@@ -27,7 +27,7 @@ impl Starter {
     /// # Errors
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
-    pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+    pub fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
         let stdio = |file: &Option<std::fs::File>| match file {
             None => Ok(Stdio::inherit()),
             Some(file) => file.try_clone().map(|file| Stdio::from(OwnedFd::from(file))),
@@ -54,7 +54,7 @@ impl Starter {
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub(super) fn start_bound(&mut self, start: &Start<'_>, _: &Bounds<'_>) -> io::Result<Pid> {
+    pub fn start_bound(&mut self, start: &Start<'_>, _: &Bounds<'_>) -> io::Result<Pid> {
         self.start(start)
     }
 }

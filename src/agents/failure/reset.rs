@@ -117,7 +117,7 @@ pub fn told_by_object(error: &Value, at: Moment) -> Option<Millis> {
 }
 
 /// Lower case, with plain apostrophes and spaces.
-pub(super) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let plain = |c: char| match c {
         '\u{2018}' | '\u{2019}' | '\u{2bc}' => '\'',
         '\u{a0}' | '\u{202f}' | '\u{2009}' => ' ',

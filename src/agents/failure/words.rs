@@ -239,7 +239,7 @@ const REACHED: &[&str] = &[
 ];
 
 /// Whether a text, in lower case, says that a limit of a subscription is reached, which resets at some moment.
-pub(super) fn is_window(text: &str) -> bool {
+pub fn is_window(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| contains(text, word));
     let resets = || has(&["limit", "cap"]) && has(&["reset", "resets", "resetting", "renews"]);
     (has(LIMITS) && has(REACHED) || resets())
@@ -247,13 +247,13 @@ pub(super) fn is_window(text: &str) -> bool {
 }
 
 /// Whether a provider says that a quota which money buys is used up.
-pub(super) fn is_used_up(message: &str) -> bool {
+pub fn is_used_up(message: &str) -> bool {
     let message = reset::plain(message);
     contains(&message, "check your plan and billing")
 }
 
 /// What the words of a provider's error tell before its status does: that no status says.
-pub(super) fn before_status(message: &str) -> Option<FailureClass> {
+pub fn before_status(message: &str) -> Option<FailureClass> {
     let message = reset::plain(message);
     let is_too_long = || WORDS[0].1.iter().any(|word| contains(&message, word));
     if is_window(&message) {
@@ -266,7 +266,7 @@ pub(super) fn before_status(message: &str) -> Option<FailureClass> {
 }
 
 /// The class that an error's text tells; paths in `declared` are the task's own.
-pub(super) fn classify(text: &str, declared: &[&str]) -> FailureClass {
+pub fn classify(text: &str, declared: &[&str]) -> FailureClass {
     if let Some(class) = objects(text, MOST_OBJECTS)
         .last()
         .as_ref()

@@ -22,12 +22,12 @@ const BROKE_OFF: [&str; 5] = [
 ];
 
 /// Whether a reply ended because it ran into its limit, so that its end is missing.
-pub(super) fn is_cut_short(reason: Option<&str>) -> bool {
+pub fn is_cut_short(reason: Option<&str>) -> bool {
     is_one_of(&CUT_SHORT, reason.unwrap_or_default())
 }
 
 /// What is wrong with a reply that is neither whole, by one of these words, nor cut at a limit: no other end is one of a reply.
-pub(super) fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass, String)> {
+pub fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass, String)> {
     let reason = reason.unwrap_or_default();
     if is_one_of(good, reason) || is_one_of(&CUT_SHORT, reason) {
         return None;

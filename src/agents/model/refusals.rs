@@ -85,7 +85,7 @@ impl ToldError<'_> {
 }
 
 /// Whether a refusal is about tools: by the parameter that it names, else by its words.
-pub(super) fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
+pub fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
     const WORDS: [&str; 4] = ["tool", "function call", "function_call", "functiondeclaration"];
     // One widespread server says it with a 500.
     if !matches!(status, 400 | 404 | 422 | 500 | 501) {
@@ -95,7 +95,7 @@ pub(super) fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
 }
 
 /// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-pub(super) fn refuses_schema(words: &[&str], status: u16, told: &ToldError<'_>) -> bool {
+pub fn refuses_schema(words: &[&str], status: u16, told: &ToldError<'_>) -> bool {
     if !matches!(status, 400 | 404 | 422 | 501) {
         return false;
     }

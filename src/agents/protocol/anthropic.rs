@@ -18,7 +18,7 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const TOOL: &str = "verdict";
 
 /// Anthropic's Messages API.
-pub(super) const PROTOCOL: Protocol = Protocol {
+pub const PROTOCOL: Protocol = Protocol {
     name: "anthropic",
     default_base: "https://api.anthropic.com/v1",
     own_service: Some(("api.anthropic.com", "ANTHROPIC_API_KEY")),

@@ -14,7 +14,7 @@ use crate::agents::model::{
 const DAILY_QUOTA: &str = "quota_exhausted";
 
 /// Google's `generateContent`.
-pub(super) const PROTOCOL: Protocol = Protocol {
+pub const PROTOCOL: Protocol = Protocol {
     name: "gemini",
     default_base: "https://generativelanguage.googleapis.com/v1beta",
     own_service: Some(("generativelanguage.googleapis.com", "GEMINI_API_KEY")),

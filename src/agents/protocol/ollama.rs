@@ -13,7 +13,7 @@ use crate::agents::model::{
 };
 
 /// Ollama's chat API.
-pub(super) const PROTOCOL: Protocol = Protocol {
+pub const PROTOCOL: Protocol = Protocol {
     name: "ollama",
     default_base: "http://127.0.0.1:11434",
     own_service: None,

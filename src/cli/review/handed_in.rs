@@ -9,10 +9,10 @@ use crate::runtime::{WorkingDiff, working_diff};
 use super::Review;
 
 /// The largest work that is read from a pipe or a diff, in bytes.
-pub(super) const LARGEST_WORK: u64 = 64 * 1024 * 1024;
+pub const LARGEST_WORK: u64 = 64 * 1024 * 1024;
 
 /// What was handed in.
-pub(super) struct HandedIn {
+pub struct HandedIn {
     /// What it is in a few words.
     pub title: String,
     /// The work itself.
@@ -23,7 +23,7 @@ pub(super) struct HandedIn {
     pub not_shown: Vec<String>,
 }
 
-pub(super) fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Failure> {
+pub fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Failure> {
     let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
     let paths: Vec<String> = arguments
         .subjects

@@ -15,7 +15,7 @@ use super::Review;
 ///
 /// # Errors
 /// The first of them.
-pub(super) fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Failure> {
+pub fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Failure> {
     let command = Review::augment_args(Command::new("review"));
     let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut vain = command.get_arguments().filter(|argument| {
@@ -32,7 +32,7 @@ pub(super) fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Fai
 }
 
 /// Derives, compares, prints. Starts nothing and takes no lock.
-pub(super) fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {
+pub fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let wanted = RunId::new(wanted).map_err(Failure::usage)?;
     let run = find_run(&folder, Some(&wanted))?;

@@ -10,7 +10,7 @@ const KINDS: &str = " assistant result stepstart system text turn user message i
 
 /// Whether a reply looks like the output of an agent's program that was told to print JSON: one object, or one in each
 /// line, that names a conversation, wraps a reply beside figures about it, or has the kind of an event.
-pub(super) fn is_envelope(reply: &str) -> bool {
+pub fn is_envelope(reply: &str) -> bool {
     let text = own_words(reply).unwrap_or_default();
     let text = text.trim();
     let whole: Option<Json> = serde_json::from_str(text).ok();

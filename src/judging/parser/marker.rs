@@ -18,7 +18,7 @@ const MAX_DIGITS: usize = 6;
 const MAX_HINT: usize = 24;
 
 /// Characters after the number that are looked at to see whether they belong to it.
-pub(super) const MAX_TRAILER: usize = 200;
+pub const MAX_TRAILER: usize = 200;
 
 /// Characters of an unreadable score line that are shown.
 const MAX_EXCERPT: usize = 60;
@@ -31,10 +31,10 @@ const QUALIFIERS: &[&str] = &["final", "overall", "total", "global", "my", "your
 const VERDICT_KEYS: &str = " score reasoning reason explanation rationale justification findings issues summary verdict feedback confidence comment comments ";
 
 /// Keys that name the scale's upper end.
-pub(super) const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
+pub const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
 
 /// The one score of a reply.
-pub(super) struct Read {
+pub struct Read {
     pub value: Decimal,
     /// The JSON object that holds it, if one does.
     pub json: Option<Json>,
@@ -42,7 +42,7 @@ pub(super) struct Read {
 
 /// What a text says where a score belongs.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Marker {
+pub enum Marker {
     /// One plain number, on the scale or not.
     Value(Decimal),
     /// Something with digits that is not one plain number on our scale.
@@ -65,7 +65,7 @@ impl Marker {
 
 /// The score of a reply's own text on `scale`. What also stands in the work may be a quotation, and what stands within a
 /// sentence is spoken of: it can contradict, but never testify.
-pub(super) fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
+pub fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
     let (mut markers, object) = json_markers(&values.own, scale)?;
     let (mut doubts, _) = json_markers(&values.doubted, scale)?;
     for marker in line_markers(&parts.own, scale) {
@@ -93,7 +93,7 @@ pub(super) fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted)
 }
 
 /// The value that all markers share. A blank marker says nothing and so contradicts nothing.
-pub(super) fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unparsed> {
+pub fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unparsed> {
     let mut agreed = None;
     let mut empty = None;
     for marker in markers {
@@ -122,7 +122,7 @@ pub(super) fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unpars
 ///
 /// # Errors
 /// When such an object has a key twice.
-pub(super) fn json_markers(
+pub fn json_markers(
     values: &[(Json, Place)],
     scale: &Scale,
 ) -> Result<(Vec<Marker>, Option<Json>), Unparsed> {
@@ -160,7 +160,7 @@ fn scale_fits(object: &Json, scale: &Scale) -> bool {
 }
 
 /// The score lines among `lines`.
-pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
+pub fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
     let mut markers = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if !contains_ignore_case(line, "score") && line.is_ascii() {
@@ -178,7 +178,7 @@ pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
 }
 
 /// A reply without its score lines: they say what is shown as the score.
-pub(super) fn without_score_lines(reply: &str) -> String {
+pub fn without_score_lines(reply: &str) -> String {
     let lines: Vec<&str> = reply.lines().collect();
     let mut kept = Vec::new();
     let mut at = 0;
@@ -207,7 +207,7 @@ pub(super) fn without_score_lines(reply: &str) -> String {
 const MAX_GAP: usize = 24;
 
 /// The numbers that a text of the work names behind the word "score", whatever stands between and around them.
-pub(super) fn named_scores(text: &str) -> Vec<Decimal> {
+pub fn named_scores(text: &str) -> Vec<Decimal> {
     let text = fold(text).to_lowercase();
     let numbers = text.match_indices("score").filter_map(|(at, word)| {
         let rest = &text[at + word.len()..];
@@ -356,7 +356,7 @@ fn close(text: &str) -> &str {
 }
 
 /// A plain decimal number at the start of the text, and what follows it.
-pub(super) fn take_number(text: &str) -> Option<(Decimal, &str)> {
+pub fn take_number(text: &str) -> Option<(Decimal, &str)> {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let whole = digits(text);
     let fraction = text[whole..].strip_prefix('.').map_or(0, digits);
@@ -377,7 +377,7 @@ pub(super) fn take_number(text: &str) -> Option<(Decimal, &str)> {
 }
 
 /// The number, if the text is nothing else.
-pub(super) fn number_in(text: &str) -> Option<Decimal> {
+pub fn number_in(text: &str) -> Option<Decimal> {
     take_number(text)
         .filter(|(_, rest)| rest.is_empty())
         .map(|(number, _)| number)
@@ -387,12 +387,12 @@ fn trim_start_decoration(text: &str) -> &str {
     text.trim_start_matches(is_decoration)
 }
 
-pub(super) fn is_decoration(c: char) -> bool {
+pub fn is_decoration(c: char) -> bool {
     c == ' ' || "#*_`-+~•·‣◦".contains(c)
 }
 
 /// The leading letters, and what follows them.
-pub(super) fn take_word(text: &str) -> (&str, &str) {
+pub fn take_word(text: &str) -> (&str, &str) {
     let length = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
     text.split_at(length)
 }

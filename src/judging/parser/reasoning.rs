@@ -38,7 +38,7 @@ fn is_text(before: &str, mark: &Captures) -> bool {
 ///
 /// # Errors
 /// When reasoning does not end, or marks stand where they may be quoted.
-pub(super) fn answer(reply: &str) -> Result<&str, Unparsed> {
+pub fn answer(reply: &str) -> Result<&str, Unparsed> {
     // What remains of the mark of a channel where a program left its brackets out.
     let bare = reply.trim_start().strip_prefix("analysis");
     let mut depth = usize::from(bare.is_some_and(|rest| rest.starts_with(char::is_uppercase)));

@@ -9,7 +9,7 @@ use super::{UNTRUSTED_TAG, Unparsed, reasoning};
 use crate::domain::is_invisible;
 
 /// A reply, taken apart.
-pub(super) struct Parts<'a> {
+pub struct Parts<'a> {
     /// Lines of the reviewer's own.
     pub own: Vec<&'a str>,
     /// Contents of closed fences that hold JSON.
@@ -102,7 +102,7 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// Separates own words from quotations.
-pub(super) fn split(reply: &str) -> Parts<'_> {
+pub fn split(reply: &str) -> Parts<'_> {
     let mut parts = Parts {
         own: Vec::new(),
         json: Vec::new(),
@@ -142,7 +142,7 @@ fn closes_untrusted(line: &str) -> bool {
 
 /// What a line is quoted in.
 #[derive(Default)]
-pub(super) struct Quotation<'a> {
+pub struct Quotation<'a> {
     fence: Option<Fence<'a>>,
     is_untrusted: bool,
 }
@@ -207,7 +207,7 @@ impl<'a> Fence<'a> {
 }
 
 /// Lines with their offsets. A carriage return ends a line too.
-pub(super) struct Lines<'a> {
+pub struct Lines<'a> {
     pub reply: &'a str,
     /// Where the next line begins.
     pub at: usize,
@@ -227,7 +227,7 @@ impl<'a> Iterator for Lines<'a> {
 
 /// The line with the look-alikes of spaces, colons, dashes, slashes, digits and letters that keyboards and tokenizers
 /// produce turned into plain ones.
-pub(super) fn fold(line: &str) -> String {
+pub fn fold(line: &str) -> String {
     line.chars()
         .map(|c| match c {
             '\u{ff01}'..='\u{ff5e}' => {

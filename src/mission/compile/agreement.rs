@@ -10,7 +10,7 @@ use crate::mission::model::{self, Mission, Settings};
 use crate::mission::plan::{ApprovalPlan, ApproverPlan, Plan};
 
 /// The approval gates of a mission hold what is added to it like what stands in it.
-pub(super) fn approvals_of_added(
+pub fn approvals_of_added(
     plan: &Plan,
     settings: &Settings,
     task: model::Task,
@@ -39,7 +39,7 @@ pub(super) fn approvals_of_added(
 
 /// What must be agreed to before each task starts: its own approval, then the gates that hold it, in their order.
 /// Empty where the mission asks for none.
-pub(super) fn approvals(mission: &Mission) -> Vec<Vec<Arc<ApprovalPlan>>> {
+pub fn approvals(mission: &Mission) -> Vec<Vec<Arc<ApprovalPlan>>> {
     let gates = mission.settings.approval_gates.as_deref().unwrap_or_default();
     if gates.is_empty() && mission.tasks.iter().all(|task| task.requires_approval.is_none()) {
         return Vec::new();

@@ -12,7 +12,7 @@ use crate::mission::route::Route;
 use crate::mission::validate::order::going_back;
 
 /// Where the edges of each verification lead, by its index.
-pub(super) fn routes(mission: &Mission) -> HashMap<usize, Route> {
+pub fn routes(mission: &Mission) -> HashMap<usize, Route> {
     let back = going_back(mission);
     let is_one = |task: &model::Task| task.kind == model::TaskType::Verification;
     if !mission.tasks.iter().any(is_one) {
@@ -36,7 +36,7 @@ pub(super) fn routes(mission: &Mission) -> HashMap<usize, Route> {
 }
 
 /// `dependsOn` as pairs: a task, and one that it needs. What an edge of a verification leads on to needs it.
-pub(super) fn dependencies(mission: &Mission, routes: &HashMap<usize, Route>) -> Vec<(u32, TaskId)> {
+pub fn dependencies(mission: &Mission, routes: &HashMap<usize, Route>) -> Vec<(u32, TaskId)> {
     let mut pairs = declared_dependencies(mission);
     let mut nodes: Vec<_> = routes.iter().collect();
     nodes.sort_unstable_by_key(|(index, _)| **index);
@@ -67,7 +67,7 @@ fn declared_dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
 
-pub(super) fn gates(mission: &Mission) -> Vec<GatePlan> {
+pub fn gates(mission: &Mission) -> Vec<GatePlan> {
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
     mission
@@ -87,7 +87,7 @@ pub(super) fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
-pub(super) fn holds(mission: &Mission) -> Vec<BarrierPlan> {
+pub fn holds(mission: &Mission) -> Vec<BarrierPlan> {
     if mission.checkpoints.is_empty() && mission.delays.is_empty() {
         return Vec::new();
     }
@@ -114,7 +114,7 @@ const PLAN_REVIEW: &str = "plan_review_gate";
 
 /// What holds the tasks whose agents decide little alone until a person has agreed to the plan (semantics, section 17). One task
 /// is no plan, unless the mission names the entry itself.
-pub(super) fn plan_review(
+pub fn plan_review(
     tasks: &[TaskPlan],
     chain: &CoordinationChain,
     is_named: bool,

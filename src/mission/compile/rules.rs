@@ -11,7 +11,7 @@ use crate::mission::run_options::RunOptions;
 use crate::mission::sla_plan::SlaPlan;
 use crate::mission::worktree_plan::WorktreePlan;
 
-pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
+pub fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;
     let concurrency = options.jobs.and_then(NonZeroU32::new).or(settings.concurrency);
     let workspace = mission.workspace();

@@ -10,5 +10,5 @@ mod node;
 mod tab;
 mod tree;
 
-pub(super) use node::Node;
-pub(super) use tree::{Entry, Kind, NodeId, Tree, YamlError};
+pub use node::Node;
+pub use tree::{Entry, Kind, NodeId, Tree, YamlError};

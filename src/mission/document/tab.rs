@@ -4,7 +4,7 @@ use crate::mission::text::char_start;
 
 /// The tab that indents the line of a place; the line below it counts too where `looks_below`, for a text that goes on there is
 /// told where it begins.
-pub(super) fn indenting_tab(source: &str, at: usize, looks_below: bool) -> Option<usize> {
+pub fn indenting_tab(source: &str, at: usize, looks_below: bool) -> Option<usize> {
     let at = char_start(source, at);
     let start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let mut place = start;

@@ -105,7 +105,7 @@ words! {
 }
 
 /// `fallback`: one agent, or a list of them.
-pub(super) struct OneOrMore;
+pub struct OneOrMore;
 
 impl Value<OneOrMore> for Vec<Box<str>> {
     const SHAPE: Shape = Shape::Either(&[

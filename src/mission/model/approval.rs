@@ -69,7 +69,7 @@ impl Value for Approver {
 }
 
 /// `requiresApproval`: yes, no, or how.
-pub(super) struct YesOrHow;
+pub struct YesOrHow;
 
 impl Value<YesOrHow> for Option<Box<Approval>> {
     const SHAPE: Shape = Shape::Either(&[Shape::Map(Approval::TABLE), bool::SHAPE]);

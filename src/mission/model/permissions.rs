@@ -76,7 +76,7 @@ impl Value for PermissionRule {
 }
 
 /// `permissions` as a file writes it: a word, or a map of rules.
-pub(super) struct WordOrMap;
+pub struct WordOrMap;
 
 impl Value<WordOrMap> for Permissions {
     const SHAPE: Shape = Shape::Either(&[Shape::one::<PermissionSet>(), Shape::Map(Self::TABLE)]);

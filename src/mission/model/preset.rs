@@ -192,7 +192,7 @@ impl Scalar for Target {
 }
 
 /// `set` as a file writes it.
-pub(super) struct Settings;
+pub struct Settings;
 
 impl Value<Settings> for Vec<Setting> {
     const SHAPE: Shape = Shape::Named(&OneShape::of::<Target>(), &Shape::one::<Box<str>>());

@@ -181,7 +181,7 @@ impl Scalar for Color {
 single!(Color);
 
 /// One of `expectations` as a file writes it: a text, or a map.
-pub(super) struct TextOrMap;
+pub struct TextOrMap;
 
 impl Value<TextOrMap> for Expected {
     const SHAPE: Shape = Shape::Either(&[Shape::Map(Self::TABLE), Shape::one::<Filled>()]);

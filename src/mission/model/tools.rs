@@ -94,7 +94,7 @@ impl Tools {
 }
 
 /// `tools` as a file writes it: a list of what is allowed, or a map with a policy for each.
-pub(super) struct ListOrMap;
+pub struct ListOrMap;
 
 impl Value<ListOrMap> for Tools {
     const SHAPE: Shape = Shape::Either(&[<Vec<ToolKind>>::SHAPE, Shape::Map(Self::TABLE)]);

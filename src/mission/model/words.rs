@@ -6,13 +6,13 @@ use crate::mission::levels::Shown;
 use crate::mission::shape::Shape;
 
 /// What checks may write below protected folders: what builds leave.
-pub(super) const CHECKS_MAY_WRITE: &str = "['**/target/**']";
+pub const CHECKS_MAY_WRITE: &str = "['**/target/**']";
 
 /// What the runners of tests keep beside the tests.
-pub(super) const SCRATCH: &str = "['**/__pycache__/**', '**/.pytest_cache/**', '**/node_modules/.cache/**']";
+pub const SCRATCH: &str = "['**/__pycache__/**', '**/.pytest_cache/**', '**/node_modules/.cache/**']";
 
 /// What is a test, and what says how tests run and nothing else.
-pub(super) const TESTS: &str = "['**/tests/**', '**/test/**', '**/spec/**', '**/__tests__/**', '**/*_test.*', '**/test_*.*', '**/*.test.*', '**/*.spec.*', '**/*.bats', '**/t/*.t', '**/conftest.py', '**/__snapshots__/**', '**/*.snap', pytest.ini, tox.ini, 'jest.config.*', 'vitest.config.*', .config/nextest.toml]";
+pub const TESTS: &str = "['**/tests/**', '**/test/**', '**/spec/**', '**/__tests__/**', '**/*_test.*', '**/test_*.*', '**/*.test.*', '**/*.spec.*', '**/*.bats', '**/t/*.t', '**/conftest.py', '**/__snapshots__/**', '**/*.snap', pytest.ini, tox.ini, 'jest.config.*', 'vitest.config.*', .config/nextest.toml]";
 
 words! {
     /// What kind of work a task is.

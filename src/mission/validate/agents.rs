@@ -9,7 +9,7 @@ use crate::mission::model::{Adapter, AdapterKind, AdapterName, Agent, CommandLin
 use crate::mission::scalar::{Referent, Scalar, unknown_word};
 use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
+pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
         problems.refuse(
             Code::NoAgents,
@@ -55,7 +55,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
 }
 
 /// What can be said of agents without knowing the others.
-pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
+pub fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
     for (name, agent) in &agents.0 {
         // Git leaves these out of whoever made a commit.
         let is_left_out = |c: char| c.is_ascii_whitespace() || ".,:;<>\"\\'".contains(c);

@@ -6,7 +6,7 @@ use crate::mission::model::Channel;
 use crate::mission::text::quoted;
 use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(channels: &Named<Channel>, problems: &mut Violations) {
+pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {
     for (name, channel) in &channels.0 {
         let at = |key: &'static str| Path::of("channels").key(name.to_string()).key(key);
         let wanted = channel.kind.target_key();

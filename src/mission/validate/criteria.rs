@@ -59,7 +59,7 @@ const FILLERS: [&str; 24] = [
 ];
 
 /// What is refused: tasks without criteria, and criteria that say nothing, where the settings say so.
-pub(super) fn enforce(mission: &Mission, problems: &mut Violations) {
+pub fn enforce(mission: &Mission, problems: &mut Violations) {
     if mission.settings.clarification == Some(Clarification::Enforce) {
         for (index, task) in mission
             .tasks
@@ -82,7 +82,7 @@ pub(super) fn enforce(mission: &Mission, problems: &mut Violations) {
 }
 
 /// What is warned about: criteria that say nothing, unless the chain leaves the gate out and nobody asks for it.
-pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
+pub fn warn(mission: &Mission, problems: &mut Violations) {
     let settings = &mission.settings;
     let has_gate = |chain: &CoordinationChain| chain.has(CoordinationMiddleware::ClarificationGate);
     let is_on = match settings.clarification {
@@ -145,7 +145,7 @@ fn has_none(task: &Task) -> bool {
 }
 
 /// Why nobody could judge by a criterion. One that names a file, a command or a value in backticks is held against that.
-pub(crate) fn unclear(criterion: &str) -> Vec<&'static str> {
+pub fn unclear(criterion: &str) -> Vec<&'static str> {
     let text = criterion.trim();
     let mut reasons = Vec::new();
     if text.split('`').nth(2).is_some() {

@@ -7,7 +7,7 @@ use crate::mission::model::{Expectation, Grader, Mission, OnRefer, Review, Task,
 use crate::mission::scalar::Referent;
 use crate::mission::violation::{Path, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
+pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         let checker = Checker {
             index,
@@ -223,7 +223,7 @@ impl Checker<'_, '_> {
 }
 
 /// What waits for verifications beside their edges.
-pub(super) fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
+pub fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         Checker {
             index,

@@ -11,7 +11,7 @@ use crate::mission::stages;
 use crate::mission::violation::{Path, Violations};
 
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
-pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
+pub fn validate(mission: &Mission, problems: &mut Violations) {
     let own = &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())];
     let mut with = own
         .iter()
@@ -127,7 +127,7 @@ fn asks(task: &Task) -> bool {
 }
 
 /// Whether a task asks for a review that gives a score: by a panel, or as a whole.
-pub(super) fn is_reviewed(task: &Task) -> bool {
+pub fn is_reviewed(task: &Task) -> bool {
     let is_evaluated = match task.review {
         Review::Required => true,
         Review::Auto => task.expectations.is_empty(),

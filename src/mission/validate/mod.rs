@@ -19,12 +19,12 @@
 //! | `waits` | what a run waits for: approvals, checkpoints, delays |
 
 mod agents;
-pub(super) mod budget;
+pub mod budget;
 mod channels;
 mod criteria;
 mod edges;
 mod fallback;
-pub(super) mod order;
+pub mod order;
 mod presets;
 mod shared_files;
 mod stages;
@@ -32,7 +32,7 @@ mod tasks;
 mod unscored_gates;
 mod waits;
 
-pub(super) use criteria::unclear;
+pub use criteria::unclear;
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ use super::violation::{Path, Place, Violation, Violations};
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
-pub(super) struct Names<'m> {
+pub struct Names<'m> {
     pub tasks: HashMap<&'m str, usize>,
     pub agents: HashSet<&'m str>,
     /// The first task of each look, where any title is not plain ASCII.
@@ -135,7 +135,7 @@ impl<'m> Names<'m> {
 }
 
 /// Everything that is wrong with a mission whose keys are right.
-pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations {
+pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations {
     let mut problems = Violations::default();
     let names = Names::new(mission, incomplete);
     version(mission, &mut problems);
@@ -162,7 +162,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Vio
 }
 
 /// What does nothing in a mission that is right.
-pub(super) fn advise(mission: &Mission) -> Violations {
+pub fn advise(mission: &Mission) -> Violations {
     let mut problems = Violations::default();
     fallback::validate(mission, &mut problems);
     criteria::warn(mission, &mut problems);
@@ -172,7 +172,7 @@ pub(super) fn advise(mission: &Mission) -> Violations {
 }
 
 /// What is wrong with a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not looked for.
-pub(super) fn validate_config(config: &Config) -> Violations {
+pub fn validate_config(config: &Config) -> Violations {
     let mut problems = Violations::default();
     agents::validate_each(&config.agents, &mut problems);
     waits::settings(&config.settings, &mut problems);

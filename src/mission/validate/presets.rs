@@ -6,7 +6,7 @@ use crate::mission::model::Preset;
 use crate::mission::text::quoted;
 use crate::mission::violation::{Path, Place, Violations};
 
-pub(super) fn validate(presets: &Named<Preset>, problems: &mut Violations) {
+pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
     for (name, preset) in &presets.0 {
         let at = |key: &'static str| Path::of("presets").key(name.to_string()).key(key);
         let mut add = |place, message, help| {

@@ -15,7 +15,7 @@ use crate::mission::violation::{Path, Violation, Violations};
 /// How many pairs of tasks are looked at, in all: a mission of which more share files has been told enough.
 const MOST_PAIRS: usize = 2_000;
 
-pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
+pub fn warn(mission: &Mission, problems: &mut Violations) {
     // Whoever is alone at work overwrites nothing that is being made.
     let tasks = mission.tasks.iter().enumerate();
     let beside = tasks.filter(|(_, task)| !task.exclusive && !task.target_files.is_empty());

@@ -12,7 +12,7 @@ use crate::mission::violation::{Path, Violation, Violations};
 /// Pictures of one check.
 const MOST_SCREENSHOTS: usize = 10;
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
+pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let mut checker = Checker {
         mission,
         names,

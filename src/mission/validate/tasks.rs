@@ -16,7 +16,7 @@ use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
 use crate::mission::violation::{Path, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
+pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {
         problems.refuse(
             Code::NoTasks,
@@ -495,7 +495,7 @@ impl Checker<'_, '_> {
 }
 
 /// The places that hidden checks name, each with the title of the first task to which such a check belongs.
-pub(super) fn named_by_hidden(mission: &Mission) -> HashMap<String, &str> {
+pub fn named_by_hidden(mission: &Mission) -> HashMap<String, &str> {
     let mut found = HashMap::new();
     for task in &mission.tasks {
         for expectation in &task.expectations {

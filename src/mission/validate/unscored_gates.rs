@@ -6,7 +6,7 @@ use crate::mission::codes::Code;
 use crate::mission::model::{Mission, Task, TaskType};
 use crate::mission::violation::{Path, Violations};
 
-pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
+pub fn warn(mission: &Mission, problems: &mut Violations) {
     // Where nothing is reviewed at all, every run says so itself.
     if mission.settings.evaluate == Some(false) {
         return;

@@ -9,7 +9,7 @@ use crate::mission::model::{ApprovalGate, Approver, Hold, Mission, Settings};
 use crate::mission::text::quoted;
 use crate::mission::violation::{Path, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
+pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         let Some(approval) = &task.requires_approval else {
             continue;
@@ -35,7 +35,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
 }
 
 /// What is wrong with approval gates whatever the mission.
-pub(super) fn settings(settings: &Settings, problems: &mut Violations) {
+pub fn settings(settings: &Settings, problems: &mut Violations) {
     let gates = settings.approval_gates.as_deref().unwrap_or_default();
     let at = |index: usize, key: &'static str| Path::of("settings").key("approvalGates").item(index).key(key);
     let mut first = HashMap::new();
