@@ -1,8 +1,9 @@
 //! Dead letters: operations that failed for good, and what may still become of them (semantics, section 13).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::{As, DisplayFromStr};
 
 use super::{FailureClass, Millis, RunId, Timestamp};
 
@@ -39,15 +40,15 @@ pub struct DeadLetter {
     /// How often it was tried again.
     pub retry_count: u32,
     /// When it failed.
-    #[serde(with = "moment")]
+    #[serde(with = "As::<DisplayFromStr>")]
     #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// When it was last changed.
-    #[serde(with = "moment")]
+    #[serde(with = "As::<DisplayFromStr>")]
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
     /// When it may be tried again by itself; never, without one.
-    #[serde(with = "maybe_moment", default)]
+    #[serde(with = "As::<Option<DisplayFromStr>>", default)]
     #[schemars(with = "Option<String>")]
     pub next_retry: Option<Timestamp>,
     /// What a person said when they closed it.
@@ -164,46 +165,6 @@ impl DeadLetter {
     pub fn close(&mut self, status: LetterStatus, note: Option<String>, now: Timestamp) {
         (self.status, self.updated_at, self.next_retry) = (status, now, None);
         self.note = note.or(self.note.take());
-    }
-}
-
-/// RFC 3339, as people read it.
-mod moment {
-    use serde::de::Error;
-
-    use super::{Deserialize, Deserializer, Serializer, Timestamp};
-
-    pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&at.to_rfc3339())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parse(&text).ok_or_else(|| D::Error::custom("this is no moment as in RFC 3339"))
-    }
-
-    pub fn parse(text: &str) -> Option<Timestamp> {
-        let at = chrono::DateTime::parse_from_rfc3339(text).ok()?;
-        u64::try_from(at.timestamp_millis()).ok().map(Timestamp)
-    }
-}
-
-mod maybe_moment {
-    use serde::de::Error;
-
-    use super::{Deserialize, Deserializer, Serializer, Timestamp, moment};
-
-    pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-        match at {
-            Some(at) => moment::serialize(at, serializer),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-        let text: Option<String> = Deserialize::deserialize(deserializer)?;
-        let parsed = text.map(|text| moment::parse(&text).ok_or("this is no moment as in RFC 3339"));
-        parsed.transpose().map_err(D::Error::custom)
     }
 }
 

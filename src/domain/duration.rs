@@ -103,6 +103,11 @@ impl fmt::Display for Millis {
     }
 }
 
+/// A text that is no moment.
+#[derive(Debug, thiserror::Error)]
+#[error("this is no moment as in RFC 3339")]
+pub struct ParseMomentError;
+
 /// A moment: milliseconds since the Unix epoch, UTC. RFC 3339 in JSON output, an integer in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -134,6 +139,22 @@ impl Timestamp {
     #[must_use]
     pub fn plus(self, span: Millis) -> Self {
         Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_rfc3339())
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = ParseMomentError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMomentError> {
+        let at = DateTime::parse_from_rfc3339(text).map_err(|_| ParseMomentError)?;
+        let millis = at.timestamp_millis().try_into();
+        millis.map(Self).map_err(|_| ParseMomentError)
     }
 }
 

@@ -350,6 +350,15 @@ lists!(Vec<T>, ThinVec<T>, Box<[T]>);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(Box<str>, T)>);
 
+impl<T> Named<T> {
+    /// The entry of this name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0
+            .iter()
+            .find_map(|(known, entry)| (**known == *name).then_some(entry))
+    }
+}
+
 impl<T> Default for Named<T> {
     fn default() -> Self {
         Self(Vec::new())

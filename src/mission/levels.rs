@@ -95,7 +95,7 @@ impl<T: Shown> Level for Named<T> {
 
     fn over(mut self, below: Self) -> Self {
         for (name, value) in below.0 {
-            if !self.0.iter().any(|(known, _)| *known == name) {
+            if self.get(&name).is_none() {
                 self.0.push((name, value));
             }
         }

@@ -163,15 +163,10 @@ scalars! {
     Deadline: "a deadline",
         Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]),
         |text| {
-            let zoned = chrono::DateTime::parse_from_rfc3339(text).map(|moment| moment.timestamp_millis());
             // Without a zone it is UTC.
-            let moment = zoned.or_else(|_| {
-                let naive = text.parse::<chrono::NaiveDateTime>();
-                naive.map(|moment| moment.and_utc().timestamp_millis())
-            });
-            let moment = moment.ok().and_then(|millis| u64::try_from(millis).ok());
-            let deadline = moment.map(|millis| Self::At(Timestamp(millis)));
-            deadline.or_else(|| Millis::parse(text).ok().map(Self::After))
+            let utc = || text.parse::<chrono::NaiveDateTime>().ok()?.and_utc().timestamp_millis().try_into().ok();
+            let moment = text.parse().ok().or_else(|| utc().map(Timestamp));
+            moment.map(Self::At).or_else(|| Millis::parse(text).ok().map(Self::After))
         },
         help "write 2h, or a moment such as 2030-01-31T18:00:00Z";
 }

@@ -123,7 +123,9 @@ pub use middleware::{
     AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
     CoordinationMiddleware,
 };
-pub use mission::{Config, EffectiveSettings, Gate, GateFailure, Hold, Mission, Settings};
+#[cfg(test)]
+pub use mission::Gate;
+pub use mission::{Config, EffectiveSettings, GateFailure, Hold, Mission, Settings};
 pub use permissions::{PermissionRule, PermissionSet, Permissions};
 pub use preset::{Field, Grant, Loads, Login, Operation, OutputFormat, Preset, PromptRoute, Rule, Setting};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};

@@ -36,9 +36,10 @@ pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violati
                     "name another agent, or remove `fallback`",
                 );
             }
-            let mut known = agents.0.iter();
-            let found = known.find(|(known, _)| known == other);
-            if found.is_some_and(|(_, found)| found.adapter == Adapter::Human) {
+            if agents
+                .get(other)
+                .is_some_and(|found| found.adapter == Adapter::Human)
+            {
                 problems.refuse(
                     Code::BadValue,
                     place(),

@@ -25,14 +25,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     }
     // Agents of a `quorum.yaml` that the mission does not call need no price.
     for (name, agent) in &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())] {
-        let is_priced = |model: &str| {
-            mission
-                .settings
-                .prices
-                .0
-                .iter()
-                .any(|(known, _)| **known == *model)
-        };
+        let is_priced = |model: &str| mission.settings.prices.get(model).is_some();
         let Some(model) = model_of(agent).filter(|model| !is_priced(model)) else {
             continue;
         };

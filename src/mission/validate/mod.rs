@@ -16,7 +16,7 @@
 //! | `stages` | further stages and the red team: who judges, by what, and never the own work |
 //! | `tasks` | tasks: titles, who works, what they depend on, who judges |
 //! | `unscored_gates` | gates that ask for a score where no task before them has one (14) |
-//! | `waits` | what a run waits for: approvals, checkpoints, delays |
+//! | `waits` | what a run waits for: approvals, gates, checkpoints, delays |
 
 mod agents;
 pub mod budget;
@@ -37,7 +37,7 @@ pub use criteria::unclear;
 use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
-use super::model::{Config, Gate, Mission};
+use super::model::{Config, Mission};
 use super::scalar::Referent;
 use super::suggest::suggestion;
 use super::text::quoted;
@@ -147,10 +147,6 @@ pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations
     channels::validate(&mission.channels, &mut problems);
     budget::validate(mission, &mut problems);
     tasks::validate(mission, &names, &mut problems);
-    for (index, gate) in mission.gates.iter().enumerate() {
-        validate_gate(index, gate, mission, &names, &mut problems);
-    }
-    gate_names(mission, &mut problems);
     stages::validate(mission, &names, &mut problems);
     criteria::enforce(mission, &mut problems);
     waits::settings(&mission.settings, &mut problems);
@@ -198,52 +194,15 @@ fn version(mission: &Mission, problems: &mut Violations) {
     }
 }
 
-fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
-    let at = |key: &'static str| Path::of("qualityGates").item(index).key(key);
-    for (key, titles) in [
-        ("afterTasks", &gate.after_tasks),
-        ("blocksTasks", &gate.blocks_tasks),
-    ] {
-        if titles.is_empty() {
-            let does = if key == "afterTasks" {
-                "waits for nothing"
-            } else {
-                "blocks nothing"
-            };
-            problems.refuse(
-                Code::EmptyGate,
-                at(key),
-                format!("the gate {} {does}", quoted(&gate.name)),
-                format!("name at least one task: `{key}: [title]`"),
-            );
-        }
-        for (item, title) in titles.iter().enumerate() {
-            let place = || at(key).item(item);
-            names.check_task(title, mission, place, problems);
-        }
-        repeated(titles, key, |item| at(key).item(item), problems);
-    }
-}
-
-fn gate_names(mission: &Mission, problems: &mut Violations) {
-    let mut first = HashMap::new();
-    let place = |index: usize| Path::of("qualityGates").item(index).key("name");
-    for (index, gate) in mission
-        .gates
-        .iter()
-        .enumerate()
-        .filter(|(_, gate)| !gate.name.is_empty())
-    {
-        if let Some(earlier) = first.insert(&gate.name, index) {
-            let message = format!("two gates are called {}", quoted(&gate.name));
-            problems.push(
-                Violation::error(Code::DuplicateGate, place(index), message)
-                    .label("again here")
-                    .help("rename one of them")
-                    .related(place(earlier), "first here"),
-            );
-        }
-    }
+/// Reports that a name which nobody else may have stands at two places.
+fn named_twice(what: &str, name: &str, place: Path, first: Path, problems: &mut Violations) {
+    let message = format!("two {what}s are called {}", quoted(name));
+    problems.push(
+        Violation::error(Code::DuplicateGate, place, message)
+            .label("again here")
+            .help("rename one of them")
+            .related(first, "first here"),
+    );
 }
 
 /// Reports names that a list holds twice.

@@ -193,17 +193,17 @@ impl Graph {
 }
 
 /// What stands between tasks: a gate, a checkpoint, a delay.
-struct Barrier<'m> {
-    what: &'static str,
-    list: &'static str,
-    index: usize,
-    name: &'m str,
-    after: &'m [Box<str>],
-    blocks: &'m [Box<str>],
+pub struct Barrier<'m> {
+    pub what: &'static str,
+    pub list: &'static str,
+    pub index: usize,
+    pub name: &'m str,
+    pub after: &'m [Box<str>],
+    pub blocks: &'m [Box<str>],
 }
 
 /// All of them: gates, then checkpoints, then delays.
-fn between(mission: &Mission) -> Vec<Barrier<'_>> {
+pub fn between(mission: &Mission) -> Vec<Barrier<'_>> {
     let gates = mission.gates.iter().enumerate();
     let mut all: Vec<Barrier<'_>> = gates
         .map(|(index, gate)| Barrier {

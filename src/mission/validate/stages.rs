@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, Agent, Before, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
+    Adapter, Before, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
 };
 use crate::mission::violation::{Path, Violation, Violations};
 
@@ -91,16 +91,11 @@ fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
     red_team.chain(vision).collect()
 }
 
-fn agent_of<'m>(mission: &'m Mission, name: &str) -> Option<&'m Agent> {
-    let mut agents = mission.agents.0.iter();
-    agents.find(|(known, _)| &**known == name).map(|(_, agent)| agent)
-}
-
 /// Whoever may be asked instead of an agent: those whom its `fallback` names, and those who stand in for them.
 fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
     let mut found = vec![name];
     let mut next = 0;
-    while let Some(agent) = found.get(next).map(|name| agent_of(mission, name)) {
+    while let Some(agent) = found.get(next).map(|name| mission.agents.get(name)) {
         let named = agent.into_iter().flat_map(|agent| &agent.fallback);
         for other in named {
             if !found.contains(&&**other) {
@@ -240,7 +235,7 @@ impl Checker<'_, '_> {
         let at = || Path::of("vision").key("agent");
         self.agent(name, false, at);
         let mission = self.mission;
-        let is_blind = |name: &str| agent_of(mission, name).is_some_and(|agent| !agent.vision);
+        let is_blind = |name: &str| mission.agents.get(name).is_some_and(|agent| !agent.vision);
         if is_blind(name) {
             self.problems.refuse(
                 Code::BadValue,
@@ -262,7 +257,7 @@ impl Checker<'_, '_> {
     /// It exists, and it can give the reply that is wanted.
     fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Path) {
         self.names.check_agent(name, &place, self.problems);
-        let found = agent_of(self.mission, name);
+        let found = self.mission.agents.get(name);
         if found.is_some_and(|agent| agent.adapter == Adapter::Human && !may_be_person) {
             self.problems.refuse(
                 Code::BadValue,

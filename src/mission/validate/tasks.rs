@@ -78,8 +78,7 @@ impl Checker<'_, '_> {
     fn decomposer(&mut self, name: &str) {
         let place = || Path::of("tasks").item(self.index).key("decomposer").key("agent");
         self.names.check_agent(name, place, self.problems);
-        let mut agents = self.mission.agents.0.iter();
-        let found = agents.find(|(known, _)| &**known == name);
+        let found = self.mission.agents.get(name);
         let by_facts = self.task.verification.as_deref();
         let by_facts = by_facts.is_some_and(|verification| verification.grader == Grader::Heuristic);
         let (code, message, help) = if self.task.acceptance.is_empty() {
@@ -103,7 +102,7 @@ impl Checker<'_, '_> {
                 ),
                 "name another agent, or leave `decomposer` out: then each criterion is a probe",
             )
-        } else if found.is_some_and(|(_, agent)| agent.adapter == Adapter::Human) {
+        } else if found.is_some_and(|agent| agent.adapter == Adapter::Human) {
             (
                 Code::BadValue,
                 format!("{} is a person, and cannot be called", quoted(name)),
@@ -245,9 +244,12 @@ impl Checker<'_, '_> {
         let Some(name) = self.mission.assignee(self.task) else {
             return;
         };
-        let mut agents = self.mission.agents.0.iter();
-        let agent = agents.find(|(known, _)| &**known == name);
-        if agent.is_none_or(|(_, agent)| agent.has_ledger()) {
+        if self
+            .mission
+            .agents
+            .get(name)
+            .is_none_or(|agent| agent.has_ledger())
+        {
             return;
         }
         self.problems.refuse(Code::NoLedger, self.path("requiresToolCalls"), format!(

@@ -1,13 +1,14 @@
-//! What a run waits for: approvals, checkpoints, delays.
+//! What a run waits for: approvals, gates, checkpoints, delays.
 
 use std::collections::HashMap;
 
-use super::{Names, repeated};
+use super::order::between;
+use super::{Names, named_twice, repeated};
 use crate::mission::codes::Code;
 use crate::mission::condition::{Conditions, check};
-use crate::mission::model::{ApprovalGate, Approver, Hold, Mission, Settings};
+use crate::mission::model::{ApprovalGate, Approver, Mission, Settings};
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Violation, Violations};
+use crate::mission::violation::{Path, Violations};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
@@ -30,8 +31,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         }
     }
     conditions(mission, problems);
-    holds("checkpoints", &mission.checkpoints, mission, names, problems);
-    holds("delays", &mission.delays, mission, names, problems);
+    barriers(mission, names, problems);
 }
 
 /// What is wrong with approval gates whatever the mission.
@@ -43,16 +43,15 @@ pub fn settings(settings: &Settings, problems: &mut Violations) {
         if let Some(wrong) = gate.when.as_deref().and_then(|when| check(when).err()) {
             problems.refuse(Code::BadCondition, at(index, "when"), wrong.message, wrong.help);
         }
-        if gate.name.is_empty() {
-            continue;
-        }
-        if let Some(earlier) = first.insert(&gate.name, index) {
-            let message = format!("two approval gates are called {}", quoted(&gate.name));
-            problems.push(
-                Violation::error(Code::DuplicateGate, at(index, "name"), message)
-                    .label("again here")
-                    .help("rename one of them")
-                    .related(at(earlier, "name"), "first here"),
+        if !gate.name.is_empty()
+            && let Some(earlier) = first.insert(&gate.name, index)
+        {
+            named_twice(
+                "approval gate",
+                &gate.name,
+                at(index, "name"),
+                at(earlier, "name"),
+                problems,
             );
         }
     }
@@ -84,44 +83,39 @@ fn conditions(mission: &Mission, problems: &mut Violations) {
     }
 }
 
-fn holds(
-    list: &'static str,
-    holds: &[Hold],
-    mission: &Mission,
-    names: &Names<'_>,
-    problems: &mut Violations,
-) {
-    let at = |index: usize, key: &'static str| Path::of(list).item(index).key(key);
-    let what = list.trim_end_matches('s');
+/// What stands between tasks: it waits for some, blocks others, and has a name of its own among those of its kind.
+fn barriers(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let mut first = HashMap::new();
-    for (index, hold) in holds.iter().enumerate() {
+    for barrier in between(mission) {
+        let at = |index, key: &'static str| Path::of(barrier.list).item(index).key(key);
         for (key, titles, does) in [
-            ("afterTasks", &hold.after_tasks, "waits for nothing"),
-            ("blocksTasks", &hold.blocks_tasks, "blocks nothing"),
+            ("afterTasks", barrier.after, "waits for nothing"),
+            ("blocksTasks", barrier.blocks, "blocks nothing"),
         ] {
+            let place = || at(barrier.index, key);
             if titles.is_empty() {
-                let message = format!("the {what} {} {does}", quoted(&hold.name));
-                let help = format!("name at least one task: `{key}: [title]`");
-                let place = at(index, key);
-                // A list that is not there was told of already.
-                let problem = Violation::error(Code::EmptyGate, place, message).help(help);
-                problems.push(problem.unless_wrong(at(index, key)));
+                problems.refuse(
+                    Code::EmptyGate,
+                    place(),
+                    format!("the {} {} {does}", barrier.what, quoted(barrier.name)),
+                    format!("name at least one task: `{key}: [title]`"),
+                );
             }
             for (item, title) in titles.iter().enumerate() {
-                names.check_task(title, mission, || at(index, key).item(item), problems);
+                names.check_task(title, mission, || place().item(item), problems);
             }
-            repeated(titles, key, |item| at(index, key).item(item), problems);
+            repeated(titles, key, |item| place().item(item), problems);
         }
-        if hold.name.is_empty() {
-            continue;
-        }
-        if let Some(earlier) = first.insert(&hold.name, index) {
-            let message = format!("two {list} are called {}", quoted(&hold.name));
-            problems.push(
-                Violation::error(Code::DuplicateGate, at(index, "name"), message)
-                    .label("again here")
-                    .help("rename one of them")
-                    .related(at(earlier, "name"), "first here"),
+        let (what, name) = (barrier.what, barrier.name);
+        if !name.is_empty()
+            && let Some(earlier) = first.insert((what, name), barrier.index)
+        {
+            named_twice(
+                what,
+                name,
+                at(barrier.index, "name"),
+                at(earlier, "name"),
+                problems,
             );
         }
     }
