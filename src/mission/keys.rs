@@ -346,6 +346,28 @@ macro_rules! lists {
 
 lists!(Vec<T>, ThinVec<T>, Box<[T]>);
 
+/// What a file writes as a list that is not empty, or as one value: how each is read.
+macro_rules! list_or_one {
+    ($T:ty: [$Item:ty] => $list:expr, $One:ty => $one:expr) => {
+        impl $crate::mission::keys::Value for $T {
+            const SHAPE: $crate::mission::shape::Shape = $crate::mission::shape::Shape::Either(&[
+                $crate::mission::shape::Shape::NonEmptyList(&$crate::mission::shape::Shape::one::<$Item>()),
+                $crate::mission::shape::Shape::one::<$One>(),
+            ]);
+
+            fn read(node: $crate::mission::document::Node<'_, '_>) -> Option<Self> {
+                if node.kind() == $crate::mission::document::Kind::List {
+                    return Some($list(node.items().map(|item| item.text().into()).collect()));
+                }
+                <$One as $crate::mission::scalar::Scalar>::parse(node.text())
+                    .ok()
+                    .map($one)
+            }
+        }
+    };
+}
+pub(super) use list_or_one;
+
 /// Entries by name, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(Box<str>, T)>);

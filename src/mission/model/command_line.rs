@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use crate::mission::document::{Kind, Node};
-use crate::mission::keys::Value;
+use crate::mission::keys::list_or_one;
 use crate::mission::scalar::Filled;
-use crate::mission::shape::Shape;
 
 /// A command line: a list is executed as it is, a string by `sh -c`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,16 +15,4 @@ pub enum CommandLine {
     Shell(String),
 }
 
-impl Value for CommandLine {
-    const SHAPE: Shape = Shape::Either(&[
-        Shape::NonEmptyList(&Shape::one::<String>()),
-        Shape::one::<Filled>(),
-    ]);
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        Some(match node.kind() {
-            Kind::List => Self::Argv(node.items().map(|item| item.text().to_owned()).collect()),
-            _ => Self::Shell(node.text().to_owned()),
-        })
-    }
-}
+list_or_one!(CommandLine: [String] => Self::Argv, Filled => |script| Self::Shell(script.into()));

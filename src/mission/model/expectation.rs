@@ -4,10 +4,10 @@ use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
 use crate::domain::{Dimension, Millis, Points};
-use crate::mission::document::{Kind, Node};
-use crate::mission::keys::{Keys, Value, keys, words};
+use crate::mission::document::Node;
+use crate::mission::keys::{Keys, Value, keys, list_or_one, words};
 use crate::mission::scalar::{
-    AgentName, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, number_in, scalars,
+    AgentName, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, number_in, scalars,
 };
 use crate::mission::shape::{Shape, Table};
 
@@ -188,19 +188,7 @@ scalars! {
         |text| number_in(text, 1..=MAX_SEATS).map(Self);
 }
 
-impl Value for Reviewers {
-    const SHAPE: Shape = Shape::Either(&[
-        Shape::NonEmptyList(&Shape::one::<AgentName>()),
-        Shape::one::<Seats>(),
-    ]);
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        Some(match node.kind() {
-            Kind::List => Self::Named(node.items().map(|name| name.text().into()).collect()),
-            _ => Self::Seats(Seats::parse(node.text()).ok()?.0),
-        })
-    }
-}
+list_or_one!(Reviewers: [AgentName] => Self::Named, Seats => |Seats(number)| Self::Seats(number));
 
 words! {
     /// Which kind of expectation an entry is.

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use crate::mission::document::{Kind, Node};
-use crate::mission::keys::{Value, keys};
+use crate::mission::keys::{keys, list_or_one};
 use crate::mission::scalar::Filled;
-use crate::mission::shape::Shape;
 
 use super::words::Before;
 
@@ -77,16 +75,4 @@ impl FinishGate {
     }
 }
 
-impl Value for TestList {
-    const SHAPE: Shape = Shape::Either(&[
-        Shape::NonEmptyList(&Shape::one::<Filled>()),
-        Shape::one::<Filled>(),
-    ]);
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        Some(match node.kind() {
-            Kind::List => Self::Tests(node.items().map(|test| test.text().into()).collect()),
-            _ => Self::File(node.text().into()),
-        })
-    }
-}
+list_or_one!(TestList: [Filled] => Self::Tests, Filled => |file| Self::File(file.into()));

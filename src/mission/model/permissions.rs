@@ -2,7 +2,7 @@
 
 use crate::domain::Millis;
 use crate::mission::document::{Kind, Node};
-use crate::mission::keys::{Keys, Value, keys, words};
+use crate::mission::keys::{Keys, Value, keys, list_or_one, words};
 use crate::mission::scalar::Filled;
 use crate::mission::shape::Shape;
 
@@ -61,19 +61,7 @@ pub enum PermissionRule {
     Paths(Vec<String>),
 }
 
-impl Value for PermissionRule {
-    const SHAPE: Shape = Shape::Either(&[
-        Shape::NonEmptyList(&Shape::one::<Filled>()),
-        Shape::one::<ToolPolicy>(),
-    ]);
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        Some(match node.kind() {
-            Kind::List => Self::Paths(node.items().map(|item| item.text().to_owned()).collect()),
-            _ => Self::Every(ToolPolicy::read(node)?),
-        })
-    }
-}
+list_or_one!(PermissionRule: [Filled] => Self::Paths, ToolPolicy => Self::Every);
 
 /// `permissions` as a file writes it: a word, or a map of rules.
 pub struct WordOrMap;
