@@ -52,10 +52,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let mut routes = routes(&mission);
     let dependencies = dependencies(&mission, &routes);
     let scrutiny = stages::of_mission(&mission, &agent_ids(&mission));
-    let shared = model::Budget {
-        reserve_for_judging: Some(rules.budget.reserve_for_judging()),
-        ..rules.budget
-    };
+    let shared = rules.budget.with_share();
     let leaves_enough = too_dear(&mission, &shared).is_none();
     let compiler = Compiler {
         settings: &mission.settings,

@@ -465,26 +465,6 @@ impl Plan {
         })
     }
 
-    /// Whether somebody with an opinion is to look at the work of a task.
-    pub fn will_be_judged(&self, id: TaskId) -> bool {
-        let work = self.task(id);
-        let is_graded = || {
-            work.verification()
-                .is_some_and(|by| by.rubric.is_some() && by.grader.is_some())
-        };
-        let is_scored = || match self.judge(id) {
-            Some(Judge::Panel(_) | Judge::Evaluation(Some(_))) => true,
-            Some(Judge::Evaluation(None) | Judge::Nobody) | None => false,
-        };
-        let has_stage = || {
-            let mut stages = work.pipeline.iter();
-            stages.any(
-                |stage| matches!(stage, StagePlan::Own(own) if matches!(own.by, StageJudge::Agent { .. })),
-            )
-        };
-        self.rules.settings.evaluate && (is_scored() || is_graded() || has_stage())
-    }
-
     /// Whether a share of the budget may be kept for judging: something can be shared, and somebody judges.
     pub fn may_keep_a_share(&self) -> bool {
         self.rules.budget.has_shares() && self.selected_ids().any(|id| self.will_be_judged(id))

@@ -2,6 +2,7 @@
 
 use crate::domain::Money;
 use crate::engine::{Ceiling, State};
+use crate::mission::Plan;
 
 use super::text::{count, sanitize};
 
@@ -132,5 +133,22 @@ pub(super) fn footer_words(state: &State) -> Option<String> {
         None => cost
             .filter(|cost| *cost > Money::ZERO)
             .map(|cost| cost.to_string()),
+    }
+}
+
+/// What a run may cost, and what of that is kept for judging: `$5.00 at most, by `maxCost`; 15 % of the budget is kept for judging`.
+pub(super) fn planned_words(plan: &Plan) -> String {
+    let budget = &plan.rules.budget;
+    let most = budget.max_cost.map_or_else(
+        || "unknown (no prices)".to_owned(),
+        |most| format!("{most} at most, by `maxCost`"),
+    );
+    match budget.reserve_for_judging {
+        Some(share) => format!("{most}; {} % of the budget is kept for judging", share.points()),
+        None if plan.may_keep_a_share() => format!(
+            "{most}; nothing of the budget is kept for judging: one turn may use more than {} % would leave",
+            budget.reserve_for_judging().points()
+        ),
+        None => most,
     }
 }

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::{BeforeWork, Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
+use crate::judging::parser::filled_in;
 
 use super::evidence::Preview;
 use super::fence::{Excerpt, fence, fence_excerpt};
@@ -145,7 +146,7 @@ pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> Jud
             &format!(
                 "Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once. \
                  Filled in it looks like this, with your score from 1 to 5 in place of each 0, and with your own words:\n\n{}",
-                filled_in(work, dimensions)
+                filled_in(dimensions, !work.prior.points.is_empty())
             ),
         );
     }
@@ -153,19 +154,6 @@ pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> Jud
         system: system(),
         user,
     }
-}
-
-/// The form of a seat's reply with something everywhere. Sent back as it stands it is no verdict: no score is 0.
-fn filled_in(work: &Work, dimensions: &[Dimension]) -> Value {
-    let score = json!({"reasoning": "why", "score": 0});
-    let scores = dimensions
-        .iter()
-        .map(|dimension| (dimension.name.clone(), score.clone()));
-    let mut form = json!({"scores": Map::from_iter(scores), "findings": [], "summary": "in short"});
-    if !work.prior.points.is_empty() {
-        form["prior"] = json!([{"id": 1, "addressed": "partly", "note": "what shows it"}]);
-    }
-    form
 }
 
 /// Asks for an evaluation that ends in a `SCORE: n` line. With `unread`, the reviewer is asked again after a reply
@@ -785,7 +773,7 @@ mod tests {
                 let asked = panel(&work, dimensions, unread).joined();
                 assert!(parse_scores(&asked, dimensions, &Quoted::default()).is_err());
                 // Neither is the form as it is shown.
-                let form = filled_in(&work, dimensions).to_string();
+                let form = filled_in(dimensions, true).to_string();
                 assert!(parse_scores(&form, dimensions, &Quoted::default()).is_err());
                 let told = form.replace("\"score\":0", "\"score\":4");
                 assert!(

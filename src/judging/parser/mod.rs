@@ -35,6 +35,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
+pub(crate) use panel::filled_in;
 pub use quoted::Quoted;
 pub(crate) use text::{own_words, visible};
 

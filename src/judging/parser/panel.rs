@@ -1,6 +1,7 @@
 //! Replies of a panel's seat: every dimension with a score from 1 to 5.
 
 use rust_decimal::Decimal;
+use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, DimensionScore, Points};
 
@@ -76,6 +77,19 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
     } else {
         Err(Unparsed::Conflicting)
     }
+}
+
+/// The form of a seat's reply with something everywhere. Sent back as it stands it is no verdict: no score is 0.
+pub(crate) fn filled_in(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
+    let score = json!({"reasoning": "why", "score": 0});
+    let scores = dimensions
+        .iter()
+        .map(|dimension| (dimension.name.clone(), score.clone()));
+    let mut form = json!({"scores": Map::from_iter(scores), "findings": [], "summary": "in short"});
+    if asks_for_answers {
+        form["prior"] = json!([{"id": 1, "addressed": "partly", "note": "what shows it"}]);
+    }
+    form
 }
 
 /// The same of a reply that scores one dimension, whatever it calls it.

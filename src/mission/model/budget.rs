@@ -46,6 +46,15 @@ impl Budget {
         self.max_cost.is_some() || self.max_tokens.is_some()
     }
 
+    /// With the default share, where nobody says another.
+    #[must_use]
+    pub fn with_share(self) -> Self {
+        Self {
+            reserve_for_judging: Some(self.reserve_for_judging()),
+            ..self
+        }
+    }
+
     /// What those may use who give no verdict.
     #[must_use]
     pub fn for_work(&self) -> Self {

@@ -30,11 +30,11 @@ use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
+use crate::report::budget::planned_words;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::stages::{StepRow, judge_tools, step_rows};
 
 /// What a mission without prices may cost.
-const UNKNOWN_COST: &str = "unknown (no prices)";
 
 /// A mission as it would run: `quorum plan`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -362,25 +362,9 @@ impl<'a> PlanDocument<'a> {
             worst_case,
             cost: CostRow {
                 known: false,
-                text: cost_words(plan),
+                text: planned_words(plan),
             },
         }
-    }
-}
-
-fn cost_words(plan: &Plan) -> String {
-    let budget = &plan.rules.budget;
-    let most = budget.max_cost.map_or_else(
-        || UNKNOWN_COST.to_owned(),
-        |most| format!("{most} at most, by `maxCost`"),
-    );
-    match budget.reserve_for_judging {
-        Some(share) => format!("{most}; {} % of the budget is kept for judging", share.points()),
-        None if plan.may_keep_a_share() => format!(
-            "{most}; nothing of the budget is kept for judging: one turn may use more than {} % would leave",
-            budget.reserve_for_judging().points()
-        ),
-        None => most,
     }
 }
 
