@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::domain::{DeadLetter, LetterStatus, Timestamp};
-use crate::report::dead_letters as human;
+use crate::report::dead_letters::human;
 use crate::report::documents::commands::DeadLettersDocument;
 use crate::runtime::{RetryError, retry_now};
 use crate::store::{DeadLetters, QueueError};
@@ -89,13 +89,11 @@ fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
         .into_iter()
         .filter(|letter| arguments.all || !letter.status.is_closed())
         .collect();
-    screen.show(
-        &DeadLettersDocument {
-            letters: Some(&letters),
-            letter: None,
-        },
-        |screen| human::list(&letters, screen),
-    );
+    let document = DeadLettersDocument {
+        letters: Some(&letters),
+        letter: None,
+    };
+    screen.page(document, human);
     Ok(0)
 }
 
@@ -183,11 +181,9 @@ fn unusable(error: QueueError) -> Failure {
 }
 
 fn print_result(letter: &DeadLetter, screen: &Screen) {
-    screen.show(
-        &DeadLettersDocument {
-            letters: None,
-            letter: Some(letter),
-        },
-        |screen| human::letter(letter, screen),
-    );
+    let document = DeadLettersDocument {
+        letters: None,
+        letter: Some(letter),
+    };
+    screen.page(document, human);
 }

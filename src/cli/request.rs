@@ -12,7 +12,7 @@ use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
 use crate::judging::triage::{Triage, parse_triage};
 use crate::mission::{SubTask, read_sub_task};
 use crate::report::documents::commands::IntakeDocument;
-use crate::report::intake as shown;
+use crate::report::intake::{human, row};
 use crate::review::questions::{self as prompt, Subject};
 use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
@@ -152,13 +152,11 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
                 .map(|known| caught_up(&folder, &requests, known))
                 .collect();
             let all = all?;
-            screen.show(
-                &IntakeDocument {
-                    requests: Some(all.iter().map(shown::row).collect()),
-                    request: None,
-                },
-                |screen| shown::list(&all, screen),
-            );
+            let document = IntakeDocument {
+                requests: Some(all.iter().map(row).collect()),
+                request: None,
+            };
+            screen.page(document, human);
             Ok(0)
         }
         RequestCommand::Show(one) => {
@@ -518,13 +516,11 @@ fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
 }
 
 fn print_result(request: &Request, screen: &Screen) {
-    screen.show(
-        &IntakeDocument {
-            requests: None,
-            request: Some(shown::row(request)),
-        },
-        |screen| shown::one(request, screen),
-    );
+    let document = IntakeDocument {
+        requests: None,
+        request: Some(row(request)),
+    };
+    screen.page(document, human);
 }
 
 fn unusable(error: RequestsError) -> Failure {

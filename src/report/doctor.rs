@@ -1,10 +1,12 @@
 //! `quorum.doctor/v1`: whether this machine can run a mission.
 
+use minijinja::Error;
+use minijinja::value::Serde;
 use serde_json::{Map, Value};
 
 use super::documents::commands::{DoctorCheck, DoctorDocument};
-use super::style::{Role, Screen};
-use super::text::{sanitize, width};
+use super::style::Screen;
+use super::templates::render;
 
 worded! {
     /// How a check ended.
@@ -17,17 +19,6 @@ worded! {
         Fail = "fail",
         /// It could not be looked at.
         Skipped = "skipped",
-    }
-}
-
-impl Verdict {
-    fn role(self) -> Role {
-        match self {
-            Self::Ok => Role::Good,
-            Self::Warn => Role::Warn,
-            Self::Fail => Role::Bad,
-            Self::Skipped => Role::Dim,
-        }
     }
 }
 
@@ -76,22 +67,10 @@ pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
 }
 
 /// The list for people, with a line feed at its end.
-pub fn human(checks: &[Check], screen: &Screen) -> String {
-    let names: Vec<_> = checks.iter().map(|check| sanitize(&check.name)).collect();
-    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let line = |(check, name): (&Check, &std::borrow::Cow<'_, str>)| {
-        let verdict = format!("{:7}", check.verdict.as_str());
-        let verdict = screen.style.paint(check.verdict.role(), verdict);
-        let gap = " ".repeat(widest - width(name));
-        format!("{verdict}  {name}{gap}  {}\n", sanitize(&check.message))
-    };
-    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let lines: String = checks.iter().zip(&names).map(line).collect();
-    screen.wrap(&format!(
-        "{lines}\n{} ok, {}, {} failed, {} skipped\n",
-        count(Verdict::Ok),
-        super::text::count(count(Verdict::Warn), "warning"),
-        count(Verdict::Fail),
-        count(Verdict::Skipped),
-    ))
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn human(document: DoctorDocument<'_>, screen: &Screen) -> Result<String, Error> {
+    let text = render(screen, include_str!("doctor.txt"), Serde(document).into())?;
+    Ok(screen.wrap(&text))
 }

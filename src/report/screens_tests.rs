@@ -243,7 +243,11 @@ fn the_machine() {
         ),
         Check::new("endpoint", Verdict::Skipped, "it was not contacted"),
     ];
-    insta::assert_snapshot!(everywhere(|screen| doctor::human(&checks, screen)));
+    insta::assert_snapshot!(everywhere(|screen| doctor::human(
+        doctor::document(&checks, false),
+        screen
+    )
+    .unwrap()));
 }
 
 #[test]

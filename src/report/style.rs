@@ -209,16 +209,6 @@ impl Screen {
         }
     }
 
-    /// Names, each with its value beside it, one a line.
-    pub(super) fn fields(&self, lines: Vec<(&str, String)>) -> String {
-        let line = |(name, value): (&str, String)| {
-            let name = self.style.paint(Role::Strong, format!("{name:11}"));
-            format!("{name}  {value}\n")
-        };
-        let lines: String = lines.into_iter().map(line).collect();
-        self.wrap(&lines)
-    }
-
     /// Text of several lines, broken between words where a line is too long. What follows a break is indented a little
     /// more than its line, or keeps the bar before quoted text. Words are never broken, because paths and commands are
     /// to be copied.

@@ -79,7 +79,7 @@ pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8,
 /// Prints the checks. Returns 0, or the code of `failed` if one of them failed.
 fn show(checks: &[Check], screen: &Screen, failed: OutcomeClass) -> u8 {
     let is_fit = checks.iter().all(|check| check.verdict != Verdict::Fail);
-    screen.show(&document(checks, is_fit), |screen| human(checks, screen));
+    screen.page(document(checks, is_fit), human);
     let class = if is_fit { OutcomeClass::Ok } else { failed };
     class.exit_code()
 }
