@@ -71,9 +71,9 @@ impl Purpose {
     /// The word for it; where a stage rests its verdict on the answer, which one and the round that it asks in, from 1.
     const fn row(self) -> (&'static str, Option<(StageKey, u32)>) {
         match self {
-            Self::Score(place) => ("score", Some((StageKey::Of(Stage::Judge), place.round))),
-            Self::Grade { round } => ("grade", Some((StageKey::Of(Stage::Verification), round))),
-            Self::Decompose { round } => ("decompose", Some((StageKey::Of(Stage::Verification), round))),
+            Self::Score(place) => ("score", Some((StageKey::JUDGE, place.round))),
+            Self::Grade { round } => ("grade", Some((StageKey::VERIFICATION, round))),
+            Self::Decompose { round } => ("decompose", Some((StageKey::VERIFICATION, round))),
             Self::Stage { step, round } => (step.as_str(), Some((step, round))),
             Self::Confirm => ("confirm", None),
             Self::Answer => ("answer", None),
@@ -276,7 +276,7 @@ pub struct SeatPlace {
 }
 
 /// Which call to an agent that is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AskId {
     /// The task that it is about.
     #[serde(rename = "t")]

@@ -100,6 +100,17 @@ pub enum StageKey {
 }
 
 impl StageKey {
+    pub const OUTCOME: Self = Self::Of(Stage::Outcome);
+    pub const PREFLIGHT: Self = Self::Of(Stage::Preflight);
+    pub const FINISH: Self = Self::Of(Stage::Finish);
+    /// The last stage that asks nobody.
+    pub const CHECKS: Self = Self::Of(Stage::Checks);
+    pub const JUDGE: Self = Self::Of(Stage::Judge);
+    pub const VERIFICATION: Self = Self::Of(Stage::Verification);
+    pub const RED_TEAM: Self = Self::Of(Stage::RedTeam);
+    pub const VISION: Self = Self::Of(Stage::Vision);
+    pub const MERGE: Self = Self::Of(Stage::Merge);
+
     /// Its kind.
     pub const fn stage(self) -> Stage {
         self.place().0

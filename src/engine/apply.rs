@@ -321,7 +321,7 @@ fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
 }
 
 /// Regressed work leaves the order in which it is done again: what waited for it waits for what it waited for itself.
-pub(super) fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &[TaskId]) {
+pub fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &[TaskId]) {
     for second in ahead_of {
         if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
             open.behind.retain(|first| *first != id);
@@ -408,7 +408,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
 }
 
 /// The calls that a task waits for, and the timer of the moment that it waits for, if it waits for one.
-pub(super) fn follow_asks(state: &mut State, id: TaskId) {
+pub fn follow_asks(state: &mut State, id: TaskId) {
     drop_what_nobody_waits_for(state, id);
     let deferral = state.tasks[id.index()].deferral.as_deref();
     let moment = deferral.filter(|deferral| deferral.why != DeferralReason::Slot);
@@ -493,7 +493,7 @@ fn open_gate(state: &mut State, gate: GateId) {
     }
 }
 
-pub(super) fn block(state: &mut State, id: TaskId) {
+pub fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
     if task.status() == Status::Pending {
@@ -501,13 +501,13 @@ pub(super) fn block(state: &mut State, id: TaskId) {
     }
 }
 
-pub(super) fn unblock(state: &mut State, id: TaskId) {
+pub fn unblock(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers = task.blockers.saturating_sub(1);
     make_ready_if_unblocked(state, id);
 }
 
-pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
+pub fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
     let is_free = task.blockers == 0 && task.deferral.is_none();

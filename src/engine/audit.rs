@@ -144,7 +144,7 @@ pub(crate) enum Found {
 }
 
 /// Holds what is seen of a file against its record, and against the latest of all records of it.
-pub(super) fn found(recorded: &FileFact, latest: &FileFact, seen: &FileFact) -> Found {
+pub fn found(recorded: &FileFact, latest: &FileFact, seen: &FileFact) -> Found {
     match seen.size {
         None => Found::Gone,
         Some(0) if recorded.size != Some(0) => Found::Emptied,
@@ -154,19 +154,19 @@ pub(super) fn found(recorded: &FileFact, latest: &FileFact, seen: &FileFact) -> 
 }
 
 /// Whether a file of a record is not there, or holds nothing any more, by what was seen of the files that a task names.
-pub(super) fn is_lost(recorded: &FileFact, seen: &[FileFact]) -> bool {
+pub fn is_lost(recorded: &FileFact, seen: &[FileFact]) -> bool {
     let seen = seen.iter().find(|seen| seen.path == recorded.path);
     seen.is_none_or(|seen| matches!(found(recorded, recorded, seen), Found::Gone | Found::Emptied))
 }
 
 /// Whether two looks at a file saw the same: the same bytes, or bytes of which git stores the same, whatever a checkout makes
 /// its lines end with.
-pub(super) fn is_same(one: &FileFact, other: &FileFact) -> bool {
+pub fn is_same(one: &FileFact, other: &FileFact) -> bool {
     (one.size, one.digest) == (other.size, other.digest) || one.stored.is_some() && one.stored == other.stored
 }
 
 /// The paths of which two looks at the files that a task names saw different things.
-pub(super) fn differing(task: &TaskPlan, before: &[FileFact], now: &[FileFact]) -> Vec<String> {
+pub fn differing(task: &TaskPlan, before: &[FileFact], now: &[FileFact]) -> Vec<String> {
     let named = |files: &[FileFact]| -> BTreeMap<String, FileFact> {
         let named = files
             .iter()

@@ -91,7 +91,7 @@ impl DeadlineState {
 
 /// The deadlines of a run, by task; `None` is the mission's.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Deadlines(pub(super) BTreeMap<Option<TaskId>, DeadlineState>);
+pub struct Deadlines(pub BTreeMap<Option<TaskId>, DeadlineState>);
 
 impl Deadlines {
     /// Where a deadline stands; `None` as long as nothing is known of its moment.
@@ -101,7 +101,7 @@ impl Deadlines {
 }
 
 /// When a deadline passes whose time began at a moment.
-pub(super) fn due(deadline: Deadline, since: Timestamp) -> Timestamp {
+pub fn due(deadline: Deadline, since: Timestamp) -> Timestamp {
     match deadline {
         Deadline::At(at) => at,
         Deadline::After(span) => since.plus(span),

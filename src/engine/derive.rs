@@ -26,7 +26,7 @@ use super::timers::Timer;
 /// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
 ///
 /// A change that comes without its plan changes nothing: whoever replays a journal puts the plans into its events.
-pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
+pub fn change_plan(state: &mut State, change: &MissionChange) {
     let Some(mission) = &change.mission else {
         return;
     };

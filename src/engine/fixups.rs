@@ -53,7 +53,7 @@ impl State {
 }
 
 /// Whether a clean fixup made up for the task's failure. Not any more, where that fixup begins anew.
-pub(super) fn supersede(state: &mut State, id: TaskId, is: bool) {
+pub fn supersede(state: &mut State, id: TaskId, is: bool) {
     state.alter(id, |task| {
         if let Lifecycle::Failed { superseded, .. } = &mut task.lifecycle {
             *superseded = is;

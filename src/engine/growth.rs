@@ -12,7 +12,7 @@ use super::remedies::nothing_is_due;
 use super::state::{State, TaskState};
 
 /// The run has these tasks from here on.
-pub(super) fn add(state: &mut State, addition: &Addition) {
+pub fn add(state: &mut State, addition: &Addition) {
     let ids = addition.tasks.iter().map(|added| added.id);
     state.resum(ids, |state| {
         Arc::make_mut(&mut state.plan).extend(addition);
@@ -60,7 +60,7 @@ fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
 }
 
 /// The run has these added tasks no more. They have been made pending, if they had begun.
-pub(super) fn withdraw(state: &mut State, tasks: &[TaskId]) {
+pub fn withdraw(state: &mut State, tasks: &[TaskId]) {
     for id in tasks {
         forget(state, *id, tasks);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Stage, StageKey, TaskId, Timestamp};
+use crate::domain::{StageKey, TaskId, Timestamp};
 use crate::mission::Plan;
 
 use super::payload::{Deferral, DeferralReason};
@@ -46,7 +46,7 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
             until: Timestamp::default(),
             since: Timestamp::default(),
             message: String::new(),
-            stage: Some(StageKey::Of(Stage::Outcome)),
+            stage: Some(StageKey::OUTCOME),
         })),
         ..TaskState::default()
     };

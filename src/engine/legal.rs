@@ -50,7 +50,7 @@ pub fn legal_only(state: &State, events: &[Event]) -> Result<(), IllegalEvent> {
             continue;
         };
         // One that comes by this record has not begun.
-        let before = || state.tasks.get(task.index()).map(|task| task.status());
+        let before = || state.known(task).map(|task| task.status());
         let is = now.get(&task).copied().or_else(before).unwrap_or(Status::Pending);
         if let Event::Task(
             _,
@@ -96,7 +96,7 @@ fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{QualityFlag, Stage, StageKey, WaitingReason};
+    use crate::domain::{QualityFlag, StageKey, WaitingReason};
     use crate::engine::audit::AfterScan;
     use crate::engine::simulation::{Simulation, options};
 
@@ -194,7 +194,7 @@ mod tests {
                 Event::Task(
                     task,
                     TaskEvent::StageOpened {
-                        stage: StageKey::Of(Stage::Verification),
+                        stage: StageKey::VERIFICATION,
                         round: 1,
                         plain: true,
                     },

@@ -31,7 +31,7 @@ impl Lane {
 
 /// Tasks that could start, were there a slot.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ReadyQueue {
+pub struct ReadyQueue {
     lanes: BTreeMap<AgentId, Lane>,
     heads: BTreeSet<(Key, AgentId)>,
 }
@@ -95,7 +95,7 @@ impl ReadyQueue {
 }
 
 /// Iterates over what would start next without changing the queue. Costs O(agents + log n) and O(log n) a step.
-pub(super) struct NextUp<'a> {
+pub struct NextUp<'a> {
     queue: &'a ReadyQueue,
     heads: BTreeSet<(Key, AgentId)>,
     taken: BTreeMap<AgentId, u32>,

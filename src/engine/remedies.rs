@@ -89,7 +89,7 @@ impl DependencyRecovery {
 }
 
 /// Nothing is to be decided any more about dependencies of a task that failed.
-pub(super) fn nothing_is_due(state: &mut State, id: TaskId) {
+pub fn nothing_is_due(state: &mut State, id: TaskId) {
     let due = state.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
     let due: Vec<_> = due.copied().collect();
     for pair in due {
@@ -98,7 +98,7 @@ pub(super) fn nothing_is_due(state: &mut State, id: TaskId) {
 }
 
 /// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
-pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
+pub fn all_have_ended(state: &mut State, id: TaskId) {
     let Some(remedies) = state.task(id).remedies.as_deref() else {
         return;
     };
@@ -120,7 +120,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
 
 /// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
 /// begun waits for it, even if it was to do without; so does one that did without what was done since.
-pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
+pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
     let mut waits_again = false;
     let mut waiting = vec![dependency];
     let without = state.alter(id, |task| {
@@ -148,7 +148,7 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
 }
 
 /// The task begins anew: what it did without, it needs again.
-pub(super) fn forget_remedies(state: &mut State, id: TaskId) {
+pub fn forget_remedies(state: &mut State, id: TaskId) {
     let Some(remedies) = state.alter(id, |task| task.remedies.take()) else {
         return;
     };

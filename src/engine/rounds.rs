@@ -52,7 +52,7 @@ pub fn stall(waves: impl DoubleEndedIterator<Item = Round>) -> u32 {
 }
 
 /// The same of the waves before one. Costs O(all tasks): asked where an agent is about to be.
-pub(super) fn stall_before(state: &State, wave: u32) -> u32 {
+pub fn stall_before(state: &State, wave: u32) -> u32 {
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
     for id in state.plan.selected_ids() {
         let (plan, task) = (state.plan.task(id), state.task(id));

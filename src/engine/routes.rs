@@ -155,7 +155,7 @@ impl<'s> View<'s> {
 }
 
 /// The tasks that leave the run if a verification takes this edge.
-pub(super) fn leaving(state: &State, verification: TaskId, edge: Edge) -> Vec<TaskId> {
+pub fn leaving(state: &State, verification: TaskId, edge: Edge) -> Vec<TaskId> {
     turned(state, verification, Some(edge))
 }
 
@@ -166,7 +166,7 @@ fn turned(state: &State, verification: TaskId, edge: Option<Edge>) -> Vec<TaskId
 }
 
 /// A task leaves the run: nobody waits for it.
-pub(super) fn leave(state: &mut State, id: TaskId) {
+pub fn leave(state: &mut State, id: TaskId) {
     if state.task(id).not_taken {
         return;
     }
@@ -178,7 +178,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
 }
 
 /// A task that was not pending, and so stayed when a verdict led elsewhere, is to be begun after all: the verdict stands.
-pub(super) fn returned(state: &mut State, id: TaskId) {
+pub fn returned(state: &mut State, id: TaskId) {
     let mut view = View::of(state, id, state.task(id).edge());
     view.spread([id].into_iter());
     for id in view.turned {
@@ -188,7 +188,7 @@ pub(super) fn returned(state: &mut State, id: TaskId) {
 
 /// The verdict of a verification is withdrawn: what it left out returns. While it only judges once more, the verdict before
 /// says who is part of the run.
-pub(super) fn undecided(state: &mut State, verification: TaskId) {
+pub fn undecided(state: &mut State, verification: TaskId) {
     if state.plan.route(verification).is_none() || state.task(verification).reopened.is_some() {
         return;
     }
@@ -206,12 +206,12 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
 }
 
 /// Whether none of these tasks is left in the run: a gate or hold over them has nothing to wait for.
-pub(super) fn all_left(state: &State, tasks: &[TaskId]) -> bool {
+pub fn all_left(state: &State, tasks: &[TaskId]) -> bool {
     tasks.iter().all(|id| state.task(*id).not_taken)
 }
 
 /// Finds out anew what the verdicts leave out. Costs O(tasks and edges) where the mission has verifications.
-pub(super) fn derive(state: &mut State) {
+pub fn derive(state: &mut State) {
     let plan = Arc::clone(&state.plan);
     for task in &mut state.tasks {
         task.not_taken = false;

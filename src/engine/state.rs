@@ -282,6 +282,11 @@ impl State {
         &self.tasks[id.index()]
     }
 
+    /// The state of a task, if the run has it: what comes from outside may name another.
+    pub fn known(&self, id: TaskId) -> Option<&TaskState> {
+        self.tasks.get(id.index())
+    }
+
     /// Whether an agent could take on one more task, as far as its own limit goes.
     pub(crate) fn has_room_for(&self, agent: AgentId) -> bool {
         self.ready.has_room_for(agent, 0)
@@ -290,7 +295,7 @@ impl State {
     /// What a task, a checkpoint or a delay waits with, if it does.
     pub(crate) fn hold(&self, of: HoldOwner) -> Option<&Hold> {
         match of {
-            HoldOwner::Task(task) => self.tasks.get(task.index())?.hold(),
+            HoldOwner::Task(task) => self.known(task)?.hold(),
             HoldOwner::Barrier(barrier) => self.barriers.get(barrier.index())?.hold(),
         }
     }

@@ -51,14 +51,14 @@ pub struct Timers {
 
 impl Timers {
     /// Sets a timer; one that runs already goes by the new moment alone.
-    pub(super) fn set(&mut self, timer: Timer, at: Timestamp) {
+    pub fn set(&mut self, timer: Timer, at: Timestamp) {
         self.cancel(timer);
         self.by_time.insert((at, timer));
         self.by_timer.insert(timer, at);
     }
 
     /// Stops a timer, if it runs.
-    pub(super) fn cancel(&mut self, timer: Timer) {
+    pub fn cancel(&mut self, timer: Timer) {
         if let Some(at) = self.by_timer.remove(&timer) {
             self.by_time.remove(&(at, timer));
         }

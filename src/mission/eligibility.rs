@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::{AgentId, Stage, StageKey, TaskId};
+use crate::domain::{AgentId, StageKey, TaskId};
 
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
@@ -167,7 +167,7 @@ pub fn candidates(
     let may_stand_in = move |agent: &AgentId| {
         let spec = &plan.agent(*agent).spec;
         spec.adapter != Adapter::Human
-            && (step != Some(StageKey::Of(Stage::Vision)) || spec.vision)
+            && (step != Some(StageKey::VISION) || spec.vision)
             && authors(plan, task).all(|author| author != *agent)
             && dependence(plan, task, *agent).is_none()
     };

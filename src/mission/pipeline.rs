@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, StageKey, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
 use super::finish_plan::FinishGate;
@@ -204,14 +204,14 @@ impl StagePlan {
     /// What names the stage among those of its task.
     pub fn key(&self) -> StageKey {
         match self {
-            Self::Preflight => StageKey::Of(Stage::Preflight),
-            Self::Finish(_) => StageKey::Of(Stage::Finish),
-            Self::Checks(_) => StageKey::Of(Stage::Checks),
-            Self::Judge(_) => StageKey::Of(Stage::Judge),
-            Self::Verification(_) => StageKey::Of(Stage::Verification),
+            Self::Preflight => StageKey::PREFLIGHT,
+            Self::Finish(_) => StageKey::FINISH,
+            Self::Checks(_) => StageKey::CHECKS,
+            Self::Judge(_) => StageKey::JUDGE,
+            Self::Verification(_) => StageKey::VERIFICATION,
             Self::Own(own) => own.key,
-            Self::RedTeam(_) => StageKey::Of(Stage::RedTeam),
-            Self::Vision(_) => StageKey::Of(Stage::Vision),
+            Self::RedTeam(_) => StageKey::RED_TEAM,
+            Self::Vision(_) => StageKey::VISION,
         }
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
-use crate::domain::{AgentId, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{AgentId, Severity, StageKey, TaskId, Verdict};
 use crate::engine::{StageReport, State};
 use crate::judging::evidence_rules::is_file_task;
 use crate::mission::{Plan, TaskPlan};
@@ -61,7 +61,7 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
 fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: StageKey) -> &'a str {
     match (task_plan.step_agent(step), task_plan.vision()) {
         (Some(agent), _) => state.plan.agent_name(agent),
-        (None, Some(vision)) if step == StageKey::Of(Stage::Vision) => vision.kind.as_str(),
+        (None, Some(vision)) if step == StageKey::VISION => vision.kind.as_str(),
         (None, _) => "command",
     }
 }
@@ -121,11 +121,11 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             command,
             kind: task_plan
                 .vision()
-                .filter(|_| step == StageKey::Of(Stage::Vision))
+                .filter(|_| step == StageKey::VISION)
                 .map(|vision| vision.kind.as_str()),
             // Who looks at pictures is shown them, and looks at nothing else.
             tools: agent
-                .filter(|_| step != StageKey::Of(Stage::Vision))
+                .filter(|_| step != StageKey::VISION)
                 .map_or_else(Vec::new, |agent| judge_tools(plan, task, agent)),
             note: crate::engine::not_asked(state, task, step),
         }

@@ -156,7 +156,7 @@ impl Left {
 
 /// A turn that goes on in the next session.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Running {
+pub struct Running {
     pub turn: TurnId,
     pub process: ProcessRef,
     /// Whether the journal knows the process.
@@ -167,13 +167,13 @@ pub(super) struct Running {
 #[derive(Debug, Default)]
 pub struct Adopted {
     /// Supervisors of the run that were killed: what they left must not speak for a person.
-    pub(super) killed: Vec<ProcessIdentity>,
+    pub killed: Vec<ProcessIdentity>,
     /// The first key that is free for its own children.
-    pub(super) next_key: u64,
+    pub next_key: u64,
     /// The turns that still work, by their keys.
-    pub(super) running: BTreeMap<u64, Running>,
+    pub running: BTreeMap<u64, Running>,
     /// The turns that have ended.
-    pub(super) ended: Vec<(TurnId, supervisor::Exit)>,
+    pub ended: Vec<(TurnId, supervisor::Exit)>,
     /// What a person should know.
     pub warnings: Vec<String>,
 }

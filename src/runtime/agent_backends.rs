@@ -27,7 +27,7 @@ use super::login::{LoginState, login_of, passed_to};
 const OFFLINE: &str = "needs the network, and the run is offline";
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
-pub(super) type AgentsWithoutTools = Arc<Mutex<BTreeSet<AgentId>>>;
+pub type AgentsWithoutTools = Arc<Mutex<BTreeSet<AgentId>>>;
 
 /// How each agent of a run is reached.
 pub struct AgentBackends {
@@ -42,7 +42,7 @@ pub struct AgentBackends {
 }
 /// How an agent is reached.
 #[derive(Clone)]
-pub(super) enum Backend {
+pub enum Backend {
     /// By starting a program with an environment of its own.
     Command(Arc<CommandAgent>),
     /// Over HTTP.
@@ -233,7 +233,7 @@ impl Backend {
         }
     }
 }
-pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Backend, WorkError> {
+pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Backend, WorkError> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter.kind() {

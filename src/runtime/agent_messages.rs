@@ -37,7 +37,7 @@ const MOST_PROGRESS: usize = 200;
 
 /// What was heard of a turn, each word once in a row.
 #[derive(Debug, Default)]
-pub(super) struct Heard(pub Vec<String>);
+pub struct Heard(pub Vec<String>);
 
 impl Heard {
     /// What a turn says now of how far it is, if that is not what it said before. Blocks.
@@ -55,7 +55,7 @@ impl Heard {
 }
 
 /// Words of progress, by turn.
-pub(super) type Progress = HashMap<TurnId, Heard>;
+pub type Progress = HashMap<TurnId, Heard>;
 
 impl Executor {
     /// Listens to the agents at work: what they said since the last time.
@@ -77,7 +77,7 @@ impl Executor {
 ///
 /// # Errors
 /// What cannot be cleaned.
-pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
+pub fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
     // Most missions have none, and the end of a turn is no place for a look that nobody needs.
     if secrets.is_empty() || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
@@ -89,7 +89,7 @@ pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
 }
 
 /// A question of an agent; one that is only detected in its words is short.
-pub(super) fn question(text: &str, detected: bool) -> Asked {
+pub fn question(text: &str, detected: bool) -> Asked {
     Asked {
         text: text.chars().take(QUESTION_CHARS).collect(),
         detected,
@@ -99,7 +99,7 @@ pub(super) fn question(text: &str, detected: bool) -> Asked {
 
 /// What a turn ended with that may be a question: asked in so many words, else, where that could be confirmed, what it
 /// said. Blocks.
-pub(super) fn asked(
+pub fn asked(
     folder: &Path,
     claimed: Option<String>,
     said: Option<String>,
@@ -117,7 +117,7 @@ pub(super) fn asked(
 }
 
 /// The work that a turn hands down: what its result file says, and what it dropped beside it. Blocks.
-pub(super) fn delegated(folder: &Path, claimed: Value) -> Value {
+pub fn delegated(folder: &Path, claimed: Value) -> Value {
     let dropped = messages(folder, "delegate");
     if dropped.is_empty() {
         return claimed;
@@ -171,7 +171,7 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
 /// Reads what a task hands down. A gate that rests on a file of the workspace is for the mission to set: what a session
 /// protects is known when it begins, and nobody would protect that file from the sub-task. And whoever may not run commands
 /// has none run for it by a gate. Blocks.
-pub(super) fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
+pub fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
     let (read, mut refused) = read_delegations(value);
     let mut held = Vec::with_capacity(read.len());
     let tools = plan.worker_of(task).spec.tools;

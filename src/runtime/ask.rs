@@ -32,8 +32,8 @@ use crate::store::{AskFile, RunFolder, SpoolName};
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
-use super::effects::{Executor, Message, jitter};
-use super::reply::{self, Failed, Place, nothing, write_judgement};
+use super::effects::{Executor, Message};
+use super::reply::{self, Place, nothing, write_judgement};
 use super::review_context::{Case, Judged, judged};
 use super::reviewer_tools::{self, Answered, Question, ToolSession, ToolSessionSetup};
 use super::stages;
@@ -100,7 +100,7 @@ impl Executor {
     }
 
     /// Asks an agent.
-    pub(super) fn ask(&mut self, state: &State, effect: Effect) {
+    pub fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
             id,
             purpose,
@@ -114,9 +114,9 @@ impl Executor {
         let call = self.call(state, (id, purpose, agent), strict.clone());
         match self.programs.get(agent) {
             Err(why) => {
-                let failed = Failed {
+                let failed = AskFailure {
                     never_began: true,
-                    ..Failed::of(FailureClass::ProviderAuth, why.to_string())
+                    ..AskFailure::of(FailureClass::ProviderAuth, why.to_string())
                 };
                 self.post(failure(id, failed));
             }
@@ -126,7 +126,7 @@ impl Executor {
             }
             Ok(Backend::Echo) => self.blocking(move || call.echo()),
             Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, Failed::unasked(message))),
+                Err(message) => self.post(failure(id, AskFailure::unasked(message))),
                 Ok(line) => {
                     let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
                     self.beside(async move {
@@ -415,7 +415,7 @@ impl Call {
         self.came_to(read)
     }
 
-    fn came_to(&self, read: Result<(Answer, ReplyRef), Failed>) -> Fact {
+    fn came_to(&self, read: Result<(Answer, ReplyRef), AskFailure>) -> Fact {
         match read {
             Ok((answer, reply)) => Fact::AskReplied {
                 id: self.id,
@@ -429,7 +429,7 @@ impl Call {
     }
 
     fn failed(&self, why: WorkError) -> Fact {
-        failure(self.id, Failed::unasked(why))
+        failure(self.id, AskFailure::unasked(why))
     }
 }
 
@@ -441,15 +441,6 @@ fn place(folder: &RunFolder, id: AskId) -> Place {
 }
 
 /// An agent could not be asked.
-pub(super) fn failure(id: AskId, failed: Failed) -> Fact {
-    Fact::AskFailed(Box::new(AskFailure {
-        id,
-        class: failed.class,
-        message: failed.message,
-        retry_after: failed.retry_after,
-        jitter: jitter(),
-        used: failed.used,
-        ours: failed.ours,
-        never_began: failed.never_began,
-    }))
+pub fn failure(id: AskId, failed: AskFailure) -> Fact {
+    Fact::AskFailed(Box::new(AskFailure { id, ..failed }))
 }

@@ -34,7 +34,7 @@ struct Rerun {
 
 impl Executor {
     /// Looks at the files of all accepted work.
-    pub(super) fn audit(&mut self, state: &State, number: u32) {
+    pub fn audit(&mut self, state: &State, number: u32) {
         let (plan, recorded) = (state.plan.clone(), recorded(state));
         let merged = recorded.iter().find(|(id, _)| plan.task(*id).has_worktree());
         let preparation = merged.map(|(id, _)| self.preparation(state, *id));
@@ -52,7 +52,7 @@ impl Executor {
     }
 
     /// Runs the checks that are due by what was seen, and hands in the report.
-    pub(super) fn audit_looked(&mut self, state: &State, number: u32, looks: Looks) {
+    pub fn audit_looked(&mut self, state: &State, number: u32, looks: Looks) {
         if !state.audit.out || state.audit.number != number {
             return;
         }

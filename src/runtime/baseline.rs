@@ -14,7 +14,7 @@ use super::worktrees::Preparation;
 impl Executor {
     /// Makes the folder of an isolated task before its checks are looked at, and looks at the protected files behind that: what a
     /// folder begins with is nobody's change.
-    pub(super) fn prepare_baseline(&mut self, state: &State, task: TaskId, effect: Effect) {
+    pub fn prepare_baseline(&mut self, state: &State, task: TaskId, effect: Effect) {
         let protection = self.protection.clone();
         let groups = protection.groups_of(&state.plan, task);
         self.in_own_folder(state, task, move || {
@@ -23,7 +23,7 @@ impl Executor {
     }
 
     /// Looks what the checks of a task say before its work.
-    pub(super) fn take_baseline(&mut self, state: &State, turn: TurnId) {
+    pub fn take_baseline(&mut self, state: &State, turn: TurnId) {
         let look = BaselineLook {
             commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             turn,

@@ -23,7 +23,7 @@ use super::reply;
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 impl Executor {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
-    pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
+    pub fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
         let agent = state.plan.agent(agent_id);
         let on_record = Call {
@@ -58,7 +58,7 @@ impl Executor {
     }
 
     /// Does the work of a turn that has no process.
-    pub(super) fn work_beside(&mut self, turn: TurnId, work: impl Future<Output = ()> + Send + 'static) {
+    pub fn work_beside(&mut self, turn: TurnId, work: impl Future<Output = ()> + Send + 'static) {
         let work = tokio::spawn(work);
         self.model_turns.insert(turn, work.abort_handle());
         self.model_turns.retain(|_, work| !work.is_finished());
@@ -66,7 +66,7 @@ impl Executor {
 }
 
 /// The request of a turn came to nothing before anything was done.
-pub(super) fn unanswered(turn: TurnId, error: ModelError) -> Fact {
+pub fn unanswered(turn: TurnId, error: ModelError) -> Fact {
     Fact::TurnRequestFailed {
         turn,
         class: error.class,
@@ -163,13 +163,13 @@ impl ModelTurn {
 }
 
 /// Why a turn came to nothing whose last reply is cut.
-pub(super) const CUT_SHORT: &str = "the model's reply ran into its token limit and is cut short";
+pub const CUT_SHORT: &str = "the model's reply ran into its token limit and is cut short";
 
-pub(super) fn review_timeout(agent: &AgentPlan) -> Millis {
+pub fn review_timeout(agent: &AgentPlan) -> Millis {
     agent.spec.timeout.unwrap_or(REVIEW_TIMEOUT)
 }
 
-pub(super) fn usage_of(reply: &ModelReply) -> Usage {
+pub fn usage_of(reply: &ModelReply) -> Usage {
     Usage {
         input_tokens: reply.usage.input_tokens,
         output_tokens: reply.usage.output_tokens,

@@ -12,7 +12,7 @@ use crate::test_clock::{is_scaled, scaled};
 /// The next timer of the state, by a clock that nobody sets: the state says when, and how far away that is, is asked
 /// once.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub struct Clock {
     next: Option<(Timestamp, Timer, Instant)>,
     /// Handed in already. One that runs on all the same would keep the loop busy for nothing.
     told: BTreeSet<(Timestamp, Timer)>,

@@ -22,7 +22,7 @@ use super::error::RunError;
 use super::hidden;
 
 /// A command whose end is one fact.
-pub(super) fn request(
+pub fn request(
     sender: Sender,
     owner: Owner,
     command: CommandJob,
@@ -39,7 +39,7 @@ fn finish(ended: Ended) {
 
 impl Executor {
     /// What the commands of a task have in common.
-    pub(super) fn task_commands(&self, plan: &Arc<Plan>, task: TaskId, attempt: u32) -> TaskCommands {
+    pub fn task_commands(&self, plan: &Arc<Plan>, task: TaskId, attempt: u32) -> TaskCommands {
         TaskCommands {
             plan: plan.clone(),
             folder: self.folder.clone(),
@@ -53,7 +53,7 @@ impl Executor {
 
     /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so, and what they
     /// are not kept from. Blocks.
-    pub(super) fn confine(&mut self, state: &State) -> impl Iterator<Item = Fact> + use<> {
+    pub fn confine(&mut self, state: &State) -> impl Iterator<Item = Fact> + use<> {
         let folder = self.folder.state_folder();
         let not_held = self.confiner.look(&state.plan, &folder, &self.protection);
         let refused = self.confiner.refused.clone().map(Fact::Unconfined);
@@ -136,7 +136,7 @@ impl Executor {
     }
 
     /// Prepares the command of an effect beside the loop. It is started if it is still wanted then.
-    pub(super) fn prepare(
+    pub fn prepare(
         &self,
         effect: Effect,
         prepare: impl FnOnce() -> Result<CommandRequest, Box<Fact>> + Send + 'static,
@@ -151,7 +151,7 @@ impl Executor {
     ///
     /// # Errors
     /// When a process could not be confined that was to be.
-    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
+    pub fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let ended = match event {
             Event::Spawned { key, pid, start_time } => {
                 let process = ProcessRef { pid, start_time };
@@ -193,7 +193,7 @@ impl Executor {
     }
 
     /// Looks at the programs of agents that presets read: what they do is told, and whoever waits for too long is ended.
-    pub(super) fn look_at_programs(&mut self, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
+    pub fn look_at_programs(&mut self, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let (adopted, programs) = (&self.processes, &mut self.programs_at_work);
         let tell = |turn, text| inputs.push(Fact::Activity { turn, text });
         programs
@@ -217,7 +217,7 @@ impl Executor {
     }
 
     /// Does work of a task that is neither a turn nor a question to an agent.
-    pub(super) fn run_job(&mut self, state: &State, turn: TurnId, job: Job) -> Result<(), RunError> {
+    pub fn run_job(&mut self, state: &State, turn: TurnId, job: Job) -> Result<(), RunError> {
         match job {
             Job::Scan { .. } => self.scan_files(state, turn, job),
             Job::Artifacts(dependency) => self.scan_artifacts(state, turn, dependency),

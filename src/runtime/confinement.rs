@@ -67,7 +67,7 @@ const MOST_MOUNTS: usize = 400;
 
 /// How the processes of a session are confined.
 #[derive(Debug, Default)]
-pub(super) struct Confiner {
+pub struct Confiner {
     /// Why the system lets nothing be confined; `None` where it lets everything be.
     pub refused: Option<String>,
     /// What is the same for every process.

@@ -51,7 +51,7 @@ impl Answer {
 }
 
 /// What comes through the socket.
-pub(super) enum ControlRequest {
+pub enum ControlRequest {
     /// A command of a peer that may give it.
     Asked(Asked),
     /// A peer was sent away.
@@ -59,7 +59,7 @@ pub(super) enum ControlRequest {
 }
 
 /// A command that wants an answer. Dropped without one, the peer sees that it was not heard.
-pub(super) struct Asked {
+pub struct Asked {
     /// The command.
     pub queued: Queued,
     /// Whether it came with what only a person has: a terminal, or the key of this session's environment.
@@ -102,7 +102,7 @@ impl Asked {
 }
 
 /// The socket of a live session. Closed and removed when dropped.
-pub(super) struct ControlSocket {
+pub struct ControlSocket {
     address: SocketAddress,
     knocks: mpsc::Receiver<ControlRequest>,
     listening: tokio::task::JoinHandle<()>,

@@ -92,7 +92,7 @@ fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> 
 
 /// Everything that the journal of a run has for the queue, at the end of a session. Returns why it cannot be written; the
 /// next session tries again.
-pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
+pub fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
     let letters = letters_of(state, folder.id(), state.notices.letters().keys());
     if letters.is_empty() {
         return None;
@@ -103,7 +103,7 @@ pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
 
 impl Executor {
     /// Puts failed operations into the queue, off the loop.
-    pub(super) fn file(&mut self, state: &State, ids: Vec<String>) {
+    pub fn file(&mut self, state: &State, ids: Vec<String>) {
         let letters = letters_of(state, self.folder.id(), &ids);
         let queue = DeadLetters::of(&self.folder.state_folder());
         self.blocking(move || {
@@ -116,7 +116,7 @@ impl Executor {
 
     /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
     /// queue before the session begins to work, and gives back what there is to say about it.
-    pub(super) fn drain_dead_letters(&mut self) -> Option<Fact> {
+    pub fn drain_dead_letters(&mut self) -> Option<Fact> {
         let folder = self.folder.state_folder();
         let queue = DeadLetters::of(&folder);
         let warning = |error: QueueError| Fact::Warn(format!("dead letters are not tried again: {error}"));

@@ -12,7 +12,7 @@ use super::effects::{Executor, not_reachable};
 use super::reply;
 
 /// What it costs: known, and nothing.
-pub(super) const NOTHING: Usage = Usage {
+pub const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),
     cost: Some(Money::ZERO),
@@ -20,7 +20,7 @@ pub(super) const NOTHING: Usage = Usage {
 
 impl Executor {
     /// A worker that repeats its prompt.
-    pub(super) fn echo_worker(&mut self, turn: TurnId) {
+    pub fn echo_worker(&mut self, turn: TurnId) {
         let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out = self.folder.spool_file(&SpoolName::Out(turn));
         self.blocking(move || {

@@ -49,7 +49,7 @@ const SIGNS_MISSED: u32 = 5;
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 
 /// What reaches the loop over its channel.
-pub(super) enum Message {
+pub enum Message {
     /// Something that happened.
     Fact(Fact),
     /// An effect whose moment has come.
@@ -82,70 +82,70 @@ pub(super) enum Message {
 }
 
 /// The command of an effect that can be started, or what comes of it that it cannot.
-pub(super) struct Ready {
+pub struct Ready {
     /// What it is for.
     pub effect: Effect,
     pub command: Result<CommandRequest, Box<Fact>>,
 }
 
 /// Where messages for the loop are handed in.
-pub(super) type Sender = mpsc::UnboundedSender<Message>;
+pub type Sender = mpsc::UnboundedSender<Message>;
 
 /// Everything outside of the loop.
-pub(super) struct Executor {
-    pub(super) folder: RunFolder,
-    pub(super) programs: AgentBackends,
-    pub(super) sender: Sender,
+pub struct Executor {
+    pub folder: RunFolder,
+    pub programs: AgentBackends,
+    pub sender: Sender,
     /// Commands at work.
-    pub(super) runner: Runner,
+    pub runner: Runner,
     /// The processes of running turns.
-    pub(super) processes: BTreeMap<TurnId, ProcessRef>,
-    pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    pub processes: BTreeMap<TurnId, ProcessRef>,
+    pub model_turns: HashMap<TurnId, AbortHandle>,
     /// Agents that are not offered tools any more.
-    pub(super) without_tools: AgentsWithoutTools,
+    pub without_tools: AgentsWithoutTools,
     /// What must not change while the session lives.
-    pub(super) protection: Arc<Protection>,
+    pub protection: Arc<Protection>,
     /// What its processes may see and change.
-    pub(super) confiner: Confiner,
+    pub confiner: Confiner,
     /// The folders of isolated tasks, and what was accepted of their work.
-    pub(super) worktrees: Worktrees,
+    pub worktrees: Worktrees,
     /// What checks say on commits that nobody has worked on.
-    pub(super) seen_on: Arc<std::sync::Mutex<SeenOn>>,
+    pub seen_on: Arc<std::sync::Mutex<SeenOn>>,
     /// What parts of judging at work are held against.
-    pub(super) guards: HashMap<WorkId, Guard>,
+    pub guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
-    pub(super) judgings: u64,
-    pub(super) begun: Begun,
+    pub judgings: u64,
+    pub begun: Begun,
     /// What turns in flight are held against.
-    pub(super) before: HashMap<TurnId, Before>,
+    pub before: HashMap<TurnId, Before>,
     /// The tasks of turns that have ended and whose files are still looked at: alive as long as they are.
-    pub(super) looked_at: Vec<Weak<TaskId>>,
+    pub looked_at: Vec<Weak<TaskId>>,
     /// The frozen missions of the run.
-    pub(super) frozen: Vec<Frozen>,
-    pub(super) progress: Progress,
+    pub frozen: Vec<Frozen>,
+    pub progress: Progress,
     /// Turns at work whose agents may fall silent.
-    pub(super) stalls: StallDetector,
-    pub(super) programs_at_work: ProgramWatch,
+    pub stalls: StallDetector,
+    pub programs_at_work: ProgramWatch,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
-    pub(super) deliveries: Vec<AbortHandle>,
+    pub deliveries: Vec<AbortHandle>,
     /// Where commands are handed in by what works beside the loop, which takes them.
-    pub(super) commands: Commands,
+    pub commands: Commands,
     /// The plan by which the last command or turn was started.
-    pub(super) newest_plan: Option<Arc<Plan>>,
+    pub newest_plan: Option<Arc<Plan>>,
     /// Folders for messages that no turn uses.
-    pub(super) messages: MessageFolders,
+    pub messages: MessageFolders,
     /// What was read of outputs that prompts quote.
-    pub(super) upstream: Remembered,
+    pub upstream: Remembered,
     /// The work on letters that are due to be tried again.
-    pub(super) draining: Option<tokio::task::JoinHandle<()>>,
+    pub draining: Option<tokio::task::JoinHandle<()>>,
     /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
     letters_due: Vec<String>,
     http: HashMap<AgentId, reqwest::Client>,
-    pub(super) supervisor: supervisor::Client,
+    pub supervisor: supervisor::Client,
     /// Signs of life that the supervisor was asked for since it said anything.
     unanswered: u32,
-    pub(super) stopping: bool,
+    pub stopping: bool,
 }
 
 impl Executor {
@@ -305,7 +305,7 @@ impl Executor {
     }
 
     /// The same of an effect that is wanted, with protected files as they must be.
-    pub(super) fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
+    pub fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
         if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
         }
@@ -354,13 +354,13 @@ impl Executor {
     }
 
     /// Hands an input to the loop.
-    pub(super) fn post(&self, input: Fact) {
+    pub fn post(&self, input: Fact) {
         // The loop holds the receiver as long as it lives; after it this is of no use.
         let _ = self.sender.send(Message::Fact(input));
     }
 
     /// Does something on a thread that may wait for the disk, and hands what comes of it to the loop.
-    pub(super) fn aside(&self, work: impl FnOnce() -> Message + Send + 'static) {
+    pub fn aside(&self, work: impl FnOnce() -> Message + Send + 'static) {
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             // After the loop has ended nothing is taken.
@@ -369,7 +369,7 @@ impl Executor {
     }
 
     /// Does something beside the loop until a stop ends it, and hands what comes of it to the loop.
-    pub(super) fn beside(&mut self, work: impl Future<Output = Result<Message, WorkError>> + Send + 'static) {
+    pub fn beside(&mut self, work: impl Future<Output = Result<Message, WorkError>> + Send + 'static) {
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
             // The loop holds the receiver as long as it lives.
@@ -380,7 +380,7 @@ impl Executor {
     }
 
     /// Runs blocking work on the pool; its input reaches the loop.
-    pub(super) fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
+    pub fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             for input in work() {
@@ -390,12 +390,7 @@ impl Executor {
     }
 
     /// The line to an agent for one call.
-    pub(super) fn line(
-        &mut self,
-        agent: AgentId,
-        endpoint: &Endpoint,
-        call: Call,
-    ) -> Result<Line, WorkError> {
+    pub fn line(&mut self, agent: AgentId, endpoint: &Endpoint, call: Call) -> Result<Line, WorkError> {
         match self.programs.network.clone() {
             Network::Open => self.http(agent, endpoint).map(Line::Direct),
             Network::Recording(cassette) => self
@@ -484,7 +479,7 @@ impl Executor {
         }
     }
 
-    pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {
+    pub fn later(&mut self, at: Timestamp, effect: Effect) {
         let pause = scaled(at.since(Timestamp::now()).as_duration());
         self.beside(async move {
             tokio::time::sleep(pause).await;
@@ -527,7 +522,7 @@ impl Executor {
     }
 
     /// Ends the commands of some owners.
-    pub(super) fn terminate(&mut self, is_meant: impl Fn(Owner) -> bool) -> Result<(), RunError> {
+    pub fn terminate(&mut self, is_meant: impl Fn(Owner) -> bool) -> Result<(), RunError> {
         for (key, _) in self.runner.keys(is_meant) {
             let grace_ms = GRACE.0;
             self.send(&Command::Terminate { key, grace_ms })?;
@@ -535,12 +530,12 @@ impl Executor {
         Ok(())
     }
 
-    pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
+    pub fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.supervisor.send(command).map_err(RunError::Supervisor)
     }
 
     /// A child of this run as the system knows it.
-    pub(super) fn identity_of(&self, process: &ProcessRef) -> supervisor::ProcessIdentity {
+    pub fn identity_of(&self, process: &ProcessRef) -> supervisor::ProcessIdentity {
         supervisor::ProcessIdentity {
             pid: process.pid,
             start_time: process.start_time,
@@ -558,17 +553,17 @@ fn not_before(effect: &mut Effect) -> Option<Timestamp> {
 }
 
 /// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
-pub(super) fn jitter() -> u16 {
+pub fn jitter() -> u16 {
     fastrand::u16(0..=1000)
 }
 
 /// An environment problem in the middle of a run: nothing was started.
-pub(super) fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
+pub fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
     refused(turn, FailureClass::Unknown, why)
 }
 
 /// What becomes of a turn that cannot be begun, by class.
-pub(super) fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
+pub fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
     Fact::TurnRequestFailed {
         turn,
         class,

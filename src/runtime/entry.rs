@@ -9,7 +9,7 @@ use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey};
 use super::origin;
 
 /// Where decisions of a run go.
-pub(super) struct Entry<'a> {
+pub struct Entry<'a> {
     /// The run.
     pub run: &'a RunId,
     pub state: &'a mut State,
@@ -23,7 +23,7 @@ pub(super) struct Entry<'a> {
 type WritePrompts<'a, E> = &'a mut dyn FnMut(&State, &mut Vec<Effect>) -> Result<Vec<Prompt>, E>;
 
 /// Whether what has become due by a decision is decided with it.
-pub(super) enum Due<'a, E> {
+pub enum Due<'a, E> {
     /// In the same record, with the prompts for it.
     Now(WritePrompts<'a, E>),
     /// Other facts wait, or the run has no session: it is looked at later.
@@ -31,7 +31,7 @@ pub(super) enum Due<'a, E> {
 }
 
 /// What went on record, not yet durable.
-pub(super) struct Written {
+pub struct Written {
     /// The number of the first event.
     pub seq: u64,
     /// All events.
@@ -119,6 +119,6 @@ fn apply(
 }
 
 /// Whether a decision is the end of a session.
-pub(super) fn ends(events: &[Event]) -> bool {
+pub fn ends(events: &[Event]) -> bool {
     matches!(events.last(), Some(Event::Run(RunEvent::Finished { .. })))
 }

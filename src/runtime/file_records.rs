@@ -23,7 +23,7 @@ const MOST_NAMED: usize = 20;
 
 /// What stood in the files of a task, and in which folders: what was carried elsewhere is looked for there.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub struct Record {
     #[serde(default)]
     pub(super) folders: Vec<Folder>,
     /// Those that are protected.
@@ -39,10 +39,10 @@ pub(super) struct Record {
 
 /// A folder without links, and its number in the file system. A copy of it has another one, and does not show when its files
 /// were written.
-pub(super) type Folder = (PathBuf, u64);
+pub type Folder = (PathBuf, u64);
 
 /// The folders that files of a task lie in: that of the run, and its own.
-pub(super) fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
+pub fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
     let all = [plan.root_of(task), plan.workspace_of(task)].map(|folder| canonical(&folder));
     all.map(|folder| {
         (
@@ -54,7 +54,7 @@ pub(super) fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
 }
 
 /// Marks of files that lay in folders which lie elsewhere now.
-pub(super) fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
+pub fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
     let place = |path: &str| {
         let mut folders = from.iter().zip(to);
         folders.find_map(|(from, to)| Some(to.0.join(Path::new(path).strip_prefix(&from.0).ok()?)))
@@ -63,13 +63,13 @@ pub(super) fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileM
     marks.into_iter().map(|(path, mark)| (name(path), mark)).collect()
 }
 
-pub(super) fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
+pub fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
     check(path, expected)?;
     let bytes = store::read_regular(path, store::LONGEST_FILE)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-pub(super) fn cut(changes: &mut Vec<String>) {
+pub fn cut(changes: &mut Vec<String>) {
     if changes.len() > MOST_NAMED {
         let more = changes.len() - MOST_NAMED;
         changes.truncate(MOST_NAMED);
@@ -79,7 +79,7 @@ pub(super) fn cut(changes: &mut Vec<String>) {
 
 /// The tests of a task before its first turn.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum TestsBefore {
+pub enum TestsBefore {
     /// All that lay in the workspace, as git has taken it.
     Tree(String),
     /// What stood in them.
@@ -89,11 +89,7 @@ pub(super) enum TestsBefore {
 }
 
 /// What there is of tests of a task that git does not commit. Blocks.
-pub(super) fn tests_of(
-    plan: &Plan,
-    (folder, worktrees): (&RunFolder, &Worktrees),
-    task: TaskId,
-) -> TestsBefore {
+pub fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task: TaskId) -> TestsBefore {
     let tree = match plan.task(task).is_isolated() {
         true => None,
         // Where git cannot take it, the files themselves tell what was changed.
@@ -120,7 +116,7 @@ fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore 
 }
 
 /// Which tests differ from those before the first turn of a task; `None` where none does. Blocks.
-pub(super) fn touched(
+pub fn touched(
     plan: &Plan,
     (folder, worktrees): (&RunFolder, &Worktrees),
     task: TaskId,

@@ -7,7 +7,7 @@ use crate::engine::Fact;
 use crate::store::{RunFolder, StateFolder};
 
 /// What lies in the folder of runs, as far as it is known.
-pub(super) struct ForeignRuns {
+pub struct ForeignRuns {
     folder: StateFolder,
     known: BTreeSet<String>,
 }

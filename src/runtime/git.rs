@@ -173,12 +173,7 @@ impl Git {
         self
     }
 
-    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
-        self.arguments.push(argument.into());
-        self
-    }
-
-    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
         self
     }
@@ -199,6 +194,70 @@ impl Git {
         self.input = Some(file.to_owned());
         self
     }
+
+    /// Makes the call with these arguments behind those that it has, and says how it ended, whatever its code is.
+    ///
+    /// # Errors
+    /// When git cannot be run, or did not end by itself.
+    pub fn output(
+        self,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Result<Output, WorkError> {
+        output(self.args(arguments))
+    }
+
+    /// The same of one that is to go well.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn run(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Output, WorkError> {
+        let output = self.output(arguments)?;
+        if output.status.success() {
+            Ok(output)
+        } else {
+            Err(failed(&output))
+        }
+    }
+
+    /// The same of one that prints nothing of interest.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn done(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<(), WorkError> {
+        self.run(arguments).map(drop)
+    }
+
+    /// What it printed, as [`text`].
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn line(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<String, WorkError> {
+        self.run(arguments).map(text)
+    }
+
+    /// The end of a call that asks: `None` is a no, or nothing of that kind is there.
+    ///
+    /// # Errors
+    /// In the words of git, for everything else.
+    pub fn answer(
+        self,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Result<Option<Output>, WorkError> {
+        let output = self.output(arguments)?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output)),
+            Some(1) => Ok(None),
+            _ => Err(failed(&output)),
+        }
+    }
+
+    /// What a name stands for, if it is there.
+    ///
+    /// # Errors
+    /// In the words of git.
+    pub fn resolve(self, name: &str) -> Result<Option<String>, WorkError> {
+        Ok(self.answer(["rev-parse", "--verify", "-q", name])?.map(text))
+    }
 }
 
 /// The program, which is looked for once: where the system keeps its own, else on the PATH.
@@ -217,10 +276,7 @@ pub fn program() -> Result<&'static Path, WorkError> {
 }
 
 /// How a call ended, whatever its code is.
-///
-/// # Errors
-/// When git cannot be run, or did not end by itself.
-pub fn output(git: Git) -> Result<Output, WorkError> {
+fn output(git: Git) -> Result<Output, WorkError> {
     let text = |word: OsString| {
         let word = word.into_string();
         word.map_err(|word| refused(format!("{} is not UTF-8", word.display())))
@@ -284,40 +340,6 @@ fn is_hurried(begun: Instant) -> bool {
     known.is_some_and(|then| begun.max(then).elapsed() >= MOMENT)
 }
 
-/// The end of a call that went well.
-///
-/// # Errors
-/// In the words of git.
-pub fn run(git: Git) -> Result<Output, WorkError> {
-    let output = output(git)?;
-    if output.status.success() {
-        Ok(output)
-    } else {
-        Err(failed(&output))
-    }
-}
-
-/// The end of a call that asks: `None` is a no, or nothing of that kind is there.
-///
-/// # Errors
-/// In the words of git, for everything else.
-pub fn answer(git: Git) -> Result<Option<Output>, WorkError> {
-    let output = output(git)?;
-    match output.status.code() {
-        Some(0) => Ok(Some(output)),
-        Some(1) => Ok(None),
-        _ => Err(failed(&output)),
-    }
-}
-
-/// What a name stands for, if it is there.
-///
-/// # Errors
-/// In the words of git.
-pub fn resolve(git: Git, name: &str) -> Result<Option<String>, WorkError> {
-    Ok(answer(git.args(["rev-parse", "--verify", "-q", name]))?.map(text))
-}
-
 /// Why a call has failed, in the words of git.
 pub fn failed(output: &Output) -> WorkError {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -367,7 +389,7 @@ impl Configuration {
             .kept("XDG_CONFIG_HOME")
             .at(folder)
             .reads("/");
-        let said = answer(git.args(["config", "-z", "--get-regexp", WANTED]))?;
+        let said = git.answer(["config", "-z", "--get-regexp", WANTED])?;
         let values = said.iter().flat_map(entries).map(|entry| {
             let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
             (key.to_owned(), value.to_owned())
@@ -646,10 +668,10 @@ mod tests {
         let git = |folder: &str| Git::new().at(&at(folder));
         for name in ["lender", "middle", "work"] {
             fs::create_dir(at(name)).unwrap();
-            run(git(name).args(["init", "-q"])).unwrap();
+            git(name).run(["init", "-q"]).unwrap();
         }
         fs::write(at("lender/file"), "lent").unwrap();
-        let object = text(run(git("lender").args(["hash-object", "-w", "file"])).unwrap());
+        let object = git("lender").line(["hash-object", "-w", "file"]).unwrap();
         borrow(&at("middle/.git"), "", &at("lender/.git/objects")).unwrap();
         fs::write(
             at("work/.git/objects/info/alternates"),
@@ -658,16 +680,16 @@ mod tests {
         .unwrap();
         fs::rename(at("work/.git/refs"), at("refs")).unwrap();
         std::os::unix::fs::symlink(at("refs"), at("work/.git/refs")).unwrap();
-        let shown = run(git("work").args(["cat-file", "blob", &object])).unwrap();
-        assert_eq!(text(shown), "lent");
+        let shown = git("work").line(["cat-file", "blob", &object]);
+        assert_eq!(shown.unwrap(), "lent");
         let others = at("lender/file").to_string_lossy().into_owned();
-        let hash = || git("work").args(["hash-object", &others]);
-        assert_eq!(text(run(hash().reads(at("lender"))).unwrap()), object);
-        let why = run(hash()).unwrap_err().to_string();
+        let hash = |git: Git| git.line(["hash-object", &others]);
+        assert_eq!(hash(git("work").reads(at("lender"))).unwrap(), object);
+        let why = hash(git("work")).unwrap_err().to_string();
         assert!(why.contains("Permission denied"), "{why}");
         let include = ["config", "include.path", &others];
         fs::write(&others, "[a]\nb = c\n").unwrap();
-        run(git("work").args(include)).unwrap();
-        assert_eq!(text(run(git("work").args(["config", "a.b"])).unwrap()), "c");
+        git("work").run(include).unwrap();
+        assert_eq!(git("work").line(["config", "a.b"]).unwrap(), "c");
     }
 }

@@ -19,7 +19,7 @@ const LOOK_AGAIN: Millis = Millis(200);
 
 /// What a part of judging at work is held against.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub struct Guard {
     plan: Arc<Plan>,
     before: Seen,
     /// Whether another task was at work when it began.
@@ -30,7 +30,7 @@ pub(super) struct Guard {
 
 /// How often something was begun: in all, and for each task.
 #[derive(Debug, Default)]
-pub(super) struct Begun {
+pub struct Begun {
     all: u64,
     own: std::collections::HashMap<TaskId, u64>,
 }
@@ -49,7 +49,7 @@ impl Begun {
 impl Executor {
     /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
     /// after a look.
-    pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
+    pub fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
         let work = effect.judged_work();
         let groups = match (&effect, work) {
             // What was updated before it is not its doing.
@@ -101,7 +101,7 @@ impl Executor {
     }
 
     /// The files were looked at before a part of judging: it starts, waits for what others may yet put back, or is void.
-    pub(super) fn looked(
+    pub fn looked(
         &mut self,
         state: &State,
         effect: Effect,
@@ -149,7 +149,7 @@ impl Executor {
 
     /// Looks at the protected files after a part of judging has come back with a word. What it says is taken at once if
     /// nothing has touched them; else after a look.
-    pub(super) fn weigh(&mut self, input: Fact) -> Option<Fact> {
+    pub fn weigh(&mut self, input: Fact) -> Option<Fact> {
         let guard = input
             .judged_work()
             .and_then(|work| Some((work, self.guards.remove(&work)?)));

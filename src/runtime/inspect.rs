@@ -97,7 +97,7 @@ impl VerifiedFiles {
 }
 
 /// The files that an event vouches for.
-pub(super) fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
+pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
     let mut named = Vec::new();
     let whole = |file: &FileRef| file.into();
     match event {

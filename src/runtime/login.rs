@@ -72,7 +72,7 @@ pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
 }
 
 /// The names of the variables that an agent's program is passed, where they are set.
-pub(super) fn passed_to(agent: &AgentPlan) -> impl Iterator<Item = &str> {
+pub fn passed_to(agent: &AgentPlan) -> impl Iterator<Item = &str> {
     let preset = agent.spec.preset.as_deref();
     let of_preset = preset.into_iter().flat_map(|preset| &preset.pass_env);
     let own = agent.spec.pass_env.iter().map(String::as_str);

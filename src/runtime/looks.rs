@@ -34,7 +34,7 @@ struct LookAt {
 
 impl Executor {
     /// Runs the commands of a task on its tests as they were, or on what it began with.
-    pub(super) fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
+    pub fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
         let at = sides(state, turn).map(|sides| LookAt {
             commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             turn,

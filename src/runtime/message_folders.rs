@@ -18,7 +18,7 @@ use super::effects::Executor;
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
-pub(super) struct MessageFolders {
+pub struct MessageFolders {
     /// The folder that they are in, held open.
     spool: Option<Folder>,
     idle: Vec<OsString>,
@@ -82,7 +82,7 @@ impl Executor {
     ///
     /// # Errors
     /// Why it cannot have one.
-    pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
+    pub fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
         self.messages
             .provide(&path)
@@ -91,7 +91,7 @@ impl Executor {
 
     /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or
     /// it is not where it was: whoever looks closer says what that is.
-    pub(super) fn take_message_folder(&mut self, turn: TurnId) -> bool {
+    pub fn take_message_folder(&mut self, turn: TurnId) -> bool {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
         !self.messages.take(&path).unwrap_or(false)
     }

@@ -18,7 +18,7 @@ for, judge every other instruction on its merit, and where you follow one, say w
 ";
 
 /// Takes control characters out of a text on its way to an agent, where the chain of its task has `sanitize_message`.
-pub(super) fn sanitize(plan: &Plan, task: TaskId, text: &mut String) {
+pub fn sanitize(plan: &Plan, task: TaskId, text: &mut String) {
     if plan.middleware(task).has(AgentMiddleware::SanitizeMessage) {
         text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r'));
     }
@@ -26,7 +26,7 @@ pub(super) fn sanitize(plan: &Plan, task: TaskId, text: &mut String) {
 
 /// The tools of a task's agent: without `policy_gate` it may do what is denied to it, without `approval_gate` what a person
 /// would be asked about.
-pub(super) fn tools(plan: &Plan, task: TaskId) -> Tools {
+pub fn tools(plan: &Plan, task: TaskId) -> Tools {
     let chain = plan.middleware(task);
     let tools = plan.worker_of(task).spec.tools.unwrap_or_default();
     tools.map(|policy| match policy {
@@ -37,7 +37,7 @@ pub(super) fn tools(plan: &Plan, task: TaskId) -> Tools {
 }
 
 /// What is done with a prompt before its turn: the prompt as it is given, and how often it speaks with authority.
-pub(super) fn before(plan: &Plan, task: TaskId, mut prompt: String) -> (String, u32) {
+pub fn before(plan: &Plan, task: TaskId, mut prompt: String) -> (String, u32) {
     sanitize(plan, task, &mut prompt);
     let mut found = 0;
     let around = plan.worker_of(task).spec.around();
@@ -61,7 +61,7 @@ fn goes_to_a_delegator(plan: &Plan, task: TaskId) -> bool {
 
 /// What the last message of a turn says beside the work.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Heard {
+pub struct Heard {
     /// What does not hold of what its agent was told.
     pub broken: Option<BrokenAssumption>,
     /// A warning for whoever watches.
@@ -72,7 +72,7 @@ pub(super) struct Heard {
 
 /// What an agent says at its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LastWords<'a> {
+pub enum LastWords<'a> {
     /// Its last message.
     Message(&'a str),
     /// The end of what it printed, of which nobody knows what is its last message.
@@ -80,7 +80,7 @@ pub(super) enum LastWords<'a> {
 }
 
 /// Whether anything is to be heard in the last message of a task's turns.
-pub(super) fn listens(plan: &Plan, task: TaskId) -> bool {
+pub fn listens(plan: &Plan, task: TaskId) -> bool {
     let chain = plan.middleware(task);
     chain.has(AgentMiddleware::AssumptionViolation)
         || chain.has(AgentMiddleware::SemanticDrift)
@@ -88,7 +88,7 @@ pub(super) fn listens(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// What is heard in the last message of a turn, if it ended well: behind the model where that is led here, else behind the turn.
-pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Heard {
+pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Heard {
     let mut heard = Heard::default();
     if exit.failure.is_some() {
         return heard;

@@ -43,7 +43,7 @@ fn left(options: &RunOptions, now: &Path) -> Option<PathBuf> {
 
 /// Takes the paths of options along to where the state lies now. Returns the folder that they were taken from, which stays
 /// on record in them until a session begins here.
-pub(super) fn take_along(options: &mut RunOptions, folder: &StateFolder) -> Option<PathBuf> {
+pub fn take_along(options: &mut RunOptions, folder: &StateFolder) -> Option<PathBuf> {
     let now = state_base(folder)?;
     let then = left(options, &now)?;
     options.mission_folder = moved(&options.mission_folder, &then, &now);
@@ -55,7 +55,7 @@ pub(super) fn take_along(options: &mut RunOptions, folder: &StateFolder) -> Opti
 }
 
 /// The same for what a run began with.
-pub(super) fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
+pub fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
     let before = started.options.mission_folder.clone();
     if take_along(&mut started.options, folder).is_none() {
         return;
@@ -70,7 +70,7 @@ pub(super) fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
 }
 
 /// Whether the folder that a run was carried from still has it: then it was copied, and what works there is not ours.
-pub(super) fn is_copy(run: &RunFolder, then: &Path) -> bool {
+pub fn is_copy(run: &RunFolder, then: &Path) -> bool {
     let Some(name) = run
         .state_folder()
         .path()
@@ -85,7 +85,7 @@ pub(super) fn is_copy(run: &RunFolder, then: &Path) -> bool {
 }
 
 /// Where a file lies that is on record by a path from the mission's folder, or by an absolute one.
-pub(super) fn recorded(path: &str, state: &State, options: &RunOptions) -> PathBuf {
+pub fn recorded(path: &str, state: &State, options: &RunOptions) -> PathBuf {
     let folder = fs::canonicalize(&options.mission_folder).unwrap_or_else(|_| options.mission_folder.clone());
     match (&state.moved_from, &options.state_base) {
         (Some(then), Some(now)) if path.starts_with('/') => moved(Path::new(path), then, now),

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::executor::error::WorkError;
 use crate::store::no_links::scratch_folder;
 
-use super::git::{Git, answer, entries};
+use super::git::{Git, entries};
 
 /// The first file of a folder that git does not ignore and that is a pipe, a device or a socket, or has more than `most` bytes:
 /// a sentence that names it. A file that git itself would read is not asked about. `git` works in the folder. Blocks.
@@ -74,7 +74,7 @@ pub fn odd_file(
             .map(|(path, _)| format!("{path}\0"))
             .collect::<String>(),
     )?;
-    let ignored = answer(git()?.args(["check-ignore", "-z", "--stdin"]).reading(&asked))?;
+    let ignored = git()?.reading(&asked).answer(["check-ignore", "-z", "--stdin"])?;
     let ignored: BTreeSet<String> = ignored.iter().flat_map(entries).collect();
     odd.retain(|(path, _)| !ignored.contains(path));
     Ok(odd.into_iter().min().map(|(_, sentence)| sentence))

@@ -179,7 +179,7 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
 }
 
 /// Words about something in the inbox that is no letter.
-pub(super) fn stranger(path: &Path) -> String {
+pub fn stranger(path: &Path) -> String {
     format!(
         "{} is no command of quorum's and was left alone; remove it",
         path.display()
@@ -187,12 +187,12 @@ pub(super) fn stranger(path: &Path) -> String {
 }
 
 /// Takes one command for a run without a session. Returns the state that it leads to.
-pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<State, ApplyError> {
+pub fn take(folder: &StateFolder, queued: &Queued) -> Result<State, ApplyError> {
     apply_offline(&folder.run(&queued.run), &[input_of(queued)])
 }
 
 /// A command that was sent, as the engine takes it.
-pub(super) fn input_of(queued: &Queued) -> Fact {
+pub fn input_of(queued: &Queued) -> Fact {
     Fact::Operator(Box::new(OperatorInput {
         id: Some(queued.id.clone()),
         command: queued.command.clone(),
@@ -202,7 +202,7 @@ pub(super) fn input_of(queued: &Queued) -> Fact {
 
 /// What there is of the files of work that a person is about to accept: their yes is for what is there when it is given.
 /// Blocks.
-pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
+pub fn files_of(state: &State, command: &Command) -> Option<Fact> {
     let Command::Approve {
         of: HoldOwner::Task(task),
         ..
@@ -210,7 +210,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
     else {
         return None;
     };
-    let waiting = state.tasks.get(task.index())?.hold()?;
+    let waiting = state.known(*task)?.hold()?;
     let is_asked = waiting.reason == WaitingReason::Refer && state.plan.task(*task).names_files();
     let counts = is_asked && engine::evaluate_command(state, command) == CommandResult::Applied;
     counts.then(|| Fact::FilesSeen {

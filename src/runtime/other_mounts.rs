@@ -20,7 +20,7 @@ struct Mount {
 
 /// The mounts of this process.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Vec<Mount>);
+pub struct Mounts(Vec<Mount>);
 
 impl Mounts {
     /// What the system lists. Blocks.

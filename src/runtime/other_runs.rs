@@ -28,7 +28,7 @@ enum Origin {
 type Met = Result<Option<CommandResult>, String>;
 
 /// The commands, in the order in which they came.
-pub(super) struct Others {
+pub struct Others {
     folder: StateFolder,
     waiting: VecDeque<(Queued, Origin)>,
     /// The first of them at work.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agents::model::{self, ModelRequest};
 use crate::agents::preset::CommandAgent;
 use crate::domain::FailureClass;
-use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
+use crate::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_head, write_told};
@@ -16,11 +16,10 @@ use crate::test_clock::scaled;
 
 use super::agent_backends::Backend;
 use super::calls::review_timeout;
-use super::effects::jitter;
-use super::reply::{self, Failed, no_reply};
+use super::reply::{self, no_reply};
 
 /// What such an agent is asked, and how.
-pub(super) struct Question<'a> {
+pub struct Question<'a> {
     /// What the agent is called in messages.
     pub who: &'a str,
     pub agent: &'a AgentPlan,
@@ -42,7 +41,7 @@ pub(super) struct Question<'a> {
 }
 
 /// What it said.
-pub(super) struct Replied {
+pub struct Replied {
     pub text: String,
     /// The model that the provider says it used.
     pub model: Option<String>,
@@ -50,9 +49,9 @@ pub(super) struct Replied {
 
 impl Replied {
     /// What comes behind the part that was read might take it back, so a reply without its end is none.
-    fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, Failed> {
+    fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, AskFailure> {
         if is_cut || text.len() as u64 > LARGEST_REPLY {
-            Err(Failed::of(FailureClass::Unknown, CUT_SHORT))
+            Err(AskFailure::of(FailureClass::Unknown, CUT_SHORT))
         } else {
             Ok(Self { text, model })
         }
@@ -61,14 +60,14 @@ impl Replied {
 
 impl Question<'_> {
     /// Asks; requests that a provider did not answer are made again.
-    pub async fn ask(&self, commands: &Commands) -> Result<Replied, Failed> {
+    pub async fn ask(&self, commands: &Commands) -> Result<Replied, AskFailure> {
         let mut tries = Tries::default();
         loop {
             let failure = match self.ask_once(commands).await {
                 Ok(replied) => return Ok(replied),
                 Err(failure) => failure,
             };
-            let failed = FailedTry::of(failure.class, failure.retry_after, jitter());
+            let failed = FailedTry::of(failure.class, failure.retry_after, failure.jitter);
             let Retry::After { pause, .. } = failed.leads_to(policy(self.kind), tries) else {
                 return Err(failure);
             };
@@ -77,15 +76,15 @@ impl Question<'_> {
         }
     }
 
-    async fn ask_once(&self, commands: &Commands) -> Result<Replied, Failed> {
+    async fn ask_once(&self, commands: &Commands) -> Result<Replied, AskFailure> {
         match self.reach {
             Backend::Command(agent) => self.run(commands, agent).await,
             Backend::Model(endpoint) => {
                 let line = endpoint
                     .line()
-                    .map_err(|error| Failed::unasked(error.to_string()))?;
+                    .map_err(|error| AskFailure::unasked(error.to_string()))?;
                 let reply = model::complete_by_schema(&line, endpoint, &mut self.request.clone()).await;
-                let reply = reply.map_err(Failed::of_model)?;
+                let reply = reply.map_err(AskFailure::of_model)?;
                 let is_cut = reply.is_cut_short();
                 Replied::of_whole(reply.text, reply.model, is_cut)
             }
@@ -93,14 +92,14 @@ impl Question<'_> {
         }
     }
 
-    async fn run(&self, commands: &Commands, agent: &CommandAgent) -> Result<Replied, Failed> {
+    async fn run(&self, commands: &Commands, agent: &CommandAgent) -> Result<Replied, AskFailure> {
         let file = |end: &str| self.place.with_extension(end);
         let written = write_told(&file("request"), self.prompt.as_bytes()).and_then(|request| {
             let review = self.review.as_ref();
             let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
             Ok((request, review.transpose()?, None))
         });
-        let asked = written.map_err(Failed::ours)?;
+        let asked = written.map_err(AskFailure::ours)?;
         let reply = file("reply");
         let job = CommandJob::asking(
             agent,
@@ -123,7 +122,7 @@ impl Question<'_> {
                 given_up: None,
             },
             timeout: review_timeout(self.agent),
-            ..job.map_err(Failed::ours)?
+            ..job.map_err(AskFailure::ours)?
         };
         let end = commands.run(Owner::Nobody, job).await;
         if let Some(by) = &agent.by {
@@ -133,8 +132,9 @@ impl Question<'_> {
         if let Some(failed) = no_reply(self.who, &end) {
             return Err(failed);
         }
-        let text = read_head(&reply, LARGEST_REPLY + 1)
-            .map_err(|error| Failed::ours(format!("the reply of {} cannot be read: {error}", self.who)))?;
+        let text = read_head(&reply, LARGEST_REPLY + 1).map_err(|error| {
+            AskFailure::ours(format!("the reply of {} cannot be read: {error}", self.who))
+        })?;
         Replied::of_whole(text, None, end.exit.output_cut)
     }
 }

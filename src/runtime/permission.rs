@@ -10,19 +10,19 @@ const LONGEST: usize = 8_000;
 
 /// What is allowed in a turn, and what a person is to be asked after it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Permission {
+pub struct Permission {
     allowed: Option<Digest>,
     wish: Option<String>,
 }
 
 impl Permission {
     /// In a turn for which a person has allowed this call, if any.
-    pub(super) fn of(allowed: Option<Digest>) -> Self {
+    pub fn of(allowed: Option<Digest>) -> Self {
         Self { allowed, wish: None }
     }
 
     /// What a person is to be asked, and the call that it is about.
-    pub(super) fn wish(&self) -> Option<(&str, Digest)> {
+    pub fn wish(&self) -> Option<(&str, Digest)> {
         let wish = self.wish.as_deref()?;
         Some((wish, Digest::of(wish.as_bytes())))
     }
@@ -32,7 +32,7 @@ impl Permission {
     ///
     /// # Errors
     /// What the model is told where it may not.
-    pub(super) fn use_for(&mut self, call: &ToolCall, asks: bool) -> Result<(), &'static str> {
+    pub fn use_for(&mut self, call: &ToolCall, asks: bool) -> Result<(), &'static str> {
         let wish = wish_of(call);
         let wanted = Digest::of(wish.as_bytes());
         if self.allowed.take_if(|allowed| *allowed == wanted).is_some() {

@@ -127,7 +127,7 @@ pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Re
 ///
 /// # Errors
 /// [`RecoverError`]
-pub(super) fn retell(
+pub fn retell(
     run: &RunFolder,
     watch: impl FnMut(&State, &Record, usize) -> Taken,
 ) -> Result<Recovered, RecoverError> {
@@ -135,7 +135,7 @@ pub(super) fn retell(
 }
 
 /// What becomes of the next events of a record.
-pub(super) struct Taken {
+pub struct Taken {
     /// How many of them are done with, at least one.
     pub count: usize,
     /// What is applied in their place.

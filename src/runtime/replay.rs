@@ -304,7 +304,7 @@ impl Rejudge<'_> {
         // A record names the tasks that it adds, and nobody has worked on them.
         let about = match task {
             None => (state.plan.name.clone(), None),
-            Some(task) => match state.tasks.get(task.index()) {
+            Some(task) => match state.known(task) {
                 Some(found) => (state.plan.title(task).to_owned(), Some(found.attempt.number)),
                 None => return,
             },

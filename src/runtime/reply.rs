@@ -10,8 +10,8 @@ use crate::agents::failure::{FailedCommand, Moment, of_start, read_command};
 use crate::agents::model::ModelError;
 use crate::agents::preset::Called;
 use crate::agents::secrets::Secrets;
-use crate::domain::{Digest, FailureClass, Millis, Money};
-use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
+use crate::domain::{AskId, Digest, FailureClass, Money};
+use crate::engine::{AskFailure, FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
 use crate::executor::program::told_by;
@@ -21,34 +21,24 @@ use crate::mission::model::Preset;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY, Reply};
 
+use super::effects::jitter;
 use super::reviewer_tools::Answered;
 
 /// Where a reply lies, and beside it what its verdict rests on.
-pub(super) struct Place {
+pub struct Place {
     pub reply: PathBuf,
     pub judgement: PathBuf,
 }
 
-/// Why nothing came of a call.
-pub(super) struct Failed {
-    pub class: FailureClass,
-    pub message: String,
-    pub retry_after: Option<Millis>,
-    /// What the call had used until then.
-    pub used: Option<Box<Used>>,
-    /// It was never asked, or what it said is lost here: that is no failure of whoever was asked, and no fallback is asked.
-    pub ours: bool,
-    /// Nothing was sent and no process came to be: it was no request.
-    pub never_began: bool,
-}
-
-impl Failed {
-    /// A failure of whoever was asked.
+impl AskFailure {
+    /// A failure of whoever was asked, in some call.
     pub fn of(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
+            id: AskId::default(),
             class,
             message: message.into(),
             retry_after: None,
+            jitter: jitter(),
             used: None,
             ours: false,
             never_began: false,
@@ -83,18 +73,18 @@ impl Failed {
 
 /// Why there is no reply of a command: it never ran, or failed in its own words on its outputs, which are quoted. How long
 /// it asks to be left alone, where it says so. Blocks.
-pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
+pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
     match end.how() {
         How::Exited(0) => return lost(who, end),
         How::NotStarted(why) => {
-            return Some(Failed {
+            return Some(AskFailure {
                 never_began: true,
-                ..Failed::of(of_start(why), why)
+                ..AskFailure::of(of_start(why), why)
             });
         }
         How::TimedOut => {
             let message = format!("{who} {}", how(end));
-            return Some(Failed::of(FailureClass::Timeout, message));
+            return Some(AskFailure::of(FailureClass::Timeout, message));
         }
         How::Exited(_) | How::Killed(_) => {}
     }
@@ -117,16 +107,16 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
         }
         (said, _) => format!("{who} {how}: {said}"),
     };
-    Some(Failed {
+    Some(AskFailure {
         retry_after: told.retry_after,
-        ..Failed::of(told.class, message)
+        ..AskFailure::of(told.class, message)
     })
 }
 
 /// The reply of a command that is not what it printed.
-fn lost(who: &str, end: &CommandEnd) -> Option<Failed> {
+fn lost(who: &str, end: &CommandEnd) -> Option<AskFailure> {
     let why = end.lost()?;
-    Some(Failed::ours(format!("the reply of {who} is lost: {why}")))
+    Some(AskFailure::ours(format!("the reply of {who} is lost: {why}")))
 }
 
 /// How a command ended, behind the name of whoever was asked.
@@ -140,14 +130,14 @@ fn how(end: &CommandEnd) -> String {
 }
 
 /// What a program said that a preset reads.
-pub(super) struct ProgramReply {
+pub struct ProgramReply {
     pub text: String,
     pub model: Option<String>,
     pub usage: Usage,
 }
 
 /// What the program of an agent replied: held to a schema, else its last message. Blocks.
-pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<ProgramReply, Failed> {
+pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<ProgramReply, AskFailure> {
     let unread = match end.how() {
         How::NotStarted(_) => no_reply(who, end),
         _ => lost(who, end),
@@ -164,7 +154,8 @@ pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> R
         ..FailedCommand::default()
     };
     let told = told_by(preset, end, failed);
-    let told = told.map_err(|error| Failed::ours(format!("the reply of {who} cannot be read: {error}")))?;
+    let told =
+        told.map_err(|error| AskFailure::ours(format!("the reply of {who} cannot be read: {error}")))?;
     let usage = Usage {
         input_tokens: told.heard.usage.input,
         output_tokens: told.heard.usage.output,
@@ -180,10 +171,10 @@ pub(super) fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> R
     };
     let how = how(end);
     let said: String = failure.reason.chars().take(LONGEST_QUOTE).collect();
-    Err(Failed {
+    Err(AskFailure {
         retry_after: failure.retry_after,
         used: used(usage),
-        ..Failed::of(failure.class, format!("{who} {how}: {said}"))
+        ..AskFailure::of(failure.class, format!("{who} {how}: {said}"))
     })
 }
 
@@ -197,20 +188,20 @@ fn used(usage: Usage) -> Option<Box<Used>> {
 }
 
 /// What a command replied that has ended, as its preset reads it where there is one. Blocks.
-pub(super) fn of_command<T>(
+pub fn of_command<T>(
     (who, preset): (&str, Option<&Arc<Preset>>),
     end: &CommandEnd,
     mut judgement: Judgement,
     place: &Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
-) -> Result<(T, ReplyRef), Failed> {
+) -> Result<(T, ReplyRef), AskFailure> {
     if let Some(preset) = preset {
         let said = of_program(who, end, preset)?;
         judgement.cut_short |= end.exit.output_cut;
-        write(&place.reply, &said.text).map_err(Failed::ours)?;
+        write(&place.reply, &said.text).map_err(AskFailure::ours)?;
         let least = (said.text.len() as u64, Some(Digest::of(said.text.as_bytes())));
         let read = read(place, &judgement, least, (said.model, said.usage), parse);
-        return read.map_err(|failed| Failed {
+        return read.map_err(|failed| AskFailure {
             used: used(said.usage),
             ..failed
         });
@@ -219,7 +210,7 @@ pub(super) fn of_command<T>(
     let claims = end.claims().ok().flatten();
     let claims = claims.map(|(_, claims)| claims).unwrap_or_default();
     let usage = claims.usage.as_usage();
-    let in_vain = |failed| Failed {
+    let in_vain = |failed| AskFailure {
         used: used(usage),
         ..failed
     };
@@ -232,31 +223,31 @@ pub(super) fn of_command<T>(
 }
 
 /// Stores what a model replied, and reads it.
-pub(super) async fn of_model<T: Send + 'static>(
+pub async fn of_model<T: Send + 'static>(
     answered: Answered,
     judgement: Judgement,
     endpoint: &Endpoint,
     place: Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T + Send + 'static,
-) -> Result<(T, ReplyRef), Failed> {
+) -> Result<(T, ReplyRef), AskFailure> {
     let used = answered.in_vain();
-    let failed = |failed: Failed| Failed { used, ..failed };
+    let failed = |failed: AskFailure| AskFailure { used, ..failed };
     let reply = match &answered.reply {
         Ok(reply) => reply,
         Err(error) => {
-            return Err(failed(Failed::of_model(error.clone())));
+            return Err(failed(AskFailure::of_model(error.clone())));
         }
     };
     let judgement = answered.judgement(judgement, &endpoint.model, reply);
     let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
     let read = tokio::task::spawn_blocking(move || {
-        write(&place.reply, &text).map_err(Failed::ours)?;
+        write(&place.reply, &text).map_err(AskFailure::ours)?;
         let least = (text.len() as u64, Some(Digest::of(text.as_bytes())));
         read(&place, &judgement, least, said, parse)
     });
     let read = read
         .await
-        .unwrap_or_else(|error| Err(Failed::ours(error.to_string())));
+        .unwrap_or_else(|error| Err(AskFailure::ours(error.to_string())));
     let (result, reply) = read.map_err(failed)?;
     let tools = answered.tools.map(Box::new);
     Ok((result, ReplyRef { tools, ..reply }))
@@ -270,13 +261,13 @@ fn read<T>(
     (least, digest): (u64, Option<Digest>),
     (model, usage): (Option<String>, Usage),
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
-) -> Result<(T, ReplyRef), Failed> {
+) -> Result<(T, ReplyRef), AskFailure> {
     // Of a reply that was cut, half a number could be read as a whole one: that is no word about the work.
     if judgement.cut_short {
-        return Err(Failed::of(FailureClass::Unknown, CUT_SHORT));
+        return Err(AskFailure::of(FailureClass::Unknown, CUT_SHORT));
     }
     // It is there and vouched for, and we cannot read it: that says nothing about the work.
-    let unreadable = |why: String| Failed::ours(format!("the reply cannot be read: {why}"));
+    let unreadable = |why: String| AskFailure::ours(format!("the reply cannot be read: {why}"));
     let file = seal(&place.reply).map_err(|error| unreadable(error.to_string()))?;
     // An empty reply is a reply, and says nothing.
     let file = file.unwrap_or_else(nothing);
@@ -293,7 +284,7 @@ fn read<T>(
         return Err(unreadable("it was written to while it was read".to_owned()));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let judged = write_judgement(&place.judgement, judgement).map_err(Failed::ours)?;
+    let judged = write_judgement(&place.judgement, judgement).map_err(AskFailure::ours)?;
     let said = Reply {
         text: &text,
         len: file.len,
@@ -310,26 +301,26 @@ fn read<T>(
 }
 
 /// Writes a reply to the spool, durable before any record names it.
-pub(super) async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
+pub async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
     let (path, text) = (path.to_owned(), text.to_owned());
     tokio::task::spawn_blocking(move || write(&path, &text)).await?
 }
 
 /// The same, blocking.
-pub(super) fn write(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
+pub fn write(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
     spool::write(path, text.as_bytes())?;
     seal(path).map_err(WorkError::file("store", path))
 }
 
 /// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
-pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, WorkError> {
+pub fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, WorkError> {
     let mut text = serde_json::to_string_pretty(judgement)?;
     text.push('\n');
     Ok(write(path, &text)?.map(Box::new))
 }
 
 /// Writes down what a turn was seen to do: calls of tools that its program told of, and its words of progress. Blocks.
-pub(super) fn write_steps(
+pub fn write_steps(
     path: &Path,
     called: &[Called],
     progress: &[String],
@@ -360,7 +351,7 @@ pub(super) fn write_steps(
 }
 
 /// A reply of no length.
-pub(super) fn nothing() -> FileRef {
+pub fn nothing() -> FileRef {
     FileRef {
         len: 0,
         digest: Digest::of(b""),

@@ -31,17 +31,17 @@ use crate::store::{RunFolder, SpoolName};
 const LARGEST_QUOTED: u64 = 1024 * 1024;
 
 /// A task whose work is judged, as it stands.
-pub(super) type Judged = (TaskId, TaskState);
+pub type Judged = (TaskId, TaskState);
 
 /// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
-pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
+pub fn judged(state: &State, task: TaskId) -> Vec<Judged> {
     let judged = state.judged(task);
     judged.map(|id| (id, state.task(id).clone())).collect()
 }
 
 /// A task whose work is to be judged, as it stood when that was decided on, and where its work is read from.
 #[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
+pub struct Case<'a> {
     pub commands: &'a TaskCommands,
     pub task: &'a TaskState,
 }
@@ -73,7 +73,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn ask(
+    pub fn ask(
         &self,
         ask: impl FnOnce(&Work<'_>) -> Result<JudgePrompt, WorkError>,
     ) -> Result<(JudgePrompt, Judgement), WorkError> {
@@ -86,7 +86,7 @@ impl Case<'_> {
     }
 
     /// The review request as JSON, for commands that would rather not read prose; `more` is what this kind of judging adds.
-    pub(super) fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
+    pub fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
         let task = self.commands.plan.task(self.commands.task);
         let request = ReviewRequest {
             task: &task.title,
@@ -102,7 +102,7 @@ impl Case<'_> {
 }
 
 /// Whether who judges a task judges files, by what is known of its work.
-pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
+pub fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
     let evidence = &task_state.course.evidence;
     let calls = task_state.attempt.calls.known().map(|calls| calls.calls);
     let changed = match evidence.changed {
@@ -114,7 +114,7 @@ pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) 
 }
 
 /// The material of one review.
-pub(super) struct Material {
+pub struct Material {
     pub output: Excerpt,
     course: Option<Course>,
     /// What speaks for it that nothing was done.
@@ -162,7 +162,7 @@ impl Material {
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, WorkError> {
+    pub fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, WorkError> {
         let TaskCommands {
             folder,
             secrets,
@@ -232,7 +232,7 @@ impl Material {
     }
 
     /// The record of asking this about the work.
-    pub(super) fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
+    pub fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
         let inputs = Inputs {
             prior_findings,
             ..self.inputs
@@ -241,7 +241,7 @@ impl Material {
     }
 
     /// The work as a prompt shows it.
-    pub(super) fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> Work<'a> {
+    pub fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> Work<'a> {
         let task_plan = plan.task(task);
         let panel = task_plan.panel();
         Work {
@@ -447,7 +447,7 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
 }
 
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.
-pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
+pub fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
         read_output(folder, state.turn(*task), &state.output, most)
             .map_err(WorkError::lost("the work's output is lost"))

@@ -35,7 +35,7 @@ use super::tool_ledger::{ToolLedger, unkept};
 type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;
 
 /// A question to a model that judges.
-pub(super) struct Question<'a> {
+pub struct Question<'a> {
     pub line: &'a Line,
     pub endpoint: &'a Endpoint,
     pub request: ModelRequest,
@@ -44,7 +44,7 @@ pub(super) struct Question<'a> {
 }
 
 /// What a judge may look with.
-pub(super) struct ToolSession {
+pub struct ToolSession {
     agent: AgentId,
     name: String,
     toolbox: Arc<Toolbox>,
@@ -58,7 +58,7 @@ pub(super) struct ToolSession {
 }
 
 /// What came of a question.
-pub(super) struct Answered {
+pub struct Answered {
     pub reply: Result<ModelReply, ModelError>,
     /// What was asked in the end.
     request: ModelRequest,
@@ -73,7 +73,7 @@ pub(super) struct Answered {
 }
 
 /// Whom tools are to be offered for which work.
-pub(super) struct ToolSessionSetup<'a> {
+pub struct ToolSessionSetup<'a> {
     pub plan: &'a Plan,
     pub folder: &'a RunFolder,
     /// The task that is being judged.
@@ -223,7 +223,7 @@ impl ToolSession {
 }
 
 /// Asks a judge, with tools if it has any. A provider that takes none is asked without them, and that is told.
-pub(super) async fn ask(question: Question<'_>, session: Option<&ToolSession>) -> Answered {
+pub async fn ask(question: Question<'_>, session: Option<&ToolSession>) -> Answered {
     match session {
         None => question.plainly().await,
         Some(session) => {
@@ -312,7 +312,7 @@ fn used(usage: Usage, tools: ToolLedgerRef) -> Option<Box<Used>> {
 }
 
 /// What a conversation that broke off had used. What the request that ran out of time used is unknown.
-pub(super) fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
+pub fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
     match error.class {
         FailureClass::Timeout => Usage::default(),
         _ => Usage {

@@ -12,7 +12,7 @@ use super::worktrees::{Folder, note_stored};
 
 impl Executor {
     /// Looks at the files that a task's rules name.
-    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
+    pub fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
         let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
         let asked = Answer::asked(state, task);
         let look = move || JobEnd::Seen {
@@ -54,7 +54,7 @@ impl Executor {
     }
 
     /// Looks at what a failed task was to make, in the workspace where it worked.
-    pub(super) fn scan_artifacts(&mut self, state: &State, turn: TurnId, dependency: TaskId) {
+    pub fn scan_artifacts(&mut self, state: &State, turn: TurnId, dependency: TaskId) {
         let plan = state.plan.clone();
         self.look(turn, Job::Artifacts(dependency), move || {
             let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
@@ -66,7 +66,7 @@ impl Executor {
     }
 
     /// Does work of a task that needs no process beside the loop.
-    pub(super) fn look(&mut self, turn: TurnId, job: Job, look: impl FnOnce() -> JobEnd + Send + 'static) {
+    pub fn look(&mut self, turn: TurnId, job: Job, look: impl FnOnce() -> JobEnd + Send + 'static) {
         self.blocking(move || {
             vec![Fact::JobEnded {
                 turn,
@@ -77,7 +77,7 @@ impl Executor {
     }
 
     /// Looks at the files of a task, and hands an input to the loop behind what was seen.
-    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
+    pub fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
         let (plan, attempt) = (state.plan.clone(), state.task(task).attempt.number);
         self.aside(move || {
             let files = files_of(&plan, task);
@@ -88,7 +88,7 @@ impl Executor {
 }
 
 /// What there is of the files that a task's rules name. Blocks.
-pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
+pub fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let task_plan = plan.task(task);
     let criteria = task_plan.verification().map_or(&[][..], |v| &v.criteria);
     let spoken_of = named_files(criteria);

@@ -13,7 +13,7 @@ type Shared = Arc<Mutex<BTreeMap<Digest, SeenBefore>>>;
 
 /// What checks say on a commit that nobody has worked on, by that commit and the folder in it.
 #[derive(Debug, Default)]
-pub(super) struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Shared>);
+pub struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Shared>);
 
 impl SeenOn {
     /// What is on record.
@@ -45,7 +45,7 @@ impl SeenOn {
 }
 
 /// What could be told.
-pub(super) fn known(checks: &[SeenBefore]) -> impl Iterator<Item = (Digest, SeenBefore)> {
+pub fn known(checks: &[SeenBefore]) -> impl Iterator<Item = (Digest, SeenBefore)> {
     let known = checks.iter().filter(|seen| seen.before != BeforeWork::Unknown);
     known.map(|seen| (seen.key, seen.clone()))
 }

@@ -459,7 +459,7 @@ impl Session {
     fn looked_at_before(&self, input: &Fact) -> Option<TaskId> {
         let task = match input {
             Fact::AskReplied { id, .. } => {
-                let task = self.state.tasks.get(id.task.index())?;
+                let task = self.state.known(id.task)?;
                 let open = task.open_ask(WorkId::ask(*id))?;
                 open.purpose.sees_the_work().then_some(id.task)?
             }

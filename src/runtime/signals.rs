@@ -8,7 +8,7 @@ use crate::engine::StopCause;
 use crate::supervisor;
 
 /// The signals that end a session.
-pub(super) struct Signals {
+pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
     /// `None` where whoever started us wants the session to survive its terminal (`nohup`).
@@ -17,7 +17,7 @@ pub(super) struct Signals {
 }
 
 /// What a signal asks for.
-pub(super) struct Heard {
+pub struct Heard {
     /// Why the session stops.
     pub cause: StopCause,
     /// It was asked before, and will not wait any longer.
@@ -51,7 +51,7 @@ impl Signals {
 }
 
 /// Waits for what there is to wait for, and for ever where there is nothing.
-pub(super) async fn or_never<T>(wanted: Option<impl Future<Output = T>>) -> T {
+pub async fn or_never<T>(wanted: Option<impl Future<Output = T>>) -> T {
     match wanted {
         Some(wanted) => wanted.await,
         None => std::future::pending().await,

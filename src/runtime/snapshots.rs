@@ -34,7 +34,7 @@ fn longest_tail(offset: u64) -> u64 {
 }
 
 /// Writes the snapshots of a session.
-pub(super) struct Snapshots {
+pub struct Snapshots {
     run: RunFolder,
     /// Without a key there are none: they would not be believed.
     key: Option<OperatorKey>,

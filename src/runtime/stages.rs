@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::agents::command::check_argv;
-use crate::domain::{Answer, FindingsReport, Stage, StageKey, TaskId, TurnId};
+use crate::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
@@ -41,9 +41,9 @@ fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result
 impl Executor {
     /// Reads the work and writes what the command is given, beside the loop; then it is started. A vision check without an
     /// agent looks at its screenshots.
-    pub(super) fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (StageKey, u32)) {
+    pub fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (StageKey, u32)) {
         let (task, job) = (turn.task, Job::Stage(step, round));
-        if step == StageKey::Of(Stage::Vision) {
+        if step == StageKey::VISION {
             let plan = state.plan.clone();
             return self.look(turn, job, move || match round {
                 0 => JobEnd::Seen {
@@ -135,7 +135,7 @@ fn question(
 ///
 /// # Errors
 /// When the output is not what was recorded, or the mission has no such stage any more.
-pub(super) fn compose(
+pub fn compose(
     case: Case<'_>,
     (step, round): (StageKey, u32),
     unread: Option<&str>,
@@ -169,8 +169,8 @@ pub(super) fn compose(
 ///
 /// # Errors
 /// When there is none any more, or one of them cannot be used.
-pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<Vec<Picture>, WorkError> {
-    if step != StageKey::Of(Stage::Vision) {
+pub fn pictures_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<Vec<Picture>, WorkError> {
+    if step != StageKey::VISION {
         return Ok(Vec::new());
     }
     let paths = plan.task(task).screenshots();
@@ -185,7 +185,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<V
 fn look(plan: &Plan, task: TaskId) -> Result<Answer, WorkError> {
     let vision = plan.task(task).vision();
     let vision = vision.ok_or("the mission has no vision check any more")?;
-    let found = pictures_of(plan, task, StageKey::Of(Stage::Vision))?;
+    let found = pictures_of(plan, task, StageKey::VISION)?;
     let last = found.last().ok_or("the screenshots are gone")?;
     let found = pictures::violations(last, &vision.expectations, vision.tolerance)?;
     Ok(Answer::Findings(FindingsReport::whole(found)))

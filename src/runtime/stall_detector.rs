@@ -22,7 +22,7 @@ const LOOKS: u64 = 10;
 
 /// What is known of turns at work.
 #[derive(Debug, Default)]
-pub(super) struct StallDetector(BTreeMap<TurnId, Silence>);
+pub struct StallDetector(BTreeMap<TurnId, Silence>);
 
 #[derive(Debug, Clone, Copy)]
 struct Silence {
@@ -87,7 +87,7 @@ impl Executor {
         self.stalls.0 = known;
     }
 
-    pub(super) fn is_at_work(&self, turn: TurnId) -> bool {
+    pub fn is_at_work(&self, turn: TurnId) -> bool {
         self.model_turns.contains_key(&turn) || self.runner.at_work().any(|owner| owner == Owner::Turn(turn))
     }
 
@@ -120,7 +120,7 @@ impl Executor {
     }
 
     /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.
-    pub(super) fn kill_turn(&mut self, state: &State, turn: TurnId, idle: Millis) -> Result<(), RunError> {
+    pub fn kill_turn(&mut self, state: &State, turn: TurnId, idle: Millis) -> Result<(), RunError> {
         if let Some(silence) = self.stalls.0.get_mut(&turn) {
             silence.killed = Some(idle);
         }

@@ -24,10 +24,10 @@ pub enum NoWord {
 }
 
 /// A supervisor of the run, and whether the session that it served has put its end on record.
-pub(super) type Served = (SupervisorRef, bool);
+pub type Served = (SupervisorRef, bool);
 
 /// As processes are recognised.
-pub(super) fn identity(supervisor: &SupervisorRef) -> ProcessIdentity {
+pub fn identity(supervisor: &SupervisorRef) -> ProcessIdentity {
     ProcessIdentity {
         pid: supervisor.pid,
         start_time: supervisor.start_time,
@@ -50,7 +50,7 @@ fn was_killed((supervisor, finished): &Served, exits: &ExitsLog) -> bool {
 }
 
 /// The supervisors of the run that were killed, and of which something may still live; the last session's is the last.
-pub(super) fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
+pub fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
     let last = (recovered.supervisor().clone(), recovered.finished.is_some());
     let all = recovered.supervisors_before.iter().chain([&last]);
     // Where the record cannot be read, no farewell was said.
@@ -72,7 +72,7 @@ pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
 ///
 /// # Errors
 /// [`NoWord`]
-pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), NoWord> {
+pub fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), NoWord> {
     let is_word = |input: &Fact| matches!(input, Fact::Operator(said) if said.command.is_a_persons_word());
     if !inputs.iter().any(is_word) {
         return Ok(());
@@ -89,7 +89,7 @@ pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) ->
 }
 
 /// Why a word is not taken by the live session of a run of whose earlier supervisors these were killed; `None` where it is.
-pub(super) fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> Option<String> {
+pub fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> Option<String> {
     if proven || !command.is_a_persons_word() {
         return None;
     }
@@ -102,7 +102,7 @@ pub(super) fn refusal(killed: &[ProcessIdentity], command: &Command, proven: boo
 }
 
 /// What is wrong as long as something lives on.
-pub(super) fn left_alive(pid: u32) -> String {
+pub fn left_alive(pid: u32) -> String {
     format!(
         "process {pid}, which an earlier session's agents started, still lives and could speak for a person"
     )

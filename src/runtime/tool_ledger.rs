@@ -18,7 +18,7 @@ use crate::store;
 
 /// A record that is being written. Its file is made with the first call.
 #[derive(Debug)]
-pub(super) struct ToolLedger {
+pub struct ToolLedger {
     path: PathBuf,
     /// The secrets that it must not show.
     secrets: Arc<Secrets>,
@@ -37,7 +37,7 @@ struct Kept {
 }
 
 /// What is known of a conversation whose record is lost.
-pub(super) fn unkept(spent: &Spent) -> ToolLedgerRef {
+pub fn unkept(spent: &Spent) -> ToolLedgerRef {
     ToolLedgerRef {
         calls: u32::try_from(spent.calls).unwrap_or(u32::MAX),
         requests: spent.requests,

@@ -73,7 +73,7 @@ struct Work {
 
 impl Executor {
     /// A worker that uses tools: a conversation is its whole turn.
-    pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
+    pub fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
         self.remember(state, turn);
         let agent = state.plan.worker_of(turn.task);
         let dialog = state.task(turn.task).dialog.as_deref();
@@ -96,7 +96,7 @@ impl Executor {
     }
 
     /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
-    pub(super) fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
+    pub fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
         self.model_turns.remove(&end.turn);
         let after = self.after(end.turn);
         let (plan, folder) = (plan.clone(), self.folder.clone());

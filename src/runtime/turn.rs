@@ -37,7 +37,7 @@ const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
 const REFUSALS: usize = 20;
 
 impl Executor {
-    pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
+    pub fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
         let plan = &state.plan;
         let agent_id = plan.task(turn.task).agent;
         match self.programs.get(agent_id) {
@@ -99,7 +99,7 @@ impl Executor {
     }
 
     /// What a turn may leave behind.
-    pub(super) fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
+    pub fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
         let file = |name| Some(self.folder.spool_file(&name));
         let is_read = preset_of(plan, turn).is_some();
         Outputs {
@@ -131,7 +131,7 @@ impl Executor {
     }
 
     /// The process of a turn has ended, or there never was one.
-    pub(super) fn turn_ended(
+    pub fn turn_ended(
         &mut self,
         turn: TurnId,
         outputs: Outputs,
@@ -207,12 +207,7 @@ impl Executor {
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
-    pub(super) fn turn_ended_meanwhile(
-        &mut self,
-        turn: TurnId,
-        plan: &Arc<Plan>,
-        mut exit: supervisor::Exit,
-    ) {
+    pub fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: supervisor::Exit) {
         let after = self.after(turn);
         let outputs = self.turn_outputs(plan, turn);
         let ended = self.ended_turn(turn, plan.clone(), outputs, after);

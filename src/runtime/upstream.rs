@@ -19,11 +19,11 @@ const READ_AT_ONCE: u64 = 256 * 1024;
 const REMEMBERED: usize = 256;
 
 /// What each of these turns said, or why that cannot be shown.
-pub(super) type UpstreamOutputs = BTreeMap<TurnId, Result<Excerpt, String>>;
+pub type UpstreamOutputs = BTreeMap<TurnId, Result<Excerpt, String>>;
 
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Remembered(Arc<Mutex<HashMap<Digest, Excerpt>>>);
+pub struct Remembered(Arc<Mutex<HashMap<Digest, Excerpt>>>);
 
 impl Remembered {
     /// Reads what the turns said. Blocks.

@@ -35,13 +35,13 @@ const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
 /// What a turn is held against once it ends.
 #[derive(Debug, Clone)]
-pub(super) struct Before {
+pub struct Before {
     noted: Option<(PathBuf, FileRef)>,
     /// The record of files before the first turn.
     first: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
     /// What is protected by default, as it was.
-    pub(super) by_default: Seen,
+    pub by_default: Seen,
     /// How many parts of judging had begun.
     judgings: u64,
     /// What a task in a worktree had committed.
@@ -50,7 +50,7 @@ pub(super) struct Before {
 
 impl Executor {
     /// Writes down what stands in the files of the next turn.
-    pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
+    pub fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
         let task = turn.task;
         let (plan, folder, worktrees) = (state.plan.clone(), self.folder.clone(), self.worktrees.clone());
         let note = move || {
@@ -69,7 +69,7 @@ impl Executor {
     }
 
     /// Makes the folder of an isolated task, if it is not there, and says what is looked at in it then.
-    pub(super) fn in_own_folder(
+    pub fn in_own_folder(
         &mut self,
         state: &State,
         task: TaskId,
@@ -88,7 +88,7 @@ impl Executor {
     }
 
     /// What the folder of a task is made with.
-    pub(super) fn preparation(&self, state: &State, task: TaskId) -> Preparation {
+    pub fn preparation(&self, state: &State, task: TaskId) -> Preparation {
         Preparation {
             task: self.task_commands(&state.plan, task, state.task(task).attempt.number),
             commands: self.commands.clone(),
@@ -97,13 +97,13 @@ impl Executor {
     }
 
     /// Remembers what a turn that is starting, or was taken over, is held against.
-    pub(super) fn remember(&mut self, state: &State, turn: TurnId) {
+    pub fn remember(&mut self, state: &State, turn: TurnId) {
         let by_default = self.protection.by_default(turn.task);
         self.remember_with(state, turn, by_default);
     }
 
     /// The same of one that was at work before the session began.
-    pub(super) fn remember_kept(&mut self, state: &State, turn: TurnId) {
+    pub fn remember_kept(&mut self, state: &State, turn: TurnId) {
         let by_default = self
             .protection
             .on_record(state)
@@ -112,7 +112,7 @@ impl Executor {
     }
 
     /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
-    pub(super) fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
+    pub fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
         let options = state.options_of(first);
         let taken = Protection::take((state, options), read, self.folder.state_folder().path());
         self.protection = Arc::new(taken.protection);
@@ -140,7 +140,7 @@ impl Executor {
     }
 
     /// What others at work are to make. What one that has just ended made is not on record yet, and is its own all the same.
-    pub(super) fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
+    pub fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
         let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
         let turns = self.runner.at_work().filter_map(Owner::turn);
         let turns = turns.chain(self.model_turns.keys().copied());
@@ -151,7 +151,7 @@ impl Executor {
     }
 
     /// As long as what comes back lives, the files of this task are not looked at yet.
-    pub(super) fn looking_at(&mut self, task: TaskId) -> Arc<TaskId> {
+    pub fn looking_at(&mut self, task: TaskId) -> Arc<TaskId> {
         let looked_at = Arc::new(task);
         self.looked_at.retain(|task| task.strong_count() > 0);
         self.looked_at.push(Arc::downgrade(&looked_at));
@@ -168,7 +168,7 @@ impl Executor {
     }
 
     /// What became of the frozen missions, and of the files if they are to be looked at, which blocks.
-    pub(super) fn after(&mut self, turn: TurnId) -> After {
+    pub fn after(&mut self, turn: TurnId) -> After {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
@@ -200,7 +200,7 @@ impl Executor {
 
 /// A mission that is frozen in a run's folder.
 #[derive(Debug)]
-pub(super) struct Frozen {
+pub struct Frozen {
     path: PathBuf,
     /// Held open, which spares looking for it twice a turn: that it was written to, removed or replaced shows in its own
     /// times. `None` if it could not be opened.
@@ -218,7 +218,7 @@ impl Frozen {
 }
 
 /// The missions that are frozen in a run's folder.
-pub(super) fn frozen(folder: &RunFolder) -> Vec<Frozen> {
+pub fn frozen(folder: &RunFolder) -> Vec<Frozen> {
     (1..)
         .map(|number| folder.mission(number))
         .take_while(|path| path.exists())
@@ -252,7 +252,7 @@ impl Touched {
 const LAST_PRINTED: u64 = 256 << 10;
 
 /// What is to be looked at when a turn has ended.
-pub(super) struct After {
+pub struct After {
     /// Tells, as long as it lives, that the files of this task are not looked at yet.
     looked_at: Arc<TaskId>,
     protection: Arc<Protection>,
@@ -438,7 +438,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
 }
 
 /// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
-pub(super) struct Answer {
+pub struct Answer {
     turn: TurnId,
     output: OutputRefs,
     /// Whether it can do nothing else than speak.

@@ -8,7 +8,7 @@ use crate::executor::error::WorkError;
 use crate::mission::model::Worktree;
 use crate::store::no_links::scratch_folder;
 
-use super::git::{Configuration, Git, borrow, entries, refused, run, text};
+use super::git::{Configuration, Git, borrow, entries, refused};
 use super::odd_files::odd_file;
 
 /// A difference, and what of it is not shown.
@@ -61,26 +61,26 @@ pub fn working_diff(folder: &Path, revision: &str, paths: &[String]) -> Result<W
     read_all(&git, &in_index, place.path())?;
     let is_range = revision.contains("..");
     let diff = in_index().args(DIFF).args((!is_range).then_some("--cached"));
-    let patch = run(diff.args(["--end-of-options", revision, "--"]).args(paths))?.stdout;
+    let patch = diff.args(["--end-of-options", revision, "--"]).run(paths)?.stdout;
     Ok(without_binary(&patch))
 }
 
 /// Makes an index of all that is there, without the marks of the repository's own and without what that remembers of files, so
 /// that each of them is read. `git` works with the repository, `in_index` with the new index; `place` is for files of ours.
 fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -> Result<(), WorkError> {
-    let top = text(run(git().args(["rev-parse", "--show-toplevel"]))?);
+    let top = git().line(["rev-parse", "--show-toplevel"])?;
     let top = Path::new(&top);
     let objects = ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
-    let objects = text(run(git().args(objects))?);
+    let objects = git().line(objects)?;
     fs::create_dir_all(place.join("objects/info"))?;
     borrow(place, "", Path::new(&objects))?;
     let list = place.join("list");
-    fs::write(&list, run(git().at(top).args(["ls-files", "-s", "-z"]))?.stdout)?;
-    run(in_index()
-        .args(["update-index", "-z", "--index-info"])
-        .reading(&list))?;
+    fs::write(&list, git().at(top).run(["ls-files", "-s", "-z"])?.stdout)?;
+    in_index()
+        .reading(&list)
+        .run(["update-index", "-z", "--index-info"])?;
     // What is not checked out is as it was.
-    let marked = run(git().at(top).args(["ls-files", "-v", "-z"]))?;
+    let marked = git().at(top).run(["ls-files", "-v", "-z"])?;
     let absent = entries(&marked).filter_map(|entry| {
         let path = entry.strip_prefix("S ").or_else(|| entry.strip_prefix("s "))?;
         let is_absent = fs::symlink_metadata(top.join(path)).is_err();
@@ -88,7 +88,7 @@ fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -
     });
     fs::write(&list, absent.collect::<String>())?;
     let skip = ["update-index", "--skip-worktree", "-z", "--stdin"];
-    run(in_index().at(top).args(skip).reading(&list))?;
+    in_index().at(top).reading(&list).run(skip)?;
     if let Some(odd) = odd_file(
         || Ok(in_index().at(top)),
         top,
@@ -96,7 +96,7 @@ fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -
     )? {
         return Err(refused(odd));
     }
-    run(in_index().args(["add", "-A", "--", ":/", NO_WORK])).map(drop)
+    in_index().done(["add", "-A", "--", ":/", NO_WORK])
 }
 
 /// A patch in which each file whose change is no text stands by its name only.

@@ -590,11 +590,7 @@ impl History {
         self.tally.commands += 1;
         let random = &mut self.random;
         let task = TaskId::from_index(random.below(self.state.plan.tasks.len() + 1));
-        let asked = self
-            .state
-            .tasks
-            .get(task.index())
-            .map_or(1, |task| task.consent.asked);
+        let asked = self.state.known(task).map_or(1, |task| task.consent.asked);
         let number = (asked + 1).saturating_sub(u32::try_from(random.below(3)).unwrap());
         let command = match random.below(20) {
             0..=5 => Command::approve(task, number),
@@ -602,11 +598,7 @@ impl History {
             10 | 11 => Command::CancelTask { task },
             15 => Command::AnswerAcceptance {
                 task,
-                attempt: self
-                    .state
-                    .tasks
-                    .get(task.index())
-                    .map_or(1, |task| task.attempt.number),
+                attempt: self.state.known(task).map_or(1, |task| task.attempt.number),
                 refused: random.chance(50).then(|| "no".to_owned()),
             },
             12..=14 => Command::OverrideGate {

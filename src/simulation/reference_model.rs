@@ -29,8 +29,7 @@ use calls::Calls;
 
 use crate::domain::{
     AgentId, Answer, BarrierId, BeforeWork, Cause, Digest, Edge, FailureClass, FailureMode, HoldOwner,
-    OutcomeClass, Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, TurnId, Verdict,
-    WaitingReason,
+    OutcomeClass, Points, Purpose, QualityFlag, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
@@ -481,8 +480,7 @@ impl ReferenceModel {
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
-                seen.step
-                    .take_if(|step| *step == (StageKey::Of(Stage::Vision), 0));
+                seen.step.take_if(|step| *step == (StageKey::VISION, 0));
                 if matches!(job, Job::Scan { .. }) {
                     seen.files.clear();
                 }
@@ -591,7 +589,7 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    stage: StageKey::Of(Stage::Verification),
+                    stage: StageKey::VERIFICATION,
                     round,
                     ..
                 },
@@ -612,7 +610,7 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageFailed {
-                    stage: StageKey::Of(Stage::Verification),
+                    stage: StageKey::VERIFICATION,
                     ..
                 },
             ) => {
@@ -637,7 +635,7 @@ impl ReferenceModel {
                 if *round == 0 {
                     (seen.looked, seen.scan_open) = (true, true);
                 }
-                assert_eq!(seen.looked, *step == StageKey::Of(Stage::Vision), "{event:?}");
+                assert_eq!(seen.looked, *step == StageKey::VISION, "{event:?}");
                 let task_plan = state.plan.task(*task);
                 let before = task_plan.steps().filter(|before| before < step);
                 for before in before {

@@ -117,7 +117,7 @@ pub fn git() -> Check {
     let here = Path::new(".");
     let ask = |arguments: &[&str]| {
         let git = git::Configuration::of(here)?.git().at(here);
-        git::run(git.args(arguments)).map(git::text)
+        git.line(arguments)
     };
     let (verdict, message) = match (ask(&["--version"]), ask(&["rev-parse", "--show-toplevel"])) {
         (Err(_), _) => (

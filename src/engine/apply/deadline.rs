@@ -8,7 +8,7 @@ use crate::engine::timers::Timer;
 use crate::mission::Deadline;
 
 /// Follows one event, behind the change of the state.
-pub(super) fn follow(state: &mut State, event: &Event) {
+pub fn follow(state: &mut State, event: &Event) {
     match event {
         Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => {
             let tasks = state.plan.every_task_id().map(Some);

@@ -9,7 +9,7 @@ use super::{block, is_halted, leave_barrier, open_gate, unblock};
 
 /// How far a task had come for those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum DependencyState {
+pub enum DependencyState {
     /// Nobody goes on yet.
     Open,
     /// They have what they need.
@@ -19,7 +19,7 @@ pub(super) enum DependencyState {
 }
 
 impl DependencyState {
-    pub(super) fn of(state: &State, id: TaskId) -> Self {
+    pub fn of(state: &State, id: TaskId) -> Self {
         if !state.is_settled(id) {
             Self::Open
         } else if state.is_met(id) {
@@ -31,7 +31,7 @@ impl DependencyState {
 }
 
 /// The task has come to an end; where that is one for others too, they go on.
-pub(super) fn settle(state: &mut State, id: TaskId) {
+pub fn settle(state: &mut State, id: TaskId) {
     let stands = DependencyState::of(state, id);
     if stands == DependencyState::Open {
         return;
@@ -46,7 +46,7 @@ pub(super) fn settle(state: &mut State, id: TaskId) {
 }
 
 /// What others built on is not there any more, if they had built on it.
-pub(super) fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
+pub fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
     match stood {
         DependencyState::Open => {}
         DependencyState::Met => no_longer_terminal(state, id, Status::Done),
@@ -135,7 +135,7 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
 
 /// A task is to be done behind checkpoints, of which a person may have refused one: that one is asked about again, for
 /// nothing waits for an answer that was given.
-pub(super) fn refused_barriers_are_due(state: &mut State, id: TaskId) {
+pub fn refused_barriers_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
     for hold in plan.barriers_before.of(id) {
         if state.barrier(*hold).stage == BarrierStage::Rejected {
@@ -148,7 +148,7 @@ pub(super) fn refused_barriers_are_due(state: &mut State, id: TaskId) {
 }
 
 /// A dependency that failed, and that a task does not do without, holds it.
-pub(super) fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
+pub fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
     for dependency in plan.dependencies.of(id) {
         if state.has_failed_for_good(*dependency) && !state.task(id).does_without(*dependency) {

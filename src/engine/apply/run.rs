@@ -12,7 +12,7 @@ use crate::mission::model::Sandbox;
 
 use super::make_ready_if_unblocked;
 
-pub(super) fn change(state: &mut State, event: &RunEvent) {
+pub fn change(state: &mut State, event: &RunEvent) {
     match event {
         RunEvent::Started(started) => {
             state.sessions = 1;

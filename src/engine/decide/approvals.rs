@@ -114,7 +114,7 @@ fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPla
 
 /// A draft of the task, if it waits for this approval.
 fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Transaction<'s>, &'s ApprovalPlan)> {
-    state.tasks.get(task.index())?;
+    state.known(task)?;
     let draft = Transaction::new(state, task);
     let approval = waited_for(&draft, number)?;
     Some((draft, approval))

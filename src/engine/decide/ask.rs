@@ -21,13 +21,7 @@ use super::transaction::Transaction;
 use super::{dependencies, pipeline, questions, request};
 
 /// The agent replied.
-pub(super) fn replied(
-    state: &State,
-    id: AskId,
-    reply: &ReplyRef,
-    answer: &Answer,
-    now: Timestamp,
-) -> Vec<Event> {
+pub fn replied(state: &State, id: AskId, reply: &ReplyRef, answer: &Answer, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, id) else {
         return Vec::new();
     };
@@ -69,7 +63,7 @@ fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>
 }
 
 /// What is handed over to an agent is on record.
-pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
+pub fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     let open = asked(state, id).map(|(_, open)| open);
     let recorded = open.map(|open| {
         Event::Ask(
@@ -84,7 +78,7 @@ pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event
 }
 
 /// The agent could not be asked: it is asked again within the bounds, another one is asked, or nothing can be expected of it.
-pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event> {
+pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, failure.id) else {
         return Vec::new();
     };

@@ -20,7 +20,7 @@ use super::regressed::{order, places};
 use super::transaction::Transaction;
 
 /// Files as they are recorded by acceptance.
-pub(super) fn record(draft: &mut Transaction<'_>) {
+pub fn record(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
@@ -34,12 +34,8 @@ pub(super) fn record(draft: &mut Transaction<'_>) {
 }
 
 /// Files were looked at because somebody is about to be heard about them: a judge, or a person who says yes.
-pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFact]) -> Vec<Event> {
-    let Some(task) = state
-        .tasks
-        .get(id.index())
-        .filter(|task| task.attempt.number == attempt)
-    else {
+pub fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFact]) -> Vec<Event> {
+    let Some(task) = state.known(id).filter(|task| task.attempt.number == attempt) else {
         return Vec::new();
     };
     let is_asked = task.status() == Status::AwaitingApproval;
@@ -64,7 +60,7 @@ pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFac
 
 /// At the start of a session that goes on with a run, before any work. Where turns outlived the session before, work goes
 /// on already: then the end of the run has its audit.
-pub(super) fn at_the_start(state: &State) -> Vec<Event> {
+pub fn at_the_start(state: &State) -> Vec<Event> {
     let wanted =
         state.plan.rules.settings.final_checks != FinalChecks::Never && state.accepted().next().is_some();
     if !wanted || state.audit.out || state.sums.turns_running > 0 || state.phase != RunPhase::Running {
@@ -74,7 +70,7 @@ pub(super) fn at_the_start(state: &State) -> Vec<Event> {
 }
 
 /// Before the end of a session in which everything came to its end.
-pub(super) fn at_the_end(state: &State) -> Option<Vec<Event>> {
+pub fn at_the_end(state: &State) -> Option<Vec<Event>> {
     let ends_well = state.phase == RunPhase::Running && state.ledger.limit().is_none();
     (ends_well && state.has_all_ended() && !state.audit.out && state.audit_is_open()).then(|| request(state))
 }
@@ -109,7 +105,7 @@ impl Verdicts {
 }
 
 /// An audit is over.
-pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event> {
+pub fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event> {
     if state.phase != RunPhase::Running || !state.audit.out || state.audit.number != report.number {
         return Vec::new();
     }
@@ -530,11 +526,8 @@ impl<'s> Audited<'s> {
 }
 
 /// Accepted work whose files are not there is done again by a person's word. What was built on it stays.
-pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
-    let done = state
-        .tasks
-        .get(id.index())
-        .is_some_and(|task| task.status() == Status::Done);
+pub fn reopen(state: &State, id: TaskId) -> Vec<Event> {
+    let done = state.known(id).is_some_and(|task| task.status() == Status::Done);
     if !done {
         return Vec::new();
     }
@@ -542,7 +535,7 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
 }
 
 /// Whether a task may be redone although it failed: what it had been accepted for did not stand.
-pub(super) fn has_regressed(state: &State, id: TaskId) -> bool {
+pub fn has_regressed(state: &State, id: TaskId) -> bool {
     let task = state.task(id);
     task.status() == Status::Failed && task.mode() == Some(FailureMode::Regressed)
 }

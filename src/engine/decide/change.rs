@@ -17,7 +17,7 @@ use crate::mission::{Judge, Part, Plan, Route, migrate_plan};
 use super::redo::{built_on, withdraw, withdrawn};
 
 /// First what is withdrawn, under the old plan; then the change itself.
-pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
+pub fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
     let Fact::ChangeMission {
         number,
         from,

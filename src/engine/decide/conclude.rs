@@ -309,7 +309,7 @@ pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, nam
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
 pub(super) fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
-    let key = StageKey::Of(Stage::Outcome);
+    let key = StageKey::OUTCOME;
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
     let finding = |change: &String| Finding::new(Severity::Critical, format!("protected: {change}"));
     report.findings = changes.iter().map(finding).collect();

@@ -22,7 +22,7 @@ const FIRST_PAUSE: Millis = Millis::from_secs(5);
 const MOST_DOUBLINGS: u32 = 9;
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
-pub(super) fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
+pub fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
     let message = exit.message.as_deref().unwrap_or_default();
     if side_effects::is_held(draft) {
         return side_effects::hold_back(
@@ -40,7 +40,7 @@ pub(super) fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestam
 
 /// Whoever is asked about the task, for whatever purpose, met limits that reset, and no judge is out any more: the task waits
 /// for the last of them.
-pub(super) fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
+pub fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
     if draft.task.asks_out().any(|open| open.purpose.is_judging()) {
         return;
     }
@@ -57,7 +57,7 @@ pub(super) fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
 }
 
 /// The pause before the attempt that was just planned behind a turn that its provider failed.
-pub(super) fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
+pub fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
     let before = draft.task.course.streak.provider.saturating_sub(1);
     let pause = retry::back_off(FIRST_PAUSE, before.min(MOST_DOUBLINGS), end.jitter);
     let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
@@ -66,7 +66,7 @@ pub(super) fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestam
 }
 
 /// The task waits until a moment; in words, and behind which stage it goes on where that is not with whoever is asked.
-pub(super) fn defer(
+pub fn defer(
     draft: &mut Transaction<'_>,
     why: DeferralReason,
     until: Timestamp,
@@ -83,7 +83,7 @@ pub(super) fn defer(
 }
 
 /// The moment has come: the task is ready again, or whoever met the limit is asked once more.
-pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
+pub fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
     if state.task(task).deferral.is_none() {
         return Vec::new();
     }
@@ -98,7 +98,7 @@ pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
 }
 
 /// A later session waits anew, by limits of its own; not for those whom it does not want asked.
-pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
+pub fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
     let Some(deferral) = state.task(task).deferral.as_deref() else {
         return Vec::new();
     };
@@ -112,7 +112,7 @@ pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp)
 }
 
 /// The end of a session that has a time limit, on record: no moment behind it is waited for.
-pub(super) fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
+pub fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     let options = match events.first() {
         Some(Event::Run(RunEvent::Started(started))) => &started.options,
         Some(Event::Run(RunEvent::Resumed { options, .. })) => options,

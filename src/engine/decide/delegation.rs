@@ -14,7 +14,7 @@ use crate::mission::{AddedTask, Origin, Part, Plan, SubTask};
 use super::transaction::Transaction;
 
 /// The task is about to be done: what its agent handed down becomes tasks, or is refused.
-pub(super) fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
+pub fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
     let asked = std::mem::take(&mut draft.task.delegations);
     if asked.is_empty() {
         return;
@@ -239,7 +239,7 @@ fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
 }
 
 /// What tasks that are done again had handed down, and their fixups: both come anew, if at all.
-pub(super) fn handed_down(plan: &Plan, again: &BTreeSet<TaskId>, built_on: &BTreeSet<TaskId>) -> Vec<TaskId> {
+pub fn handed_down(plan: &Plan, again: &BTreeSet<TaskId>, built_on: &BTreeSet<TaskId>) -> Vec<TaskId> {
     let is_from_them = |id: &&TaskId| {
         let from = plan.task(**id).provenance.as_deref();
         from.is_some_and(|from| {

@@ -13,7 +13,7 @@ use super::transaction::Transaction;
 use super::{fixups, redo, request};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
-pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
+pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
     let mut draft = Transaction::new(state, task);
     let known = draft
         .task
@@ -149,7 +149,7 @@ fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: S
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
-pub(super) fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFact]) {
+pub fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFact]) {
     let targets = &draft.plan().task(dependency).target_files;
     let is_there = |path: &str| files.iter().any(|file| file.path == path && file.has_content());
     let there: Vec<&str> = targets
@@ -165,7 +165,7 @@ pub(super) fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[
 }
 
 /// The orchestrator decided, or did not.
-pub(super) fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
+pub fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
     let failed = draft.state.task(dependency);
     match answer {
         Ok(Answer::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),

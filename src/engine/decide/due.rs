@@ -8,7 +8,7 @@ use crate::engine::timers::Timer;
 use super::{approvals, budget, deferral, ending, holds, sla};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
-pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
+pub fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
     if !state.timers.runs(timer, at) {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ use crate::engine::state::{RunPhase, State};
 use super::notify;
 
 /// Where only a person can move the run on and the session is to be kept alive for that: the wait, announced once.
-pub(super) fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+pub fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let wait = state.options.wait_approvals?;
     // Once the session has delivered the work the wait is over.
     if !state.only_a_person_moves_it_on() || state.delivered_in == state.sessions {
@@ -27,7 +27,7 @@ pub(super) fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
-pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
     if !state.only_a_person_moves_it_on() {
         Vec::new()
     } else if state.plan.rules.default_channels.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// Whether the session has nothing left to do.
-pub(super) fn is_over(state: &State) -> bool {
+pub fn is_over(state: &State) -> bool {
     match state.phase {
         RunPhase::Running if state.is_held() => false,
         // What is free of charge is finished with what runs.
@@ -57,7 +57,7 @@ pub(super) fn is_over(state: &State) -> bool {
     }
 }
 
-pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     if let (Some(threshold), None, false) = (
         state.plan.rules.quality_threshold,
         state.threshold_failed,
@@ -75,7 +75,7 @@ pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// The last event of a session.
-pub(super) fn run_finished(state: &State) -> Vec<Event> {
+pub fn run_finished(state: &State) -> Vec<Event> {
     let outcome = outcome(state);
     vec![Event::Run(RunEvent::Finished {
         outcome: outcome.class,
@@ -97,7 +97,7 @@ pub fn mission_score(state: &State) -> Option<Points> {
 }
 
 /// Somebody else touched what the session rests on. One that has said what it ends with says it anew.
-pub(super) fn foreign(state: &State, fact: &Fact) -> Vec<Event> {
+pub fn foreign(state: &State, fact: &Fact) -> Vec<Event> {
     let mut events = Vec::from_iter(fact.as_event());
     if state.phase == RunPhase::Finished {
         let mut touched = state.clone();

@@ -14,7 +14,7 @@ use crate::judging::touched::TouchedTests;
 use super::transaction::Transaction;
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
-pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
+pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
     let Fact::FilesNoted {
         turn,
         starts,
@@ -48,7 +48,7 @@ pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
 }
 
 /// What a turn did, with whether another one overlapped. The turn itself is the one start that is allowed since.
-pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
+pub fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
     let noted = state.task(turn.task).course.evidence.noted.as_deref();
     let isolated = state.plan.task(turn.task).is_isolated();
     let alone =

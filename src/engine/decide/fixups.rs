@@ -14,7 +14,7 @@ use super::transaction::Transaction;
 
 /// Adds the fixup of a task that is about to fail. `false`, where it could not help: what lacks a part of what it needs is
 /// never clean.
-pub(super) fn create(draft: &mut Transaction<'_>) -> bool {
+pub fn create(draft: &mut Transaction<'_>) -> bool {
     if draft.task.is_degraded() || draft.plan().fixup(draft.id).is_some() {
         return false;
     }
@@ -58,7 +58,7 @@ fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
 }
 
 /// The task is about to be done: a clean fixup supersedes what it mends.
-pub(super) fn supersede(draft: &mut Transaction<'_>, flag: QualityFlag) {
+pub fn supersede(draft: &mut Transaction<'_>, flag: QualityFlag) {
     if flag != QualityFlag::Clean {
         return;
     }
@@ -68,7 +68,7 @@ pub(super) fn supersede(draft: &mut Transaction<'_>, flag: QualityFlag) {
 }
 
 /// A failed task begins anew: its fixup, which did not help, is taken back. It may get one again.
-pub(super) fn taken_back(state: &State, task: TaskId) -> Vec<Event> {
+pub fn taken_back(state: &State, task: TaskId) -> Vec<Event> {
     let Some(fixup) = state.plan.fixup(task) else {
         return Vec::new();
     };

@@ -9,7 +9,7 @@ use crate::engine::event::{Event, GateEvent};
 use crate::engine::payload::GateResult;
 use crate::engine::state::State;
 
-pub(super) fn due(state: &State) -> Vec<Event> {
+pub fn due(state: &State) -> Vec<Event> {
     let due = state.gates_due.iter();
     due.map(|gate| {
         Event::Gate(

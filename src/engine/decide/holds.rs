@@ -20,12 +20,9 @@ use super::{admission, approvals, conclude, questions};
 /// What an agent is told whose tool call a person allows.
 const ALLOWED_ONCE: &str = "a person allows this call, once";
 
-/// The stage of a hold that names none.
-const JUDGE: StageKey = StageKey::Of(Stage::Judge);
-
 /// What is said to a hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Word<'a> {
+pub enum Word<'a> {
     Yes,
     /// No, and why.
     No(&'a str),
@@ -36,7 +33,7 @@ pub(super) enum Word<'a> {
 }
 
 /// Asks a person about a task, which is parked with that if it is not yet: `because` of this, with a message to the person.
-pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: String) {
+pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: String) {
     if draft.task.status() != Status::AwaitingApproval {
         let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
         let phase = is_dialog.then_some(Phase::Clarification);
@@ -53,7 +50,7 @@ pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, messag
             number: draft.task.consent.asked + 1,
             reason: hold.reason,
             cause: hold.cause,
-            stage: (hold.stage != JUDGE).then_some(hold.stage),
+            stage: (hold.stage != StageKey::JUDGE).then_some(hold.stage),
             message,
             gate: hold.gate.map(String::from),
             expires: hold.expires,
@@ -62,7 +59,7 @@ pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, messag
 }
 
 /// What somebody says to a hold.
-pub(super) fn said(state: &State, of: HoldOwner, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
+pub fn said(state: &State, of: HoldOwner, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
     match of {
         HoldOwner::Task(task) => {
             let mut draft = Transaction::new(state, task);
@@ -86,7 +83,7 @@ impl<'a> Word<'a> {
 }
 
 /// A task's hold is answered: the task moves as the hold says.
-pub(super) fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timestamp) {
+pub fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timestamp) {
     let Some(hold) = draft.task.hold().cloned() else {
         return;
     };
@@ -160,7 +157,7 @@ fn answer_barrier(state: &State, barrier: BarrierId, word: Word<'_>, by: &str) -
 }
 
 /// What was asked is not asked any more.
-pub(super) fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
+pub fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
     draft.emit(Event::Hold(
         draft.id.into(),
         HoldEvent::Closed {
@@ -179,7 +176,7 @@ fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Opt
     let before = draft.state.task(draft.id);
     let judged = before.judged();
     let panel = judged.and_then(|judged| judged.panel.as_deref());
-    let panel = panel.filter(|_| hold.stage == JUDGE);
+    let panel = panel.filter(|_| hold.stage == StageKey::JUDGE);
     draft.enter(Status::Review);
     let (verdict, cause) = match objection {
         None => (Verdict::Pass, None),
@@ -211,7 +208,7 @@ fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Opt
 
 /// A person answers that work was accepted below its bar: they know of it, which changes nothing of it; or refuse it, and its
 /// task has failed. What was done on it stays.
-pub(super) fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &str) -> Vec<Event> {
+pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &str) -> Vec<Event> {
     let mut draft = Transaction::new(state, task);
     let (by, reason) = (by.to_owned(), refused.map(str::to_owned));
     let why = refused.map(|reason| format!("rejected by {by}: {reason}"));
@@ -244,7 +241,7 @@ fn unanswered(draft: &Transaction<'_>, reason: WaitingReason) -> String {
 
 /// The time of a hold is up: the moment of a delay has come; else nobody answered in time, which is a no, or it is said so
 /// and stays open. A tool call is denied.
-pub(super) fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timestamp) -> Vec<Event> {
+pub fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timestamp) -> Vec<Event> {
     let Some(hold) = state.hold(of).filter(|hold| hold.number == number) else {
         return Vec::new();
     };
@@ -256,7 +253,7 @@ pub(super) fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timesta
 }
 
 /// Checkpoints and delays whose tasks have all ended begin to wait, if anything waits for them.
-pub(super) fn reached(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn reached(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.barriers_due.iter().filter(|id| state.holds_anything(**id));
     due.map(|id| {
         let plan = state.plan.barrier(*id);

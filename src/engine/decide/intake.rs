@@ -69,7 +69,7 @@ fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
 }
 
 /// The run has the task from here on.
-pub(super) fn add(state: &State, request: &str, task: &SubTask) -> Vec<Event> {
+pub fn add(state: &State, request: &str, task: &SubTask) -> Vec<Event> {
     let Ok(added) = scope(&state.plan, task) else {
         return Vec::new();
     };

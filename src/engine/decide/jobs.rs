@@ -11,7 +11,7 @@ use super::transaction::Transaction;
 use super::{admission, approvals, dependencies, merge, pipeline, request};
 
 /// Such work ended.
-pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::JobEnded { turn, job, end } = fact else {
         return Vec::new();
     };

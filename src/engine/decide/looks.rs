@@ -10,7 +10,7 @@ use super::request;
 use super::transaction::Transaction;
 
 /// Makes what is to be looked at before anybody judges the work. Whether judges must wait for it.
-pub(super) fn come_first(draft: &mut Transaction<'_>) -> bool {
+pub fn come_first(draft: &mut Transaction<'_>) -> bool {
     let open = draft.task.attempt.looks.open;
     let is_over = is_over(draft);
     let look = open.or_else(|| next(draft)).filter(|_| !is_over);
@@ -21,7 +21,7 @@ pub(super) fn come_first(draft: &mut Transaction<'_>) -> bool {
 }
 
 /// What they mean, once they are made: to be told once.
-pub(super) fn meaning(draft: &Transaction<'_>) -> Option<Box<StageReport>> {
+pub fn meaning(draft: &Transaction<'_>) -> Option<Box<StageReport>> {
     stages::weigh_tests(draft.view()).filter(|_| !is_over(draft))
 }
 

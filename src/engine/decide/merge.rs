@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cause, Edge, Finding, Severity, Stage, StageKey, Status, TaskId, Verdict};
+use crate::domain::{Cause, Edge, Finding, Severity, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::TaskEvent;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
@@ -20,20 +20,20 @@ use super::transaction::Transaction;
 use super::{conclude, pipeline, request};
 
 /// Whether the work is to be merged before it is accepted.
-pub(super) fn is_due(draft: &Transaction<'_>) -> bool {
+pub fn is_due(draft: &Transaction<'_>) -> bool {
     let landed = merging(draft).is_some_and(|merge| merge.landed);
     draft.task_plan().commits() && !landed
 }
 
 /// The work is good enough: it is merged. What its acceptance leaves to be known stays, however often that is tried.
-pub(super) fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
+pub fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
     draft.emit_own(TaskEvent::MergeBegun { mark });
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     request::run(draft, Job::Merge(number));
 }
 
 /// A try to merge came back.
-pub(super) fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
+pub fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
     match merged {
         Merged::Landed(commit) => accept(draft, commit),
         Merged::Candidate(commit) => {
@@ -129,12 +129,12 @@ fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
 }
 
 /// Whether the work was good enough, and is being merged.
-pub(super) fn has_begun(draft: &Transaction<'_>) -> bool {
+pub fn has_begun(draft: &Transaction<'_>) -> bool {
     merging(draft).is_some()
 }
 
 /// A check of merged work came back.
-pub(super) fn checked(draft: &mut Transaction<'_>) {
+pub fn checked(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
@@ -166,7 +166,7 @@ fn results(id: TaskId, judging: &Judging) -> impl Iterator<Item = ((TaskId, u32)
 }
 
 fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
-    let key = StageKey::Of(Stage::Merge);
+    let key = StageKey::MERGE;
     let mut report = draft.view().report(key, Verdict::Pass, None);
     let (left_out, removed) = (commit.left_out.join(", "), commit.removed.join(", "));
     if !removed.is_empty() {
@@ -191,7 +191,7 @@ fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
 }
 
 fn send_back(draft: &mut Transaction<'_>, findings: Vec<Finding>) {
-    let key = StageKey::Of(Stage::Merge);
+    let key = StageKey::MERGE;
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Merge));
     report.findings = findings;
     conclude::record(draft, *report);

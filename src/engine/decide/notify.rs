@@ -38,7 +38,7 @@ const DOWN_FOR: Millis = Millis::from_secs(60);
 const LONGEST_TEXT: usize = 1_000;
 
 /// Appends to a decision what follows from its events for channels and dead letters.
-pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
+pub fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     // The last event of a session stays the last one.
     if matches!(events.last(), Some(Event::Run(RunEvent::Finished { .. }))) {
         return events;
@@ -182,7 +182,7 @@ impl<'s> FollowUp<'s> {
 }
 
 /// Tool calls of a turn that failed for good are not made again: what becomes of them is for a person to say (section 13).
-pub(super) fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<Item = Event> + '_ {
+pub fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<Item = Event> + '_ {
     (1..).zip(failed).map(move |(number, call): (u32, _)| {
         Event::Notice(Box::new(NoticeEvent::Died(Box::new(FailedOperation {
             id: format!("t{turn}.{number}"),
@@ -310,12 +310,7 @@ fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
 }
 
 /// How a try to deliver ended.
-pub(super) fn delivered(
-    state: &State,
-    number: u32,
-    result: &Result<(), Undelivered>,
-    now: Timestamp,
-) -> Vec<Event> {
+pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, now: Timestamp) -> Vec<Event> {
     let Some(open) = state.notices.open(number) else {
         return Vec::new();
     };
@@ -361,7 +356,7 @@ pub(super) fn delivered(
 }
 
 /// The dead-letter queue has them.
-pub(super) fn filed(state: &State, ids: &[String]) -> Vec<Event> {
+pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
     let letters = state.notices.letters();
     let ids: Vec<String> = ids
         .iter()
@@ -376,7 +371,7 @@ pub(super) fn filed(state: &State, ids: &[String]) -> Vec<Event> {
 
 /// What comes between the last work and the end of a session: the end is announced, and what is on its way is waited
 /// for. `None`: nothing does.
-pub(super) fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+pub fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let by_signal = matches!(state.stop, Some(StopCause::Interrupted | StopCause::Terminated));
     let notices = &state.notices;
     // Who pressed Ctrl-C wants the end, not a wait for it.
@@ -419,7 +414,7 @@ pub fn holds_the_end(state: &State) -> bool {
 }
 
 /// Nobody waits any longer: what is on its way becomes dead letters, and the session ends. They are filed with its end.
-pub(super) fn overdue(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn overdue(state: &State, now: Timestamp) -> Vec<Event> {
     if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) || !is_over(state) {
         return Vec::new();
     }

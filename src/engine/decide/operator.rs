@@ -15,7 +15,7 @@ use super::holds::{self, Word};
 use super::intake;
 use super::transaction::Transaction;
 
-pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
+pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
         .id
         .as_ref()
@@ -112,7 +112,7 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
             attempt,
             refused,
         } => acceptance_meets(state, *task, *attempt, refused.is_none()),
-        Command::CancelTask { task } => match state.tasks.get(task.index()) {
+        Command::CancelTask { task } => match state.known(*task) {
             None => Unknown,
             // Nobody works on it, and nobody will.
             Some(_) if !state.takes(*task) => DecidedOtherwise,
@@ -171,7 +171,7 @@ fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> Com
 
 /// What a yes or a no to work that was accepted below its bar meets.
 fn acceptance_meets(state: &State, task: TaskId, attempt: u32, approve: bool) -> CommandResult {
-    let Some(task) = state.tasks.get(task.index()) else {
+    let Some(task) = state.known(task) else {
         return CommandResult::Unknown;
     };
     match (task.attempt.number.cmp(&attempt), task.attempt.below_bar) {
@@ -186,7 +186,7 @@ fn acceptance_meets(state: &State, task: TaskId, attempt: u32, approve: bool) ->
 fn answers(state: &State, of: HoldOwner, number: u32) -> Option<(u32, Option<bool>)> {
     match of {
         HoldOwner::Task(task) => {
-            let consent = &state.tasks.get(task.index())?.consent;
+            let consent = &state.known(task)?.consent;
             let mut given = consent.answers.iter().filter(|answer| answer.number == number);
             Some((consent.asked, given.next().map(|answer| answer.approved)))
         }
@@ -204,7 +204,7 @@ fn answers(state: &State, of: HoldOwner, number: u32) -> Option<(u32, Option<boo
 }
 
 fn question_meets(state: &State, task: TaskId, number: u32, text: &str) -> CommandResult {
-    let Some(task) = state.tasks.get(task.index()) else {
+    let Some(task) = state.known(task) else {
         return CommandResult::Unknown;
     };
     if let Some(waiting) = task.hold().filter(|waiting| waiting.number == number) {

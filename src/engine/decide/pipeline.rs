@@ -27,32 +27,27 @@ use crate::mission::independence::Dependence;
 use super::transaction::Transaction;
 use super::{admission, approvals, conclude, deferral, looks, merge, request, routes};
 
-/// The last stage that asks nobody.
-const CHECKS: StageKey = StageKey::Of(Stage::Checks);
-const JUDGE: StageKey = StageKey::Of(Stage::Judge);
-const VERIFICATION: StageKey = StageKey::Of(Stage::Verification);
-
 /// The attempt finished: judging begins.
-pub(super) fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Transaction<'_>) {
     if needs_scan(draft) {
         scan(draft, AfterScan::Preflight);
     } else {
-        go_on(draft, StageKey::Of(Stage::Outcome));
+        go_on(draft, StageKey::OUTCOME);
     }
 }
 
 /// On behind a stage that is content, or that a person has spoken for; behind the outcome, all of the judging.
-pub(super) fn go_on_behind(draft: &mut Transaction<'_>, key: StageKey) {
+pub fn go_on_behind(draft: &mut Transaction<'_>, key: StageKey) {
     match key {
-        StageKey::Of(Stage::Outcome) => begin(draft),
+        StageKey::OUTCOME => begin(draft),
         key => go_on(draft, key),
     }
 }
 
 fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
-    if behind > CHECKS {
+    if behind > StageKey::CHECKS {
         go_on_from(draft, |key| key > behind);
-    } else if pass_through(draft, |key| key > behind && key <= CHECKS) {
+    } else if pass_through(draft, |key| key > behind && key <= StageKey::CHECKS) {
         // What a check writes is part of the work, so files are looked at behind the last one.
         if is_stale(draft) {
             scan(draft, AfterScan::Judges)
@@ -75,8 +70,8 @@ fn judge(draft: &mut Transaction<'_>) {
             return conclude::not_good_enough(draft);
         }
     }
-    let behind = accepted(draft).unwrap_or(CHECKS);
-    go_on_from(draft, |key| key > behind && key > CHECKS);
+    let behind = accepted(draft).unwrap_or(StageKey::CHECKS);
+    go_on_from(draft, |key| key > behind && key > StageKey::CHECKS);
 }
 
 fn go_on_from(draft: &mut Transaction<'_>, is_meant: impl Fn(StageKey) -> bool) {
@@ -162,7 +157,9 @@ fn request(draft: &mut Transaction<'_>, key: StageKey, requests: &[Request]) {
         _ => None,
     };
     let is_open = |round| open_stage(draft).is_some_and(|open| (open.key, open.round) == (key, round));
-    if let Some(round) = round.filter(|round| key > CHECKS && key != JUDGE && !is_open(*round)) {
+    if let Some(round) =
+        round.filter(|round| key > StageKey::CHECKS && key != StageKey::JUDGE && !is_open(*round))
+    {
         draft.emit_own(TaskEvent::StageOpened {
             stage: key,
             round,
@@ -188,7 +185,7 @@ fn refer(draft: &mut Transaction<'_>, key: StageKey, report: Box<StageReport>, q
 }
 
 /// Every stage is content: the work is accepted for the files as they are behind the last command.
-pub(super) fn accept(draft: &mut Transaction<'_>) {
+pub fn accept(draft: &mut Transaction<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
@@ -232,10 +229,10 @@ fn needs_scan(draft: &Transaction<'_>) -> bool {
 /// The files that the task's rules name were looked at. Without its files nobody needs to judge the work.
 fn scanned(draft: &mut Transaction<'_>, then: AfterScan) {
     if then == AfterScan::Preflight {
-        return go_on(draft, StageKey::Of(Stage::Outcome));
+        return go_on(draft, StageKey::OUTCOME);
     }
     if let Some(report) = stages::lacks_files(draft.view()) {
-        act(draft, StageKey::Of(Stage::Preflight), Next::Fail(report));
+        act(draft, StageKey::PREFLIGHT, Next::Fail(report));
         return;
     }
     match then {
@@ -325,13 +322,13 @@ fn go_on_with(draft: &mut Transaction<'_>, key: StageKey, next: Next) {
 }
 
 /// A command ended, or files were looked at.
-pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
+pub fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
     let key = match job {
         Job::Scan { then, .. } => return scanned(draft, then),
         Job::Look(_) => return judge(draft),
-        Job::Finish(_) => StageKey::Of(Stage::Finish),
-        Job::Check(_) => CHECKS,
-        Job::Grade(_) => VERIFICATION,
+        Job::Finish(_) => StageKey::FINISH,
+        Job::Check(_) => StageKey::CHECKS,
+        Job::Grade(_) => StageKey::VERIFICATION,
         Job::Stage(key, _) => key,
         Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } | Job::Merge(_) | Job::PeerCheck(..) => {
             return;
@@ -372,7 +369,7 @@ fn out_for<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<(&'a StagePl
 }
 
 /// A judge said something, or could not be asked.
-pub(super) fn answered(
+pub fn answered(
     draft: &mut Transaction<'_>,
     open: &Ask,
     said: Result<&Answer, &str>,
@@ -411,13 +408,7 @@ fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Actor<'r> {
 
 /// A judge is not independent of the work after all: whatever it says does not count, and asked again it would be answered
 /// by the same model.
-pub(super) fn depends(
-    draft: &mut Transaction<'_>,
-    open: &Ask,
-    reply: &ReplyRef,
-    why: Dependence,
-    now: Timestamp,
-) {
+pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: Dependence, now: Timestamp) {
     let who = draft.plan().agent_name(open.agent);
     if open.purpose.seat().is_some() {
         let message = format!("'{who}' is not independent: {why}");
@@ -459,7 +450,7 @@ fn heard(
         && let Some(changed) = must_be_asked_again(draft)
     {
         let doing = match key {
-            VERIFICATION => "files changed while it was graded",
+            StageKey::VERIFICATION => "files changed while it was graded",
             _ => "files changed while it judged them",
         };
         close(draft, key, doing.to_owned());
@@ -511,11 +502,11 @@ fn seat_ended(draft: &mut Transaction<'_>, now: Timestamp) {
     if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
         return deferral::asked_wait(draft, now);
     }
-    let Some(stage) = stage_of(draft, JUDGE).filter(|_| draft.task.judging().is_some()) else {
+    let Some(stage) = stage_of(draft, StageKey::JUDGE).filter(|_| draft.task.judging().is_some()) else {
         return;
     };
     match must_be_asked_again(draft) {
-        Some(changed) => shown_something_else(draft, JUDGE, changed, Actor::default()),
+        Some(changed) => shown_something_else(draft, StageKey::JUDGE, changed, Actor::default()),
         None => concluded(draft, stage, Word::Known, Actor::default()),
     }
 }
@@ -526,7 +517,7 @@ const REPEATS: [u32; 2] = [1, 3];
 
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
-pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
+pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
     if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.work.work {
         return approvals::voided(state, voided, (number, approver), now);
     }
@@ -535,7 +526,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
     }
     let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;
-    if !state.tasks.get(id.index()).is_some_and(in_review) || !state.is_out(voided.work) {
+    if !state.known(id).is_some_and(in_review) || !state.is_out(voided.work) {
         return Vec::new();
     }
     let mut draft = Transaction::new(state, id);
@@ -566,17 +557,17 @@ fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
     match judging.stage {
         Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
         // Who has said it has not been asked in vain.
-        None => (!judging.seats.is_empty() && !judging.has_spoken()).then_some(JUDGE),
+        None => (!judging.seats.is_empty() && !judging.has_spoken()).then_some(StageKey::JUDGE),
     }
 }
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked.
-pub(super) fn judge_disabled(state: &State, id: TaskId) -> bool {
+pub fn judge_disabled(state: &State, id: TaskId) -> bool {
     asked_in_vain(state, id).is_some()
 }
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
-pub(super) fn call_off_in_vain(draft: &mut Transaction<'_>) -> bool {
+pub fn call_off_in_vain(draft: &mut Transaction<'_>) -> bool {
     let Some(at) = asked_in_vain(draft.state, draft.id) else {
         return false;
     };

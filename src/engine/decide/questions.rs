@@ -3,7 +3,7 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    AgentId, Answer, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, WaitingReason,
+    AgentId, Answer, BrokenAssumption, Millis, Purpose, StageKey, Status, Timestamp, WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
@@ -16,7 +16,7 @@ use super::{admission, holds, pipeline, request};
 const TOOL_CALLS_OF_WORK: u32 = 5;
 
 /// A turn ended well: what it said is a question, or that what it was told does not hold, or it is judged.
-pub(super) fn or_go_on(
+pub fn or_go_on(
     draft: &mut Transaction<'_>,
     asked: Option<&Asked>,
     broken: Option<&BrokenAssumption>,
@@ -57,7 +57,7 @@ fn orchestrator(draft: &Transaction<'_>) -> Option<AgentId> {
 }
 
 /// The orchestrator said whether it is a question. Without its word only what was asked counts.
-pub(super) fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
+pub fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
     let asked = draft
         .task
         .dialog
@@ -83,7 +83,7 @@ fn pose(draft: &mut Transaction<'_>, asked: &Asked, now: Timestamp) {
 }
 
 /// How long a person's word about a tool call of a task's agent is waited for.
-pub(super) fn patience(draft: &Transaction<'_>) -> Option<Millis> {
+pub fn patience(draft: &Transaction<'_>) -> Option<Millis> {
     let agent = draft.plan().agent(draft.task_plan().agent);
     agent.spec.permissions.timeout
 }
@@ -123,19 +123,14 @@ fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
         broken.evidence
     );
     let hold = Hold {
-        stage: StageKey::Of(Stage::Outcome),
+        stage: StageKey::OUTCOME,
         ..Hold::of(WaitingReason::Operator)
     };
     holds::ask(draft, hold, because, message);
 }
 
 /// The orchestrator answered, or a person must.
-pub(super) fn answered(
-    draft: &mut Transaction<'_>,
-    agent: AgentId,
-    answer: Result<&Answer, &str>,
-    now: Timestamp,
-) {
+pub fn answered(draft: &mut Transaction<'_>, agent: AgentId, answer: Result<&Answer, &str>, now: Timestamp) {
     match answer {
         Ok(Answer::Text(answer)) => {
             let by = draft.plan().agent_name(agent).to_owned();
@@ -147,7 +142,7 @@ pub(super) fn answered(
 
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
-pub(super) fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<u32>) {
+pub fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<u32>) {
     draft.emit_own(TaskEvent::Answered {
         answer: answer.to_owned(),
         by: by.to_owned(),

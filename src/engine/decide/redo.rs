@@ -18,7 +18,7 @@ use super::transaction::Transaction;
 
 /// Failed tasks become pending, as many as one record holds: those that failed only because a dependency did, too. What a
 /// fixup mends or has mended is not touched; one that failed is taken back, for the task itself is tried again.
-pub(super) fn retry_failed(state: &State) -> Vec<Event> {
+pub fn retry_failed(state: &State) -> Vec<Event> {
     let failed: Vec<TaskId> = state
         .plan
         .task_ids()
@@ -35,10 +35,9 @@ pub(super) fn retry_failed(state: &State) -> Vec<Event> {
 
 /// A done task becomes pending, with everything that was built on it; one that regressed likewise. Where that is more than one
 /// record holds, the task itself goes with the last of it, so that what is left is still to be redone.
-pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
+pub fn redo(state: &State, root: TaskId) -> Vec<Event> {
     if state
-        .tasks
-        .get(root.index())
+        .known(root)
         .is_none_or(|task| task.status() != Status::Done && !audit::has_regressed(state, root))
     {
         return Vec::new();
@@ -62,14 +61,14 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
 }
 
 /// What the tasks that are done again had handed down goes with the old work.
-pub(super) fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<TaskId>) -> Option<Event> {
+pub fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<TaskId>) -> Option<Event> {
     let tasks = handed_down(plan, again, built);
     (!tasks.is_empty()).then_some(Event::Run(RunEvent::TasksWithdrawn { tasks }))
 }
 
 /// Everything that could only start once one of these tasks was done: dependents, what its gates block, and so on.
 /// Each with the first of them that it was built on; one of them too, if it was built on another.
-pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
+pub fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
     let mut found = BTreeMap::new();
     let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
     while let Some((id, root)) = open.pop() {
@@ -94,7 +93,7 @@ pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
 }
 
 /// What a task has done is withdrawn: it begins from the start, if it has begun.
-pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
+pub fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     let task = state.task(id);
     if task.status() != Status::Pending {
         return from_the_start(state, id, why);
@@ -115,7 +114,7 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
 }
 
 /// Full allowances again; attempt numbers go on.
-pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
+pub fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
     let mut draft = Transaction::new(state, id);
     if draft.task.work.turn.is_some() {
         let turn = state.current_turn(id);
@@ -126,7 +125,7 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
 }
 
 /// The same for a task about which something has just been decided: full allowances with an attempt of kind execute.
-pub(super) fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason: &str) {
+pub fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt.number > 0 {

@@ -8,7 +8,7 @@ use crate::engine::state::State;
 /// Of tasks that are done again and name a common file each waits for the one before it: by waves, within one in file order,
 /// what has begun before what has not, but nobody before what it is built on. By task, said by the last of two to be told
 /// of: what it waits for, and what waits for it.
-pub(super) fn order(state: &State, again: &BTreeSet<TaskId>) -> BTreeMap<TaskId, (Vec<TaskId>, Vec<TaskId>)> {
+pub fn order(state: &State, again: &BTreeSet<TaskId>) -> BTreeMap<TaskId, (Vec<TaskId>, Vec<TaskId>)> {
     let mut order: BTreeMap<_, (Vec<TaskId>, Vec<TaskId>)> = BTreeMap::new();
     if again.is_empty() {
         return order;
@@ -73,7 +73,7 @@ fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
 }
 
 /// Where the files lie that a task names, as far as they are known.
-pub(super) fn places(state: &State, id: TaskId) -> BTreeSet<String> {
+pub fn places(state: &State, id: TaskId) -> BTreeSet<String> {
     let (task, plan) = (state.task(id), state.plan.task(id));
     let accepted = task
         .acceptance()

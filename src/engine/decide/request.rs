@@ -11,12 +11,12 @@ use crate::engine::state::Ask;
 use super::transaction::Transaction;
 
 /// Asks for work of the task that is neither a turn nor a question to an agent.
-pub(super) fn run(draft: &mut Transaction<'_>, job: Job) {
+pub fn run(draft: &mut Transaction<'_>, job: Job) {
     draft.emit(Event::Work(draft.id, WorkEvent::Requested(job)));
 }
 
 /// Asks an agent.
-pub(super) fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId) {
+pub fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId) {
     let id = AskId {
         task: draft.id,
         number: draft.task.work.asked + 1,
@@ -34,7 +34,7 @@ pub(super) fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId)
 }
 
 /// Asks for the same once more: the same agent, or one that is asked instead.
-pub(super) fn ask_again(
+pub fn ask_again(
     draft: &mut Transaction<'_>,
     open: &Ask,
     agent: AgentId,
@@ -56,7 +56,7 @@ pub(super) fn ask_again(
 }
 
 /// Whoever was asked is not waited for any more.
-pub(super) fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureClass, message: String) {
+pub fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureClass, message: String) {
     draft.emit(Event::Ask(
         open.id,
         AskEvent::Failed {
@@ -73,7 +73,7 @@ pub(super) fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureCla
 }
 
 /// The limits that agents met have reset: they are asked again.
-pub(super) fn ask_limited_again(draft: &mut Transaction<'_>) {
+pub fn ask_limited_again(draft: &mut Transaction<'_>) {
     let limited = draft.task.work.asks.iter().filter(|open| open.window.is_some());
     for open in limited.cloned().collect::<Vec<_>>() {
         ask_again(draft, &open, open.agent, open.strict.clone(), None);
@@ -81,7 +81,7 @@ pub(super) fn ask_limited_again(draft: &mut Transaction<'_>) {
 }
 
 /// Nobody waits for the judges that are out: their calls are given up.
-pub(super) fn call_off(draft: &mut Transaction<'_>) {
+pub fn call_off(draft: &mut Transaction<'_>) {
     let judges = draft
         .task
         .work

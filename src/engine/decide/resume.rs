@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Stage, StageKey, Status, Timestamp, TurnId, WaitingReason};
+use crate::domain::{StageKey, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::payload::SupervisorRef;
 use crate::engine::state::State;
@@ -14,7 +14,7 @@ use super::{admission, approvals, deferral, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
-pub(super) fn resume(
+pub fn resume(
     state: &State,
     options: &RunOptions,
     supervisor: &SupervisorRef,
@@ -61,7 +61,7 @@ pub(super) fn resume(
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
             let mut draft = Transaction::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
-            admission::queue(&mut draft, Some(StageKey::Of(Stage::Outcome)), "", now);
+            admission::queue(&mut draft, Some(StageKey::OUTCOME), "", now);
             events.extend(draft.into_events());
         } else if task.deferral.is_none() {
             let mut draft = Transaction::new(state, id);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Stage, StageKey, Status, TaskId, Verdict};
+use crate::domain::{AttemptKind, Cause, Edge, FailureMode, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
@@ -18,7 +18,7 @@ use super::transaction::Transaction;
 use super::{fixups, pipeline};
 
 /// A verification starts: there is nothing to do before it is judged.
-pub(super) fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Transaction<'_>) {
     if draft.task.status() != Status::Assigned {
         draft.enter(Status::Assigned);
     }
@@ -44,14 +44,14 @@ fn judges_nothing(draft: &mut Transaction<'_>) {
         "there is nothing to judge: '{}' is not part of the run",
         left.join("', '")
     );
-    let (cause, key) = (Cause::Artifact, StageKey::Of(Stage::Verification));
+    let (cause, key) = (Cause::Artifact, StageKey::VERIFICATION);
     let report = draft.view().remark(key, Verdict::Refer, Some(cause), &message);
     conclude::record(draft, *report);
     referred(draft, route, cause, &message);
 }
 
 /// The work is accepted, or its verdict leads on all the same: the verification is about to be done.
-pub(super) fn take(draft: &mut Transaction<'_>, edge: Edge) {
+pub fn take(draft: &mut Transaction<'_>, edge: Edge) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
@@ -68,7 +68,7 @@ pub(super) fn take(draft: &mut Transaction<'_>, edge: Edge) {
 
 /// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was
 /// built on its first verdict stays (section 6).
-pub(super) fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
+pub fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
     let Some(before) = draft.task.edge().filter(|before| *before != edge) else {
         return false;
     };
@@ -79,7 +79,7 @@ pub(super) fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
 }
 
 /// The work is not good: it is done again, or the mission goes on as `onFail` says.
-pub(super) fn failed(draft: &mut Transaction<'_>, route: &Route) {
+pub fn failed(draft: &mut Transaction<'_>, route: &Route) {
     if turns(draft, Edge::Fail) {
         return;
     }
@@ -97,14 +97,14 @@ pub(super) fn failed(draft: &mut Transaction<'_>, route: &Route) {
 }
 
 /// Whether the work is good could not be told.
-pub(super) fn referred(draft: &mut Transaction<'_>, route: &Route, cause: Cause, message: &str) {
+pub fn referred(draft: &mut Transaction<'_>, route: &Route, cause: Cause, message: &str) {
     if turns(draft, Edge::Refer) {
         return;
     }
     if draft.state.takes(route.refer) {
         conclude::accept(draft, Edge::Refer, None);
     } else {
-        conclude::ask_person(draft, StageKey::Of(Stage::Verification), cause, message);
+        conclude::ask_person(draft, StageKey::VERIFICATION, cause, message);
     }
 }
 

@@ -12,12 +12,12 @@ use super::holds;
 use super::transaction::Transaction;
 
 /// The same of a task that is being decided about.
-pub(super) fn is_held(draft: &Transaction<'_>) -> bool {
+pub fn is_held(draft: &Transaction<'_>) -> bool {
     draft.task.must_be_allowed(draft.task_plan())
 }
 
 /// Parks the task until a person answers. `why` says what its agent would act again for.
-pub(super) fn hold_back(draft: &mut Transaction<'_>, why: &str) {
+pub fn hold_back(draft: &mut Transaction<'_>, why: &str) {
     let message = format!(
         "it has side effects and may have acted already: {why}; approve to let its agent act again, reject to fail it"
     );
@@ -25,7 +25,7 @@ pub(super) fn hold_back(draft: &mut Transaction<'_>, why: &str) {
 }
 
 /// A turn was lost: nobody knows how far it came.
-pub(super) fn turn_lost(state: &State, turn: TurnId) -> Vec<Event> {
+pub fn turn_lost(state: &State, turn: TurnId) -> Vec<Event> {
     let mut draft = Transaction::new(state, turn.task);
     draft.emit(Event::Turn(turn, TurnEvent::Lost));
     if is_held(&draft) {

@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use super::transaction::Transaction;
 
 /// Appends to a decision what follows from it for deadlines.
-pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
+pub fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     let mut more = Vec::new();
     for event in &events {
         let step = match event {
@@ -79,7 +79,7 @@ fn said(state: &State, entity: Option<TaskId>, step: DeadlineStep, now: Timestam
 }
 
 /// Most of the time is gone.
-pub(super) fn near(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Event> {
+pub fn near(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Event> {
     // Late enough, there is more to say.
     let step = match state.deadlines.of(entity) {
         Some(known) if known.due < now => return passed(state, entity, now),
@@ -93,7 +93,7 @@ pub(super) fn near(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec
 }
 
 /// The time is gone: somebody is told, and where the mission says so the work is ended. No retry, no escalation.
-pub(super) fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Event> {
+pub fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Event> {
     let Some(event) = said(state, entity, DeadlineStep::Violated, now) else {
         return Vec::new();
     };

@@ -12,7 +12,7 @@ use crate::engine::state::{End, State, TaskState};
 use crate::mission::{AddedTask, Addition, Origin, Plan, TaskPlan};
 
 #[derive(Clone)]
-pub(super) struct Transaction<'a> {
+pub struct Transaction<'a> {
     pub state: &'a State,
     pub id: TaskId,
     /// The task as it is after the events emitted so far.

@@ -1,9 +1,7 @@
 //! A worker's turns. A turn runs real tools, so it is never repeated blindly: only a failure *before* a process or
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
-use crate::domain::{
-    Cause, Digest, FailureClass, Severity, Stage, StageKey, Status, Timestamp, TurnId, Verdict,
-};
+use crate::domain::{Cause, Digest, FailureClass, Severity, StageKey, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::payload::Usage;
@@ -18,7 +16,7 @@ use super::transaction::Transaction;
 use super::{budget, deferral, evidence, notify, questions, side_effects};
 
 /// The prompt of the next turn is written: the turn may start.
-pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
+pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     let Prompt { turn, digest, cues } = prompt;
     // A halted run starts no task, but what has started may finish its attempts.
     // And none begins while it is not known whether what was accepted stands.
@@ -45,7 +43,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
-pub(super) fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
+pub fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
     if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
@@ -61,7 +59,7 @@ pub(super) fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
 }
 
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
-pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
+pub fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::TurnRequestFailed {
         turn,
         class,
@@ -116,7 +114,7 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
 }
 
 /// A turn ended. One that the runner itself interrupted is lost; anything else is judged by its exit.
-pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::TurnEnded(end) = fact else {
         return Vec::new();
     };
@@ -139,7 +137,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 }
 
 /// A turn that a session left behind when it died, of a task whose chain leaves out `checkpoint_resume`: its attempt has failed.
-pub(super) fn left_behind(state: &State, turn: TurnId, now: Timestamp) -> Vec<Event> {
+pub fn left_behind(state: &State, turn: TurnId, now: Timestamp) -> Vec<Event> {
     let why = "its session died, and without `checkpoint_resume` no turn is taken over";
     finish_turn(state, TurnEnd::failed(turn, FailureClass::Unknown, why), now)
 }
@@ -190,7 +188,7 @@ fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
             deferral::turn_waits(draft, &end.exit, now);
         }
         Some(class) => {
-            let (key, cause) = (StageKey::Of(Stage::Outcome), Some(Cause::Outcome));
+            let (key, cause) = (StageKey::OUTCOME, Some(Cause::Outcome));
             let mut report = draft.view().report(key, Verdict::Fail, cause);
             report.failure = Some(class);
             let message = end.exit.message.clone().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cause, Finding, Severity, Stage, StageKey};
+use crate::domain::{Cause, Finding, Severity, StageKey};
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, StageReport};
@@ -10,9 +10,9 @@ use crate::mission::model::Check;
 
 use super::view::{Next, Request, View};
 
-const KEY: StageKey = StageKey::Of(Stage::Checks);
+const KEY: StageKey = StageKey::CHECKS;
 
-pub(super) fn open(checks: &[Check]) -> Next {
+pub fn open(checks: &[Check]) -> Next {
     let checks = (0..).zip(checks);
     Next::Open(checks.map(|(check, _)| Request::Run(Job::Check(check))).collect())
 }
@@ -31,7 +31,7 @@ pub fn told_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a C
 }
 
 /// A check ended. Once all have, all failures are reported, not only the first.
-pub(super) fn conclude(view: View<'_>) -> Next {
+pub fn conclude(view: View<'_>) -> Next {
     let Some(results) = view
         .judging()
         .checks

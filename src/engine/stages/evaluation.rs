@@ -8,7 +8,7 @@ use super::prior::{carry_on, open_points};
 use super::view::{Next, View};
 
 /// The reviewer's seat has come to an end.
-pub(super) fn conclude(view: View<'_>) -> Next {
+pub fn conclude(view: View<'_>) -> Next {
     let seats = seats(view);
     let [seat] = seats.as_slice() else {
         return no_verdict(view, &seats);

@@ -4,7 +4,7 @@
 //! turn of the same attempt, as often as the gate allows; compilation is counted apart. After that the work goes on to
 //! its judges, unverified.
 
-use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Cause, Finding, Severity, StageKey, Verdict};
 use crate::engine::job::Job;
 use crate::engine::payload::CheckResult;
 use crate::engine::state::Known;
@@ -13,9 +13,9 @@ use crate::mission::{FinishGate, Requirement};
 
 use super::view::{Next, Request, View};
 
-const KEY: StageKey = StageKey::Of(Stage::Finish);
+const KEY: StageKey = StageKey::FINISH;
 
-pub(super) fn open(view: View<'_>, gate: &FinishGate) -> Next {
+pub fn open(view: View<'_>, gate: &FinishGate) -> Next {
     if gate.commands.is_empty() {
         settle(view, gate, &[])
     } else {
@@ -29,7 +29,7 @@ fn request(command: usize) -> Next {
 }
 
 /// A command of the gate ended.
-pub(super) fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
+pub fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
     let results: Vec<CheckResult> = view.judging().finish.iter().flatten().cloned().collect();
     if results.len() < gate.commands.len() {
         request(results.len())

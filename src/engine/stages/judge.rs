@@ -7,7 +7,7 @@
 //! too (section 4), and work that is known to be bad is never accepted unseen.
 
 use crate::domain::{
-    AgentId, Answer, Cause, Finding, Purpose, SeatPlace, Severity, Stage, StageKey, TaskId, Verdict,
+    AgentId, Answer, Cause, Finding, Purpose, SeatPlace, Severity, StageKey, TaskId, Verdict,
 };
 use crate::engine::mark::Mark;
 use crate::engine::state::{Seat, SeatState, State};
@@ -18,7 +18,7 @@ use crate::mission::{Judge, Plan};
 
 use super::view::{Next, Request, View, names};
 
-pub(super) const KEY: StageKey = StageKey::Of(Stage::Judge);
+pub(super) const KEY: StageKey = StageKey::JUDGE;
 
 /// Rounds that a panel without any verdict is given.
 pub fn panel_rounds(plan: &Plan) -> u64 {

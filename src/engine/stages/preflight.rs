@@ -3,7 +3,7 @@
 //! Unknown is never zero: an agent without a ledger of its tool calls may have made any number, and a file that another
 //! turn may have written may be this one's.
 
-use crate::domain::{Cause, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{Cause, Severity, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
@@ -17,7 +17,7 @@ use crate::mission::{Extent, Plan};
 
 use super::view::{Next, View};
 
-const KEY: StageKey = StageKey::Of(Stage::Preflight);
+const KEY: StageKey = StageKey::PREFLIGHT;
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing, and where the work is to write
 /// files, of one that is known to have written none.
@@ -41,7 +41,7 @@ fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
 
 /// Of work that is to touch files, and left all of them as they were: whether it wrote any anew. In a worktree all count but those
 /// that git ignores, elsewhere those that are named.
-pub(super) fn undone(plan: &Plan, id: TaskId, task: &TaskState) -> Option<bool> {
+pub fn undone(plan: &Plan, id: TaskId, task: &TaskState) -> Option<bool> {
     let (work, evidence) = (plan.task(id), &task.course.evidence);
     // What is handed down is written by others, later.
     let is_meant = must_touch(work) && task.delegations.is_empty() && plan.rules.extent != Extent::Judging;
@@ -74,7 +74,7 @@ pub fn told_of_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<String>
     unchanged.into_iter().chain(claim).collect()
 }
 
-pub(super) fn open(view: View<'_>) -> Next {
+pub fn open(view: View<'_>) -> Next {
     if let Some(report) = lacks_files(view) {
         return Next::Fail(report);
     }

@@ -26,7 +26,7 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 
 /// The points that are still open by what the judges of a stage answered. What a stage of facts had found, it has looked at
 /// again before any judge is asked: of that only what a judge says itself is open.
-pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
+pub fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
     let points = view.prior_points();
     let found_by = view.task.feedback.last().map(|last| last.stage);
     let holds_now = matches!(
@@ -37,7 +37,7 @@ pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<F
 }
 
 /// Adds what is still open to what was found; what a reviewer says itself is not said twice.
-pub(super) fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
+pub fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
     for point in open {
         match findings
             .iter_mut()

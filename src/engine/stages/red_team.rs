@@ -1,6 +1,6 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
-use crate::domain::{Answer, Cause, Severity, Stage, StageKey, Verdict};
+use crate::domain::{Answer, Cause, Severity, StageKey, Verdict};
 use crate::engine::payload::FileFact;
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
@@ -8,10 +8,10 @@ use crate::mission::{Plan, RedTeamPlan};
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, View, Word};
 
-const KEY: StageKey = StageKey::Of(Stage::RedTeam);
+const KEY: StageKey = StageKey::RED_TEAM;
 
 /// How it begins, by the plan alone.
-pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
+pub fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
     if stakes < red_team.min_stakes {
         return Opening::Skips(format!(
             "not asked: the stakes are {}, and it is asked from {} on",
@@ -27,7 +27,7 @@ pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Op
 }
 
 /// Its agent may not attack: nothing that the worker could do would change it.
-pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
+pub fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
     let why = format!("the red team may not attack: '{who}' {why}");
     match red_team.on_missing {
         OnMissing::Skip => Opening::Skips(why),
@@ -35,7 +35,7 @@ pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
     }
 }
 
-pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
+pub fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
     let opening = opening(view.plan(), view.work().stakes, red_team);
     if !matches!(opening, Opening::Starts) || has_deliverable(view) {
         return begin(view, KEY, opening, Actor::default());
@@ -60,7 +60,7 @@ fn has_deliverable(view: View<'_>) -> bool {
 }
 
 /// It reported.
-pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
+pub fn conclude(view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
         Word::Answered(Answer::Findings(report)) => found(view, (KEY, Cause::RedTeam), report, None, speaker),
         _ => Next::Wait,

@@ -17,7 +17,7 @@ use super::prior::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View};
 
 /// How a stage begins, by the plan alone.
-pub(super) enum Opening {
+pub enum Opening {
     /// Its agent is asked, or its command is run.
     Starts,
     /// It does not apply, and this is why.
@@ -42,7 +42,7 @@ impl Opening {
 }
 
 /// Begins a stage so.
-pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: Actor<'_>) -> Next {
+pub fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: Actor<'_>) -> Next {
     match opening {
         Opening::Starts => ask(view, step, 1),
         Opening::Skips(why) => {
@@ -62,7 +62,7 @@ pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: A
 }
 
 /// Asks the agent of a stage, or runs what it has instead.
-pub(super) fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
+pub fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
     let request = match view.work().step_agent(step) {
         Some(agent) => Request::Ask(Purpose::Stage { step, round }, agent),
         None => Request::Run(Job::Stage(step, round)),
@@ -71,14 +71,14 @@ pub(super) fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
 }
 
 /// A person decides instead of the stage.
-pub(super) fn refer(view: View<'_>, step: StageKey, cause: Cause, message: &str, speaker: Actor<'_>) -> Next {
+pub fn refer(view: View<'_>, step: StageKey, cause: Cause, message: &str, speaker: Actor<'_>) -> Next {
     let mut report = view.remark(step, Verdict::Refer, Some(cause), message);
     speaker.sign(&mut report);
     Next::Refer(report, view.put_to_a_person(step, message))
 }
 
 /// A red team or a vision check gave no report. That is on record and open.
-pub(super) fn fault(
+pub fn fault(
     view: View<'_>,
     step: StageKey,
     cause: Cause,
@@ -103,7 +103,7 @@ fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Actor<'_>) -
 
 /// Nothing that counts was said, and nobody is asked again. A report that speaks of something grave is a person's to read,
 /// where no program can.
-pub(super) fn on_no_reply(
+pub fn on_no_reply(
     view: View<'_>,
     step: StageKey,
     why: &str,
@@ -140,12 +140,12 @@ fn speaks_of_something_grave(answer: &Answer) -> bool {
 }
 
 /// Whether what was found keeps the work out, whatever else is said.
-pub(super) fn blocks(view: View<'_>, answer: &Answer) -> bool {
+pub fn blocks(view: View<'_>, answer: &Answer) -> bool {
     matches!(answer, Answer::Findings(report) if route(&report.findings, view.work().autonomy) == Verdict::Fail)
 }
 
 /// Why what was said does not count; `None` where it does.
-pub(super) fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &str>) -> Option<String> {
+pub fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &str>) -> Option<String> {
     match (wanted, said) {
         (StageReply::Opinion, Ok(Answer::Opinion(_))) => None,
         (StageReply::Findings, Ok(answer @ Answer::Findings(report))) => {
@@ -165,7 +165,7 @@ pub(super) fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &s
 
 /// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not
 /// asked about them.
-pub(super) fn open_points_of(view: View<'_>, speaker: Actor<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
+pub fn open_points_of(view: View<'_>, speaker: Actor<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
     match speaker.agent {
         Some(_) => open_points(view, &[answers]),
         None => Vec::new(),
@@ -173,7 +173,7 @@ pub(super) fn open_points_of(view: View<'_>, speaker: Actor<'_>, answers: &[Prio
 }
 
 /// A red team or a vision check reported; `unseen` is what it could not look at.
-pub(super) fn found(
+pub fn found(
     view: View<'_>,
     (step, cause): (StageKey, Cause),
     found: &FindingsReport,

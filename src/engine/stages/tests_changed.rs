@@ -2,7 +2,7 @@
 //! the mission asks for that, one that it brings must fail without it (semantics, section 24). Not a stage: it is said behind the
 //! checks, and where the work is accepted.
 
-use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, TaskId, Verdict};
+use crate::domain::{BeforeWork, Cause, Finding, Severity, StageKey, TaskId, Verdict};
 use crate::engine::looks::OldTests;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
@@ -34,7 +34,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         false => lacks.then_some(Cause::Checks),
     };
     let cause = fails_by.unwrap_or(Cause::Checks);
-    let mut report = view.judged(StageKey::Of(Stage::Checks), fails_by.is_none(), cause);
+    let mut report = view.judged(StageKey::CHECKS, fails_by.is_none(), cause);
     report.findings = findings;
     // It takes the place of what the checks said.
     let results = view.judging().checks.iter().flatten();

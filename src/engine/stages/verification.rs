@@ -2,7 +2,7 @@
 //! sections 6.6 and 10). What grades mean is said in `judging::verification` and `judging::rubric`.
 
 use crate::domain::{
-    Answer, Cause, CriterionGrade, Points, Purpose, RubricReply, Severity, Stage, StageKey, Verdict,
+    Answer, Cause, CriterionGrade, Points, Purpose, RubricReply, Severity, StageKey, Verdict,
 };
 use crate::engine::job::Job;
 use crate::judging::verification::{Decision, decide};
@@ -14,10 +14,10 @@ use super::judge::nobody_may;
 use super::prior::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View, Word};
 
-const KEY: StageKey = StageKey::Of(Stage::Verification);
+const KEY: StageKey = StageKey::VERIFICATION;
 
 /// Asks whoever grades: plain facts, or the first who may judge the task; before that, whoever cuts the criteria.
-pub(super) fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
+pub fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
     if by.rubric.is_none() {
         return Next::Open(vec![Request::Run(Job::Grade(round))]);
     }
@@ -51,7 +51,7 @@ fn lacks_judge(view: View<'_>, message: String) -> Next {
 }
 
 /// Why a reply does not count; `None` where it does.
-pub(super) fn unfit(
+pub fn unfit(
     view: View<'_>,
     by: &Verification,
     purpose: Option<Purpose>,
@@ -76,7 +76,7 @@ pub(super) fn unfit(
 }
 
 /// Nothing that counts was said, and nobody is asked again.
-pub(super) fn on_no_reply(view: View<'_>, why: &str) -> Next {
+pub fn on_no_reply(view: View<'_>, why: &str) -> Next {
     refer(
         view,
         Cause::GateError,
@@ -86,18 +86,18 @@ pub(super) fn on_no_reply(view: View<'_>, why: &str) -> Next {
 
 /// Whoever was to grade, or to cut the criteria, is not independent after all. Asked again it would be answered by the same
 /// model: it is as if nobody had been eligible.
-pub(super) fn depends(view: View<'_>, why: &str) -> Next {
+pub fn depends(view: View<'_>, why: &str) -> Next {
     let message = format!("nobody may judge this work by its criteria: {why}");
     refer(view, Cause::NoReviewer, &message)
 }
 
 /// A person decides instead of the judges.
-pub(super) fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
+pub fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
     let message = view.put_to_a_person(KEY, message);
     Next::Refer(view.remark(KEY, Verdict::Refer, Some(cause), &message), message)
 }
 
-pub(super) fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Actor<'_>) -> Next {
+pub fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (word, by.rubric.as_deref()) {
         (Word::Answered(Answer::Probes(probes)), _) => Next::Probed(probes.clone()),
         (Word::Answered(Answer::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),

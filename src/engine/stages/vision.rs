@@ -1,6 +1,6 @@
 //! The vision check (semantics, section 6.9): screenshots that are looked at by an agent, or measured.
 
-use crate::domain::{Answer, Cause, Finding, Severity, Stage, StageKey};
+use crate::domain::{Answer, Cause, Finding, Severity, StageKey};
 use crate::engine::job::Job;
 use crate::engine::payload::FileFact;
 use crate::mission::model::VisionKind;
@@ -9,14 +9,14 @@ use crate::mission::{Plan, VisionPlan};
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, Request, View, Word};
 
-const KEY: StageKey = StageKey::Of(Stage::Vision);
+const KEY: StageKey = StageKey::VISION;
 
 /// The round in which it is looked which of its screenshots are there, before anybody is asked. What was seen of them when
 /// the worker had finished is old: a check may have made them.
 const LOOK: u32 = 0;
 
 /// How it begins, by the plan alone.
-pub(super) fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
+pub fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
     match (vision.kind, vision.agent, &vision.barred) {
         (VisionKind::Noop, ..) => Opening::Skips("not asked: its kind is noop".to_owned()),
         _ if vision.screenshots.is_empty() => {
@@ -29,18 +29,18 @@ pub(super) fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
 }
 
 /// Its agent may not look: nothing that the worker could do would change it.
-pub(super) fn without(who: &str, why: &str) -> Opening {
+pub fn without(who: &str, why: &str) -> Opening {
     Opening::Faults(Cause::NoReviewer, format!("nobody may look: '{who}' {why}"))
 }
 
-pub(super) fn open(view: View<'_>, vision: &VisionPlan) -> Next {
+pub fn open(view: View<'_>, vision: &VisionPlan) -> Next {
     match opening(view.plan(), vision) {
         skips @ Opening::Skips(_) => begin(view, KEY, skips, Actor::default()),
         _ => Next::Open(vec![Request::Run(Job::Stage(KEY, LOOK))]),
     }
 }
 
-pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Actor<'_>) -> Next {
+pub fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
         Word::Known => begin(view, KEY, seen(view, vision), Actor::default()),
         Word::Answered(Answer::Findings(report)) => {

@@ -1,7 +1,7 @@
 //! What keeps a task, or what stands behind a checkpoint or a delay, from moving until a person or a moment says so, and
 //! what their answer leads to.
 
-use crate::domain::{Cause, FailureMode, Stage, StageKey, Timestamp, WaitingReason};
+use crate::domain::{Cause, FailureMode, StageKey, Timestamp, WaitingReason};
 use crate::engine::event::HoldEvent;
 
 /// How an approval is resolved, as the journal says it: the person says yes.
@@ -78,7 +78,7 @@ impl Hold {
         };
         Some(Self {
             cause: *cause,
-            stage: stage.unwrap_or(StageKey::Of(Stage::Judge)),
+            stage: stage.unwrap_or(StageKey::JUDGE),
             number: *number,
             gate: gate.as_deref().map(Box::from),
             expires: *expires,
@@ -91,7 +91,7 @@ impl Hold {
         Self {
             reason,
             cause: None,
-            stage: StageKey::Of(Stage::Judge),
+            stage: StageKey::JUDGE,
             number: 0,
             gate: None,
             expires: None,

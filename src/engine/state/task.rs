@@ -375,7 +375,7 @@ impl Judging {
 
     /// The stage that asks somebody, or did last.
     pub(crate) fn asked_stage(&self) -> StageKey {
-        self.stage.map_or(StageKey::Of(Stage::Judge), |stage| stage.key)
+        self.stage.map_or(StageKey::JUDGE, |stage| stage.key)
     }
 
     /// Whether its panel or evaluation has come to an end: it let the work pass, or the work is accepted all the same.

@@ -218,7 +218,7 @@ fn referred(cause: Cause) -> TaskState {
             number: 1,
             reason: WaitingReason::Refer,
             cause: Some(cause),
-            stage: Some(StageKey::Of(Stage::Judge)),
+            stage: Some(StageKey::JUDGE),
             message: String::new(),
             gate: None,
             expires: None,
@@ -304,7 +304,7 @@ fn a_step_is_open_until_it_has_its_verdict() {
         task.apply(&Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                stage: StageKey::Of(Stage::RedTeam),
+                stage: StageKey::RED_TEAM,
                 round: 1,
                 plain: false,
             },
@@ -346,10 +346,7 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
             },
         )
     };
-    for event in [
-        opened(StageKey::Of(Stage::Verification)),
-        opened(StageKey::Of(Stage::RedTeam)),
-    ] {
+    for event in [opened(StageKey::VERIFICATION), opened(StageKey::RED_TEAM)] {
         let mut task = task.clone();
         task.apply(&event);
         assert_eq!(task.ask_of_seat(0), None, "{event:?}");

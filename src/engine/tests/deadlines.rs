@@ -11,13 +11,13 @@ use crate::mission::Part;
 
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
-pub(super) const TASK: Option<TaskId> = Some(TaskId(0));
+pub const TASK: Option<TaskId> = Some(TaskId(0));
 
 fn mission(more: &str, tasks: &str) -> String {
     format!("name: m\nagents: {{w: {{run: [/bin/true]}}}}\nsettings: {{evaluate: false{more}}}\n{tasks}\n")
 }
 
-pub(super) fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
+pub fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
     let events = simulation.journal.iter().flatten();
     let of = |event: &Event| match event {
         Event::Deadline(event) if event.task == task => Some(event.step),
@@ -27,7 +27,7 @@ pub(super) fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<Deadli
 }
 
 /// The turns of its tasks are in flight, and nothing else is done.
-pub(super) fn at_work(yaml: &str) -> Simulation {
+pub fn at_work(yaml: &str) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     let prompt = |effect: &Effect| matches!(effect, Effect::PreparePrompt(_));
     while let Some(index) = simulation.todo.iter().position(prompt) {

@@ -29,7 +29,7 @@ fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulati
     simulation
 }
 
-pub(super) fn says(command: Command) -> Fact {
+pub fn says(command: Command) -> Fact {
     Fact::Operator(Box::new(OperatorInput {
         id: None,
         command,

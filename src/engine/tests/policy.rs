@@ -1,6 +1,6 @@
 //! The table of policies is the one that is printed (semantics, section 13).
 
-use crate::domain::{Purpose, SeatPlace, Stage, StageKey, TaskId};
+use crate::domain::{Purpose, SeatPlace, StageKey, TaskId};
 use crate::engine::work::policy::{AfterCrash, Letter, Policy, WorkKind, policy};
 
 const SEMANTICS: &str = include_str!("../../../docs/design/semantics.md");
@@ -33,8 +33,8 @@ fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
                 Purpose::Grade { round: 1 },
                 Purpose::Decompose { round: 1 },
                 stage(StageKey::Own(0)),
-                stage(StageKey::Of(Stage::RedTeam)),
-                stage(StageKey::Of(Stage::Vision)),
+                stage(StageKey::RED_TEAM),
+                stage(StageKey::VISION),
             ]),
         ),
         ("confirm, answer, resolve, approve, triage", by_name),

@@ -16,21 +16,21 @@ use crate::mission::RunOptions;
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, options, plan_of};
 
-pub(super) const NOW: Timestamp = Timestamp(1_000_000);
+pub const NOW: Timestamp = Timestamp(1_000_000);
 
-pub(super) fn mission(settings: &str, tasks: &str) -> String {
+pub fn mission(settings: &str, tasks: &str) -> String {
     format!(
         "name: m\nagents:\n  w: {{run: [/bin/true]}}\n  i: {{run: [/bin/true], role: reviewer}}\n  j: {{run: [/bin/true], \
          role: reviewer}}\n  k: {{run: [/bin/true], role: qa}}\n{settings}tasks:\n{tasks}"
     )
 }
 
-pub(super) fn simulation(yaml: &str) -> Simulation {
+pub fn simulation(yaml: &str) -> Simulation {
     Simulation::new(yaml, options())
 }
 
 /// Performs until such an effect is next.
-pub(super) fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effect {
+pub fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effect {
     loop {
         let next = simulation.todo.front().expect("it comes").clone();
         if wanted(&next) {
@@ -40,7 +40,7 @@ pub(super) fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> boo
     }
 }
 
-pub(super) fn is_turn(effect: &Effect) -> bool {
+pub fn is_turn(effect: &Effect) -> bool {
     matches!(effect, Effect::RunTurn { .. })
 }
 

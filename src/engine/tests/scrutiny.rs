@@ -84,7 +84,7 @@ fn content(state: &State, effect: &Effect) -> Response {
         Effect::Ask {
             purpose:
                 Purpose::Stage {
-                    step: StageKey::Of(Stage::RedTeam),
+                    step: StageKey::RED_TEAM,
                     ..
                 },
             ..
@@ -124,7 +124,7 @@ fn a_stage_that_will_be_asked_has_no_reason_not_to_be() {
         "there is none"
     );
     let alone = Simulation::new(&mission("redTeam: {agent: x, minStakes: high}", ""), options());
-    let why = not_asked(&alone.state, T, StageKey::Of(Stage::RedTeam)).expect("too little is at stake");
+    let why = not_asked(&alone.state, T, StageKey::RED_TEAM).expect("too little is at stake");
     assert!(why.contains("stakes"), "{why}");
 }
 
@@ -145,7 +145,7 @@ fn what_a_stage_comes_back_with_is_a_word_and_a_look_at_files_is_none() {
         files: Vec::new(),
         hollow: None,
     };
-    assert_eq!(work(Job::Stage(StageKey::Of(Stage::Vision), 1), seen), None);
+    assert_eq!(work(Job::Stage(StageKey::VISION, 1), seen), None);
 }
 
 #[test]
@@ -485,7 +485,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
         Effect::Ask {
             purpose:
                 Purpose::Stage {
-                    step: StageKey::Of(Stage::RedTeam),
+                    step: StageKey::RED_TEAM,
                     ..
                 },
             ..

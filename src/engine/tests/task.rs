@@ -390,7 +390,7 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
         lifecycle: Lifecycle::Review(Box::new(Judging {
             stage: Some(OpenStage {
-                key: StageKey::Of(Stage::Verification),
+                key: StageKey::VERIFICATION,
                 round: 1,
                 open: true,
                 plain: true,
@@ -404,7 +404,7 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let failed = Event::Task(
         TASK,
         TaskEvent::StageFailed {
-            stage: StageKey::Of(Stage::Verification),
+            stage: StageKey::VERIFICATION,
             message: "no".to_owned(),
         },
     );

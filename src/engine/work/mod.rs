@@ -9,7 +9,7 @@
 //! | `policy` | what becomes of work that fails: how many retries and strict reprompts, whether another one is asked, by kind of work and purpose of asking (13) |
 //! | `retry` | what follows when a try failed: another one after a pause, the wait for a limit that resets, or nothing (13) |
 
-pub(super) mod id;
+pub mod id;
 mod open;
-pub(super) mod policy;
-pub(super) mod retry;
+pub mod policy;
+pub mod retry;

@@ -31,7 +31,7 @@ impl TaskState {
 impl State {
     /// Whether this is the next turn of a task that is to work and does not yet.
     pub(crate) fn waits_for_turn(&self, turn: TurnId) -> bool {
-        let Some(task) = self.tasks.get(turn.task.index()) else {
+        let Some(task) = self.known(turn.task) else {
             return false;
         };
         task.is_between_turns() && turn == self.next_turn(turn.task) && !task.is_clarified()
@@ -47,7 +47,7 @@ impl State {
 
     /// Whether the work is still waited for.
     pub fn is_out(&self, work: WorkId) -> bool {
-        let Some(task) = self.tasks.get(work.task.index()) else {
+        let Some(task) = self.known(work.task) else {
             return false;
         };
         let turn = self.current_turn(work.task);

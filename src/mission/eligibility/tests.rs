@@ -181,8 +181,8 @@ fn nobody_looks_at_pictures_instead_who_cannot_see_them() {
     agents[3].spec.vision = true;
     let (eye, blind, other) = (AgentId(1), AgentId(2), AgentId(3));
     let asked = |step| candidates(&plan, TaskId(0), eye, step).collect::<Vec<_>>();
-    assert_eq!(asked(Some(StageKey::Of(Stage::Vision))), [eye, other]);
-    for step in [None, Some(StageKey::Of(Stage::RedTeam)), Some(StageKey::Own(0))] {
+    assert_eq!(asked(Some(StageKey::VISION)), [eye, other]);
+    for step in [None, Some(StageKey::RED_TEAM), Some(StageKey::Own(0))] {
         assert_eq!(asked(step), [eye, blind, other]);
     }
 }

@@ -186,10 +186,7 @@ fn stages_and_signals_have_their_public_names_and_not_those_of_the_journal() {
     let signal = OutcomeClass::Terminated;
     let samples = [
         Event::verdict(report(Stage::RedTeam, Verdict::Pass, None)),
-        Event::Work(
-            TASK,
-            WorkEvent::Requested(Job::Stage(StageKey::Of(Stage::RedTeam), 1)),
-        ),
+        Event::Work(TASK, WorkEvent::Requested(Job::Stage(StageKey::RED_TEAM, 1))),
         Event::Run(RunEvent::Finished {
             outcome: signal,
             conditions: vec![signal],

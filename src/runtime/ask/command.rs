@@ -20,11 +20,7 @@ use super::{Call, place};
 
 impl Call {
     /// What the agent is started with, its request written; and what is done with its reply. Blocks.
-    pub(super) fn prepare_command(
-        self,
-        agent: &CommandAgent,
-        sender: Sender,
-    ) -> Result<CommandRequest, Box<Fact>> {
+    pub fn prepare_command(self, agent: &CommandAgent, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let prepared = self.job(agent).and_then(|job| Ok((job, self.handed_over()?)));
         let ((job, judgement), handed_over) = prepared.map_err(|why| Box::new(self.failed(why)))?;
         if let Some(handed_over) = handed_over {

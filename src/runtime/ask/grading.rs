@@ -16,7 +16,7 @@ use super::{Asked, Call};
 
 impl Call {
     /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
-    pub(super) fn grading(&self, round: u32) -> Result<Asked, WorkError> {
+    pub fn grading(&self, round: u32) -> Result<Asked, WorkError> {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
@@ -52,7 +52,7 @@ impl Call {
         })
     }
 
-    pub(super) fn rubric(&self) -> Option<&Rubric> {
+    pub fn rubric(&self) -> Option<&Rubric> {
         let verification = self.commands.plan.task(self.id.task).verification()?;
         verification.rubric.as_deref()
     }
@@ -94,7 +94,7 @@ impl Call {
     ///
     /// # Errors
     /// When there is no such record on the disk: then nobody may be asked.
-    pub(super) fn handed_over(&self) -> Result<Option<Fact>, WorkError> {
+    pub fn handed_over(&self) -> Result<Option<Fact>, WorkError> {
         if !matches!(self.purpose, Purpose::Grade { .. }) {
             return Ok(None);
         }

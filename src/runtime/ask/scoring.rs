@@ -10,7 +10,7 @@ use super::{Asked, Call};
 
 impl Call {
     /// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
-    pub(super) fn scoring(&self, place: SeatPlace) -> Result<Asked, WorkError> {
+    pub fn scoring(&self, place: SeatPlace) -> Result<Asked, WorkError> {
         let (panel, strict) = (self.panel(), self.strict.as_deref());
         let (asked, judgement) = self.case().ask(|work| {
             Ok(match panel {

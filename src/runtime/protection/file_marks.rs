@@ -10,14 +10,14 @@ use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, Mark, Stamp, changed_paths};
 
 /// Takes what is there for what must be there.
-pub(super) fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
+pub fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
     match now.get(path) {
         Some(mark) => drop(baseline.insert(path.to_owned(), mark.clone())),
         None => drop(baseline.remove(path)),
     }
 }
 
-pub(super) fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
+pub fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
     let one = |marks: &FileMarks| -> FileMarks {
         marks
             .get_key_value(path)
@@ -30,7 +30,7 @@ pub(super) fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool
         .is_some()
 }
 
-pub(super) fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
+pub fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
     match mark? {
         Mark::File { digest, .. } => *digest,
         Mark::Link(target) => Some(Digest::of(target.as_bytes())),
@@ -39,7 +39,7 @@ pub(super) fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
 }
 
 /// What a record says of a file that held this.
-pub(super) fn of_record(digest: Option<Digest>) -> Mark {
+pub fn of_record(digest: Option<Digest>) -> Mark {
     Mark::File {
         size: 0,
         digest,
@@ -49,13 +49,13 @@ pub(super) fn of_record(digest: Option<Digest>) -> Mark {
 }
 
 /// The name on record of what lies below the mission's folder, or elsewhere.
-pub(super) fn name_on_record(path: &Path, folder: &Path) -> String {
+pub fn name_on_record(path: &Path, folder: &Path) -> String {
     let named = path.strip_prefix(folder).unwrap_or(path);
     named.to_string_lossy().into_owned()
 }
 
 /// What tasks are to make, as files are known here.
-pub(super) fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
+pub fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
     let all = tasks.into_iter().flat_map(|task| own_targets(plan, task));
     all.map(|path| real(&path)).collect()
 }

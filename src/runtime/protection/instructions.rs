@@ -23,11 +23,11 @@ use crate::review::snapshot::{FileMarks, Guarded, Mark, Scope, changes, look};
 const MOST_NAMED: usize = 3;
 
 /// Files and folders that are protected together.
-pub(super) type Places = (Vec<Scope>, Vec<PathBuf>);
+pub type Places = (Vec<Scope>, Vec<PathBuf>);
 
 /// The programs of judges that load something by themselves, each with the name of a judge and the places outside of the
 /// workspace.
-pub(super) fn programs<'p>(
+pub fn programs<'p>(
     plan: &'p Plan,
     judges: impl IntoIterator<Item = &'p AgentId>,
 ) -> Vec<(&'p str, Arc<Preset>, Vec<PathBuf>)> {
@@ -103,7 +103,7 @@ fn home() -> Option<PathBuf> {
 impl Protection {
     /// What the programs of judges load from the workspace and the home of the user. What cannot be looked at is warned of.
     /// Blocks.
-    pub(super) fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> Places {
+    pub fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> Places {
         let (mut scopes, mut files) = Places::default();
         for (judge, preset, outside) in programs(plan, &self.judges) {
             let all = scope(&self.root, &preset.loads.workspace);
@@ -148,7 +148,7 @@ impl Protection {
 
     /// Takes what is on record of the run's start for what programs of judges may read, and warns of what differs. In its first
     /// session that is what is there, which is returned for the record.
-    pub(super) fn begin(
+    pub fn begin(
         &mut self,
         (state, options): (&State, &RunOptions),
         (scopes, files): &Places,
@@ -196,7 +196,7 @@ impl Protection {
 
     /// What may change in the folder of a task without harm: what the programs of these agents keep there by themselves, and
     /// caches that no check finds.
-    pub(super) fn kept<'p>(
+    pub fn kept<'p>(
         &self,
         plan: &Plan,
         task: TaskId,

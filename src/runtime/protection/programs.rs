@@ -24,7 +24,7 @@ const MOST_LINKS: usize = 40;
 
 /// Files, links, and places where nothing may come to be, each with the first command that rests on it. What this user cannot change
 /// is left out. Blocks.
-pub(super) fn programs(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
+pub fn programs(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
     let path = path_variable();
     let mut found = BTreeMap::new();
     let all = named(state, options).into_iter().flat_map(|named| named.programs);
@@ -67,13 +67,13 @@ fn way(path: &Path, mut found: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Whether a path is that of a regular file that has no other name: a mount holds it.
-pub(super) fn is_mountable(path: &Path) -> bool {
+pub fn is_mountable(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1)
 }
 
 impl Protection {
     /// Whether who is confined, or not, may change a file.
-    pub(super) fn is_in_reach(&self, is_confined: bool, path: &str) -> bool {
+    pub fn is_in_reach(&self, is_confined: bool, path: &str) -> bool {
         !is_confined || !self.out_of_reach.contains(Path::new(path))
     }
 

@@ -19,7 +19,7 @@ const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy
 const MOST_NAMED: usize = 3;
 
 /// What makes a pattern of a path.
-pub(super) const GLOB: &[char] = &['*', '?', '[', '{'];
+pub const GLOB: &[char] = &['*', '?', '[', '{'];
 
 /// What no process of a run may change, as far as mounts can hold it.
 #[derive(Debug, Default)]

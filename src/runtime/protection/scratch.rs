@@ -132,7 +132,7 @@ fn is_built(folder: &Path) -> bool {
 }
 
 /// The globs of caches that hold for a task, or for none.
-pub(super) fn globs(plan: &Plan, task: Option<TaskId>) -> &[Box<str>] {
+pub fn globs(plan: &Plan, task: Option<TaskId>) -> &[Box<str>] {
     let own = task.and_then(|task| plan.task(task).scratch.as_deref());
     own.unwrap_or(&plan.rules.settings.scratch)
 }
@@ -219,7 +219,7 @@ impl Protection {
     }
 
     /// What may appear or change below protected folders while a check of a task runs.
-    pub(super) fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
+    pub fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
         let own = plan.task(task).checks_may_write.as_deref();
         let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);
         let scope = |root: PathBuf| Scope {

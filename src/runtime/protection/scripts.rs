@@ -16,7 +16,7 @@ const MOST_SCRIPTS: usize = 4_000;
 
 /// The regular files below the workspace, or beside the mission, that such commands name. A later session, and a review of
 /// recorded work, protect those that were there when the run began: what came since is work.
-pub(super) fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+pub fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     if let Some(known) = &state.protected {
         let known = known.files.iter().map(|(path, _)| recorded(path, state, options));
         return known.collect();
@@ -64,7 +64,7 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
 }
 
 /// What all commands that judge or serve may mean.
-pub(super) fn named(state: &State, options: &RunOptions) -> [Named; 2] {
+pub fn named(state: &State, options: &RunOptions) -> [Named; 2] {
     let plan = &state.plan;
     [
         named_by_judging(plan, plan.selected_ids(), &judging_agents(state)),

@@ -171,7 +171,7 @@ impl Place {
                 .tasks
                 .get(id.index())
                 .map_or_else(String::new, |task| task.title.to_string()),
-            task: state.tasks.get(id.index()).map(|task| (id, task.attempt.number)),
+            task: state.known(id).map(|task| (id, task.attempt.number)),
             stage,
             is_beside: ground.is_none(),
             ground,

@@ -6,14 +6,14 @@ use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
 
 /// What there was to be shown to whoever was asked about a task.
-pub(super) struct Shown {
+pub struct Shown {
     files: Vec<FileFact>,
     checks: Vec<CheckResult>,
 }
 
 impl Shown {
     /// What is known when an ask has just been made; nothing where it is not about the work of one task.
-    pub(super) fn of(state: &State, id: AskId) -> Option<Self> {
+    pub fn of(state: &State, id: AskId) -> Option<Self> {
         let task = state.task(id.task);
         let open = task.open_ask(WorkId::ask(id));
         let judging = task.judging()?;
@@ -29,7 +29,7 @@ impl Shown {
     ///
     /// # Errors
     /// What it was shown that is not on record.
-    pub(super) fn is_in(&self, judgement: &Judgement) -> Result<(), WorkError> {
+    pub fn is_in(&self, judgement: &Judgement) -> Result<(), WorkError> {
         let inputs = &judgement.inputs;
         let is_seen = |shown: &&crate::review::judgement::InputFile| {
             let mut seen = self.files.iter().filter(|seen| seen.path == shown.path);

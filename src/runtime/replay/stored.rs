@@ -15,7 +15,7 @@ const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
 
 impl Rejudge<'_> {
     /// The report of an audit with what it saw, if that is as it was recorded.
-    pub(super) fn audited(&self, state: &State, report: &AuditReport) -> Result<Box<AuditReport>, WorkError> {
+    pub fn audited(&self, state: &State, report: &AuditReport) -> Result<Box<AuditReport>, WorkError> {
         let file = report
             .file
             .as_ref()
@@ -29,7 +29,7 @@ impl Rejudge<'_> {
     }
 
     /// What a verdict rests on beside the reply, if it is as it was recorded.
-    pub(super) fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, WorkError> {
+    pub fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, WorkError> {
         let file = file.ok_or("an older version of quorum did not store what the verdict rests on")?;
         self.stored(file, name, LARGEST_JUDGEMENT)
     }
@@ -49,7 +49,7 @@ impl Rejudge<'_> {
     }
 
     /// Whether a file is what was recorded; empty ones are not kept.
-    pub(super) fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), WorkError> {
+    pub fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), WorkError> {
         let path = self.run.spool_file(name);
         if file.len == 0 {
             return match path.metadata() {

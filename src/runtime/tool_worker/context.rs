@@ -38,40 +38,40 @@ const LONGEST_TOLD: usize = 200;
 const MOST_LETTERS: usize = 20;
 
 /// What a model works with.
-pub(super) struct ToolContext {
-    pub(super) turn: TurnId,
-    pub(super) tools: Tools,
-    pub(super) toolbox: Arc<Toolbox>,
-    pub(super) ledger: Arc<ToolLedger>,
+pub struct ToolContext {
+    pub turn: TurnId,
+    pub tools: Tools,
+    pub toolbox: Arc<Toolbox>,
+    pub ledger: Arc<ToolLedger>,
     /// When a command ends at the latest: then the turn's time is up.
-    pub(super) end: Instant,
-    pub(super) task: TaskCommands,
-    pub(super) commands: Commands,
-    pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) done: Mutex<Done>,
+    pub end: Instant,
+    pub task: TaskCommands,
+    pub commands: Commands,
+    pub sender: mpsc::UnboundedSender<Message>,
+    pub done: Mutex<Done>,
 }
 
 /// What it has done and said.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Done {
+pub struct Done {
     /// Calls that were made; what was refused did nothing.
-    pub(super) calls: ToolCalls,
+    pub calls: ToolCalls,
     commands: u32,
     told: u32,
-    pub(super) questions: Vec<String>,
+    pub questions: Vec<String>,
     /// A person's word about calls.
-    pub(super) permission: Permission,
-    pub(super) delegated: Vec<Value>,
-    pub(super) result: Option<String>,
+    pub permission: Permission,
+    pub delegated: Vec<Value>,
+    pub result: Option<String>,
     /// What its last message says beside the work.
-    pub(super) heard: Heard,
+    pub heard: Heard,
     /// Calls that came to nothing for a reason that may pass, by their digest. One that is made again and goes well is none.
-    pub(super) lost: Vec<(Digest, FailedTool)>,
+    pub lost: Vec<(Digest, FailedTool)>,
 }
 
 impl Done {
     /// Nothing yet, in a turn for which a person has allowed this call, if any.
-    pub(super) fn of(allowed: Option<Digest>) -> Self {
+    pub fn of(allowed: Option<Digest>) -> Self {
         Self {
             permission: Permission::of(allowed),
             ..Self::default()
@@ -161,7 +161,7 @@ fn told_of(call: &ToolCall) -> String {
 }
 
 impl ToolContext {
-    pub(super) fn done(&self) -> MutexGuard<'_, Done> {
+    pub fn done(&self) -> MutexGuard<'_, Done> {
         crate::locked(&self.done)
     }
 

@@ -29,9 +29,9 @@ pub struct Work {
 }
 
 /// What became of a path that is in the first tree only.
-pub(super) const GONE: &str = "is gone";
+pub const GONE: &str = "is gone";
 /// What became of one that is in the second tree only.
-pub(super) const APPEARED: &str = "appeared";
+pub const APPEARED: &str = "appeared";
 
 /// A path that differs between two trees.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Work {
 
 /// What differs between two trees.
 #[derive(Default)]
-pub(super) struct Difference {
+pub struct Difference {
     pub changed: Vec<Changed>,
     pub left_out: Vec<String>,
     pub removed: Vec<String>,

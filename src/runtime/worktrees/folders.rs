@@ -14,7 +14,7 @@ use crate::store::no_links::remove_folder;
 use crate::store::{self, copy_file};
 
 use super::super::protection::INCLUDED;
-use super::git::{Git, borrow, entries, quoted, refused, run, text};
+use super::git::{Git, borrow, entries, quoted, refused};
 use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref, prepared_ref};
 
 /// The largest list of such files that is read, in bytes.
@@ -146,8 +146,8 @@ impl Worktrees {
         if let Some(tree) = self.reference(&name)? {
             return Ok((base, tree));
         }
-        run(self.within(task)?.args(["add", "-A"]))?;
-        let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        self.within(task)?.run(["add", "-A"])?;
+        let tree = self.within(task)?.line(["write-tree"])?;
         self.set(&name, &tree, None)?;
         Ok((base, tree))
     }
@@ -165,7 +165,7 @@ impl Worktrees {
 
     /// Removes what git does not follow in a folder, but for what it ignores, which was built there.
     pub(super) fn clean(&self, folder: &Path) -> Result<(), WorkError> {
-        run(self.at(folder)?.args(["clean", "-q", "-f", "-f", "-d"])).map(drop)
+        self.at(folder)?.done(["clean", "-q", "-f", "-f", "-d"])
     }
 
     /// The files of a commit in a folder that has its own repository, and what it needs beside them.
@@ -229,8 +229,8 @@ impl Worktrees {
         if !is_folder(&template) {
             self.init(&half)?;
             let own = || Git::new().in_repository(&half);
-            run(own().args(["config", "core.bare", "false"]))?;
-            run(own().args(["config", "user.email", "agent@quorum.invalid"]))?;
+            own().run(["config", "core.bare", "false"])?;
+            own().run(["config", "user.email", "agent@quorum.invalid"])?;
             if fs::rename(&half, &template).is_err() {
                 // Another task's has come first.
                 remove(&half)?;
@@ -262,7 +262,7 @@ impl Worktrees {
 
     /// A bare repository whose objects are named as the user's are.
     fn init(&self, repository: &Path) -> Result<(), WorkError> {
-        let format = text(run(self.git().args(["rev-parse", "--show-object-format"]))?);
+        let format = self.git().line(["rev-parse", "--show-object-format"])?;
         init(repository, &format)
     }
 
@@ -311,7 +311,7 @@ impl Worktrees {
     /// In the words of git.
     pub(super) fn left_out(&self, task: TaskId) -> Result<Vec<String>, WorkError> {
         let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
-        let ignored = run(self.within(task)?.args(list))?;
+        let ignored = self.within(task)?.run(list)?;
         let (folder, ready) = (
             self.folder(task),
             changed_at(&self.ready_mark(&task.0.to_string())),
@@ -358,7 +358,7 @@ pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
     make(repository)?;
     let git = Git::new().in_repository(repository);
     let git = git.args(["init", "-q", "--bare", "--template=", "--initial-branch=master"]);
-    run(git.arg(format!("--object-format={format}"))).map(drop)
+    git.done([format!("--object-format={format}")])
 }
 
 /// What the mission has copied or linked that is not there, and what that is for.
@@ -388,7 +388,7 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
         "--exclude-from",
         INCLUDED,
     ];
-    let named = run(Git::new().trusting().at(workspace).args(list))?;
+    let named = Git::new().trusting().at(workspace).run(list)?;
     if named.stdout.len() > LONGEST_LIST {
         return Err(refused(format!("{INCLUDED} names too much: narrow its patterns")));
     }

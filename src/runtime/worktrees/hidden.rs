@@ -13,7 +13,7 @@ use crate::mission::HiddenFiles;
 use crate::store;
 
 use super::folders::{copy, is_folder, make, remove, replace};
-use super::git::{Git, run, text};
+use super::git::Git;
 use super::{LINK, START, Worktrees};
 
 /// A folder that is gone when this is dropped.
@@ -28,7 +28,7 @@ impl Drop for Gone {
 
 impl Worktrees {
     /// Whether a path in the workspace is kept from workers.
-    pub(super) fn is_hidden(&self, path: &Path) -> bool {
+    pub fn is_hidden(&self, path: &Path) -> bool {
         let hidden = self.hidden.iter();
         let mut inner = hidden.flat_map(|hidden| Some((hidden, path.strip_prefix(&hidden.workspace).ok()?)));
         inner.any(|(hidden, inner)| inner.to_str().is_some_and(|inner| hidden.inner.contains(inner)))
@@ -39,13 +39,7 @@ impl Worktrees {
         if !is_folder(&self.repository()) {
             return Ok(None);
         }
-        let listed = text(run(self.git().args([
-            "ls-tree",
-            "--full-tree",
-            START,
-            "--",
-            path,
-        ]))?);
+        let listed = self.git().line(["ls-tree", "--full-tree", START, "--", path])?;
         let mut words = listed.split([' ', '\t']);
         Ok(words
             .next()
@@ -61,24 +55,24 @@ impl Worktrees {
             let git = self.git().env("GIT_WORK_TREE", &self.root);
             git.indexed(&index).at(&self.root)
         };
-        run(git().args(["read-tree", tree]))?;
+        git().run(["read-tree", tree])?;
         if !hidden.inner.is_empty() {
             let remove = ["update-index", "--force-remove", "--"];
-            run(git().args(remove).args(&hidden.inner))?;
+            git().args(remove).run(&hidden.inner)?;
         }
         Ok(git)
     }
 
     /// A tree without the hidden files, for a folder.
-    pub(super) fn without_hidden(&self, folder: &Path, tree: &str) -> Result<String, WorkError> {
+    pub fn without_hidden(&self, folder: &Path, tree: &str) -> Result<String, WorkError> {
         match &self.hidden {
             None => Ok(tree.to_owned()),
-            Some(hidden) => Ok(text(run(self.aside(folder, hidden, tree)?().arg("write-tree"))?)),
+            Some(hidden) => self.aside(folder, hidden, tree)?().line(["write-tree"]),
         }
     }
 
     /// The tree of what lies in a folder with the hidden files as the run began with them, whatever lies in their places.
-    pub(super) fn with_hidden(&self, folder: &Path, tree: String) -> Result<String, WorkError> {
+    pub fn with_hidden(&self, folder: &Path, tree: String) -> Result<String, WorkError> {
         let Some(hidden) = &self.hidden else {
             return Ok(tree);
         };
@@ -86,19 +80,14 @@ impl Worktrees {
         for path in &hidden.inner {
             if let Some((mode, id)) = self.begun_with(path)? {
                 let entry = format!("{mode},{id},{path}");
-                run(git().args(["update-index", "--add", "--replace", "--cacheinfo", &entry]))?;
+                git().run(["update-index", "--add", "--replace", "--cacheinfo", &entry])?;
             }
         }
-        Ok(text(run(git().arg("write-tree"))?))
+        git().line(["write-tree"])
     }
 
     /// Gives a repository one commit of what lies in a folder, without history, and all that this needs. `None`: nothing is hidden.
-    pub(super) fn alone(
-        &self,
-        folder: &Path,
-        repository: &Path,
-        commit: &str,
-    ) -> Result<Option<String>, WorkError> {
+    pub fn alone(&self, folder: &Path, repository: &Path, commit: &str) -> Result<Option<String>, WorkError> {
         if self.hidden.is_none() {
             return Ok(None);
         }
@@ -107,12 +96,7 @@ impl Worktrees {
             git.env(&format!("GIT_{who}_NAME"), "quorum")
                 .env(&format!("GIT_{who}_EMAIL"), "quorum@quorum.invalid")
         });
-        let id = text(run(git.args([
-            "commit-tree",
-            &tree,
-            "-m",
-            "what the work begins with",
-        ]))?);
+        let id = git.line(["commit-tree", &tree, "-m", "what the work begins with"])?;
         let list = repository.join("list");
         replace(&list, &format!("{id}\n"))?;
         let packs = repository.join("objects/pack");
@@ -122,8 +106,8 @@ impl Worktrees {
             "GIT_ALTERNATE_OBJECT_DIRECTORIES",
             self.repository().join("objects"),
         );
-        let pack = git.args(["pack-objects", "-q", "--revs"]).arg(packs.join("pack"));
-        run(pack.reading(&list))?;
+        let pack = git.args(["pack-objects", "-q", "--revs"]).reading(&list);
+        pack.run([packs.join("pack")])?;
         remove(&list)?;
         Ok(Some(id))
     }
@@ -178,7 +162,7 @@ impl Worktrees {
             }
             None => Ok(()),
             Some((mode, id)) => {
-                let bytes = run(self.git().args(["cat-file", "blob", &id]))?.stdout;
+                let bytes = self.git().run(["cat-file", "blob", &id])?.stdout;
                 if mode == LINK {
                     let target = String::from_utf8_lossy(&bytes).into_owned();
                     return std::os::unix::fs::symlink(target, &path).map_err(WorkError::file("link", &path));

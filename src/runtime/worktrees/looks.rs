@@ -16,7 +16,7 @@ use crate::mission::Plan;
 use super::super::odd_files::odd_file;
 use super::Worktrees;
 use super::folders::{copy, exclude, init, make, remove};
-use super::git::{self, Git, borrow, entries, refused, run, text};
+use super::git::{self, Git, borrow, entries, refused};
 use super::user_repository::User;
 
 /// The folder of the folders of looks.
@@ -76,13 +76,13 @@ impl Worktrees {
     }
 
     /// Removes what a session that was killed left of its looks. Blocks.
-    pub(super) fn clear_looks(&self) -> Result<(), WorkError> {
+    pub fn clear_looks(&self) -> Result<(), WorkError> {
         remove(&self.root.join(LOOKS))?;
         remove(&self.root.join(WORKSPACE).with_extension("index.lock"))
     }
 
     /// The same, once there is nothing more to be looked at.
-    pub(super) fn end_looks(&self) -> Result<(), WorkError> {
+    pub fn end_looks(&self) -> Result<(), WorkError> {
         self.clear_looks()?;
         let trees = self.root.join(WORKSPACE);
         remove(&trees.with_extension("index"))?;
@@ -113,8 +113,8 @@ impl Worktrees {
         if let Some(odd) = odd_file(|| Ok(git()), &workspace, plan.rules.worktrees.max_file)? {
             return Err(refused(odd));
         }
-        run(git().args(["add", "-A", "--", ".", NO_WORK]))?;
-        Ok(Some(text(run(git().arg("write-tree"))?)))
+        git().run(["add", "-A", "--", ".", NO_WORK])?;
+        Ok(Some(git().line(["write-tree"])?))
     }
 
     /// Makes the repository of such trees, if it is not there.
@@ -127,7 +127,7 @@ impl Worktrees {
         init(&repository, &user.object_format()?)?;
         borrow(&repository, "", &user.objects()?)?;
         for (key, value) in user.line_ends() {
-            run(self.git().args(["config", key, &value]))?;
+            self.git().run(["config", key, &value])?;
         }
         // It comes last: with it there is all of it.
         exclude(plan, &user.excludes()?, &repository)
@@ -135,7 +135,7 @@ impl Worktrees {
 
     fn between(&self, from: &str, to: &str) -> Result<Vec<Between>, WorkError> {
         let differ = ["diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z"];
-        let said = run(self.git().args(differ).args([from, to]))?;
+        let said = self.git().args(differ).run([from, to])?;
         let parts: Vec<String> = entries(&said).collect();
         let pairs = parts.chunks_exact(2).filter_map(|pair| {
             let mut words = pair[0].strip_prefix(':')?.split(' ');
@@ -199,10 +199,10 @@ impl Worktrees {
         let list = folder.with_extension("list");
         fs::write(&list, lines).map_err(WorkError::file("write", &list))?;
         let git = || self.git().indexed(&folder.with_extension("index"));
-        run(git().args(["read-tree", under]))?;
+        git().run(["read-tree", under])?;
         let put = ["update-index", "--replace", "-z", "--index-info"];
-        run(git().args(put).reading(&list))?;
-        let tree = text(run(git().arg("write-tree"))?);
+        git().reading(&list).run(put)?;
+        let tree = git().line(["write-tree"])?;
         remove(&list)?;
         self.bring_ignored(sides, &folder)?;
         let commit = self.commit_tree(plan, task, &tree, &[])?;
@@ -229,7 +229,7 @@ impl Worktrees {
         let is_left_out = |path: &Path| {
             path.ends_with(CACHE) || path.is_dir() && fs::canonicalize(path).is_ok_and(|path| path == state)
         };
-        for path in entries(&run(git.args(list))?) {
+        for path in entries(&git.run(list)?) {
             let path = path.trim_end_matches('/');
             copy(&sides.folder.join(path), &folder.join(path), &is_left_out)?;
         }

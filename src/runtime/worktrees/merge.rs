@@ -16,7 +16,7 @@ use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
 use super::difference::{APPEARED, Changed, Difference, GONE, NotCommitted, Work};
 use super::folders::{make, remove};
-use super::git::{self, Git, answer, entries, failed, output, refused, run, text};
+use super::git::{Git, entries, failed, refused};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
@@ -50,7 +50,7 @@ impl Worktrees {
             self.is_resolved(task, last)?;
         }
         self.add_all(plan, task)?;
-        let tree = text(run(self.within(task)?.arg("write-tree"))?);
+        let tree = self.within(task)?.line(["write-tree"])?;
         let tree = self.with_hidden(&self.folder(task), tree)?;
         let mut difference = self.difference(&base, &tree)?;
         difference.left_out = self.left_out(task)?;
@@ -81,7 +81,7 @@ impl Worktrees {
     /// The files of a tree that have marks of ours.
     fn marked(&self, tree: &str) -> Result<Vec<String>, WorkError> {
         let grep = ["grep", "-l", "-z", "-E", "-e", MARKS, tree];
-        let found = answer(self.git().args(grep))?;
+        let found = self.git().answer(grep)?;
         let path = |name: String| Some(name.split_once(':')?.1.to_owned());
         Ok(found.iter().flat_map(entries).filter_map(path).collect())
     }
@@ -90,11 +90,13 @@ impl Worktrees {
     /// content, or was put there anew. Must come before git learns what lies there.
     fn is_resolved(&self, task: TaskId, last: &str) -> Result<(), NotCommitted> {
         // Nothing was committed since.
-        let Some(theirs) = git::resolve(self.git(), &format!("{last}^2"))? else {
+        let Some(theirs) = self.git().resolve(&format!("{last}^2"))? else {
             return Ok(());
         };
         let mine = self.resolve(&format!("{last}^1"))?;
-        let written = run(self.within(task)?.args(["diff-index", "--name-only", "-z", last]))?;
+        let written = self
+            .within(task)?
+            .run(["diff-index", "--name-only", "-z", last])?;
         // Git takes what attributes would have it store otherwise for changed, whoever has put it there.
         let folder = self.folder(task);
         let written = entries(&written).filter(|path| !is_aged(&folder.join(path)));
@@ -128,14 +130,14 @@ impl Worktrees {
         remove(&folder)?;
         let files = folder.join("files");
         make(&files)?;
-        run(self.merging(&folder).args(["read-tree", commit]))?;
+        self.merging(&folder).run(["read-tree", commit])?;
         let list = ["ls-files", "-z", "--", ":(glob)**/.gitattributes"];
-        let attributes = run(self.merging(&folder).args(list))?.stdout;
+        let attributes = self.merging(&folder).run(list)?.stdout;
         if !attributes.is_empty() {
             let list = folder.join("list");
             fs::write(&list, attributes).map_err(WorkError::file("write", &list))?;
             let check_out = ["checkout-index", "-q", "-z", "--stdin"];
-            run(self.merging(&folder).args(check_out).reading(&list))?;
+            self.merging(&folder).reading(&list).run(check_out)?;
         }
         Ok(folder)
     }
@@ -155,24 +157,22 @@ impl Worktrees {
                 continue;
             };
             if placed.is_empty() {
-                run(self.merging(folder).args(["read-tree", &tree]))?;
+                self.merging(folder).run(["read-tree", &tree])?;
             }
-            run(self
-                .merging(folder)
-                .args(["update-index", "--force-remove", "--", path]))?;
+            self.merging(folder)
+                .run(["update-index", "--force-remove", "--", path])?;
             let mut words = entry.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
             if placed.insert(name) && !names.contains_key(name) {
                 let line = format!("{mode},{id},{name}");
-                run(self
-                    .merging(folder)
-                    .args(["update-index", "--add", "--cacheinfo", &line]))?;
+                self.merging(folder)
+                    .run(["update-index", "--add", "--cacheinfo", &line])?;
             }
         }
         if placed.is_empty() {
             Ok((placed, tree))
         } else {
-            Ok((placed, text(run(self.merging(folder).arg("write-tree"))?)))
+            Ok((placed, self.merging(folder).line(["write-tree"])?))
         }
     }
 
@@ -181,7 +181,7 @@ impl Worktrees {
         let folder = self.attributes_of(task, mine)?;
         let git = || self.merging(&folder);
         let merge = ["merge-tree", "--write-tree", "--no-messages", "-z", mine, theirs];
-        let output = output(git().args(merge))?;
+        let output = git().output(merge)?;
         let is_clean = match output.status.code() {
             Some(0) => true,
             Some(1) => false,
@@ -210,13 +210,13 @@ impl Worktrees {
                 unmerged: moved.into_iter().collect(),
             });
         }
-        let list = run(git().args(["ls-tree", "-r", "-t", "-z", "--full-tree", &tree]))?;
+        let list = git().run(["ls-tree", "-r", "-t", "-z", "--full-tree", &tree])?;
         let list = String::from_utf8_lossy(&list.stdout).into_owned();
         let entries = || list.split('\0').filter_map(|line| line.split_once('\t'));
         let names: BTreeMap<&str, &str> = entries().map(|(entry, path)| (path, entry)).collect();
         let (placed, tree) = self.without_invented(&folder, tree, &names, [mine, theirs])?;
         let attribute = ["check-attr", "-z", "merge", "--"];
-        let drivers = run(git().args(attribute).args(sides.keys().take(MOST_NAMED)))?;
+        let drivers = git().args(attribute).run(sides.keys().take(MOST_NAMED))?;
         let drivers = String::from_utf8_lossy(&drivers.stdout);
         let drivers: Vec<&str> = drivers.split('\0').collect();
         let driver = |path: &str| {
@@ -248,7 +248,7 @@ impl Worktrees {
         if let Some(odd) = odd_file(|| self.within(task), &self.folder(task), largest)? {
             return Err(NotCommitted::Work(odd));
         }
-        let added = output(self.within(task)?.args(["add", "-A", "."]))?;
+        let added = self.within(task)?.output(["add", "-A", "."])?;
         if added.status.success() {
             return Ok(self.forget_brought(plan, task)?);
         }
@@ -262,7 +262,7 @@ impl Worktrees {
             return Err(NotCommitted::Work(own_repository(path)));
         }
         // Where git can write an object, it is not git that fails.
-        run(self.git().args(["hash-object", "-w", "--stdin"]))?;
+        self.git().run(["hash-object", "-w", "--stdin"])?;
         Err(NotCommitted::Work(failed(&added).to_string()))
     }
 
@@ -293,7 +293,7 @@ impl Worktrees {
         if brought.is_empty() {
             return Ok(());
         }
-        let followed = run(self.within(task)?.args(["ls-files", "-z", "--"]).args(&brought))?;
+        let followed = self.within(task)?.args(["ls-files", "-z", "--"]).run(&brought)?;
         if followed.stdout.is_empty() {
             return Ok(());
         }
@@ -305,7 +305,7 @@ impl Worktrees {
             "--name-only",
             &base_ref(task),
         ];
-        let before = run(self.git().args(before))?;
+        let before = self.git().run(before)?;
         let before: BTreeSet<String> = entries(&before).collect();
         let new = entries(&followed).filter(|path| !before.contains(path));
         let new = new.map(|path| format!(":(top,literal){path}"));
@@ -313,7 +313,7 @@ impl Worktrees {
         if new.is_empty() {
             Ok(())
         } else {
-            run(self.within(task)?.args(["rm", "-q", "--cached", "--"]).args(new)).map(drop)
+            self.within(task)?.args(["rm", "-q", "--cached", "--"]).done(new)
         }
     }
 
@@ -328,7 +328,7 @@ impl Worktrees {
             "--no-abbrev",
             "-z",
         ];
-        let said = run(self.git().args(arguments).args([base, tree]))?;
+        let said = self.git().args(arguments).run([base, tree])?;
         let said = String::from_utf8_lossy(&said.stdout);
         let mut found = Difference::default();
         let mut parts = said.split('\0');
@@ -375,7 +375,7 @@ impl Worktrees {
                 "-z",
                 "--diff-filter=d",
             ];
-            let written = run(self.git().args(written).args([START, base]))?;
+            let written = self.git().args(written).run([START, base])?;
             let lost = entries(&written).filter(|path| gone.contains(path.as_str()));
             found.removed = lost.take(MOST_NAMED).collect();
         }
@@ -384,7 +384,7 @@ impl Worktrees {
 
     /// Whoever follows a link must not be led out of the repository.
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
-        let target = run(self.git().args(["cat-file", "blob", blob]))?.stdout;
+        let target = self.git().run(["cat-file", "blob", blob])?.stdout;
         let target = String::from_utf8_lossy(&target);
         if leads_out(path, &target) {
             Err(NotCommitted::Work(format!(
@@ -458,7 +458,7 @@ impl Worktrees {
             return Ok(None);
         }
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, "--"];
-        let followed = run(self.git().args(list).args(&there))?;
+        let followed = self.git().args(list).run(&there)?;
         let followed: BTreeSet<PathBuf> = entries(&followed).map(PathBuf::from).collect();
         let lost = there.iter().find(|path| !followed.contains(*path));
         Ok(lost.map(|path| path.display().to_string()))
@@ -493,7 +493,7 @@ impl Worktrees {
         let lie = unmerged.iter().filter(|file| file.lies);
         self.age(task, lie.map(|file| file.path.as_str()).collect())?;
         let log = ["log", "--format=%s", &format!("{base}..{tip}"), "--"];
-        let with = text(run(self.git().args(log).args(&files))?);
+        let with = self.git().args(log).line(&files)?;
         let with = with.lines().take(MOST_NAMED).map(str::to_owned).collect();
         let marked = self.marked(&tree)?;
         let unmarked = unmerged.into_iter().filter(|file| !marked.contains(&file.path));
@@ -513,12 +513,12 @@ impl Worktrees {
         }
         let folder = self.folder(task);
         let git = self.within(task)?.env("GIT_LITERAL_PATHSPECS", "1");
-        let lie = run(git.args(["ls-files", "-z", "--"]).args(files))?.stdout;
+        let lie = git.args(["ls-files", "-z", "--"]).run(files)?.stdout;
         for path in lie.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
             let path = folder.join(OsStr::from_bytes(path));
             age(&path).map_err(WorkError::file("date", &path))?;
         }
-        run(self.within(task)?.args(["update-index", "-q", "--refresh"])).map(drop)
+        self.within(task)?.done(["update-index", "-q", "--refresh"])
     }
 
     /// The files of a tree in the folder of a task, and nothing else but what git ignores.
@@ -533,7 +533,7 @@ impl Worktrees {
         })
     }
 
-    pub(super) fn commit_tree(
+    pub fn commit_tree(
         &self,
         plan: &Plan,
         task: TaskId,
@@ -544,14 +544,13 @@ impl Worktrees {
         let agent = plan.agent_name(work.agent);
         let message = format!("{}\n\nquorum-run: {}", work.title, self.run);
         let git = self.git().args(["commit-tree", tree, "-m", &message]);
-        let git = parents.iter().fold(git, |git, parent| git.args(["-p", parent]));
         let git = git
             .env("GIT_AUTHOR_NAME", agent)
             .env("GIT_AUTHOR_EMAIL", "agent@quorum.invalid");
         let git = git
             .env("GIT_COMMITTER_NAME", "quorum")
             .env("GIT_COMMITTER_EMAIL", "quorum@quorum.invalid");
-        Ok(text(run(git)?))
+        git.line(parents.iter().flat_map(|parent| ["-p", parent]))
     }
 }
 

@@ -33,7 +33,7 @@ use crate::mission::{HiddenFiles, Plan};
 use crate::store::{self, RunFolder};
 use crate::supervisor;
 
-use super::git::{self, Git, borrow, refused, run, text};
+use super::git::{self, Git, borrow, refused};
 use folders::{exclude, init, is_folder, make, missing, remove, replace};
 use user_repository::User;
 
@@ -179,11 +179,11 @@ pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>
         return Ok(Vec::new());
     };
     let git = Worktrees::at_rest(run).git();
-    Ok(git::run(git.args(["diff", &commit.onto, &commit.id]))?.stdout)
+    Ok(git.run(["diff", &commit.onto, &commit.id])?.stdout)
 }
 
 /// Has files in a worktree say what git stores of them, where git can tell. Blocks.
-pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
+pub fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
     let Some(root) = &plan.rules.worktrees.root else {
         return;
     };
@@ -198,12 +198,10 @@ pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact])
     };
     let git = Git::new().in_repository(&root.join("repository.git"));
     let git = git.env("GIT_WORK_TREE", root.join(name)).at(workspace);
-    let git = git
-        .args(["hash-object", "--"])
-        .args(asked.iter().map(|file| &file.path));
+    let git = git.args(["hash-object", "--"]);
     // Where it cannot tell, looks are compared by their bytes alone, which is the stricter way.
-    if let Ok(output) = run(git) {
-        for (file, id) in asked.iter_mut().zip(text(output).lines()) {
+    if let Ok(ids) = git.line(asked.iter().map(|file| &file.path)) {
+        for (file, id) in asked.iter_mut().zip(ids.lines()) {
             file.stored = Some(id.into());
         }
     }
@@ -211,7 +209,7 @@ pub(super) fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact])
 
 /// The worktrees of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Worktrees {
+pub struct Worktrees {
     root: PathBuf,
     /// Its repository.
     bare: PathBuf,
@@ -342,11 +340,11 @@ impl Worktrees {
         }
         exclude(plan, &user.excludes()?, &repository)?;
         for (key, value) in user.line_ends() {
-            run(self.git().args(["config", key, &value]))?;
+            self.git().run(["config", key, &value])?;
         }
         // Whatever merges by a program of theirs is for people, or agents, to merge.
         for key in user.merge_drivers()? {
-            run(self.git().args(["config", &key, "false"]))?;
+            self.git().run(["config", &key, "false"])?;
         }
         replace(&self.branch_file(), &user.branch()?)?;
         self.set(START, &head, None)?;
@@ -376,7 +374,7 @@ impl Worktrees {
     /// The files of a commit, and none that it has not, in a folder; files that git does not follow stay.
     fn check_out(&self, folder: &Path, tree: &str) -> Result<(), WorkError> {
         let tree = self.without_hidden(folder, tree)?;
-        run(self.at(folder)?.args(["read-tree", "--reset", "-u", &tree])).map(drop)
+        self.at(folder)?.done(["read-tree", "--reset", "-u", &tree])
     }
 
     fn tree_of(&self, commit: &str) -> Result<String, WorkError> {
@@ -384,7 +382,9 @@ impl Worktrees {
     }
 
     fn resolve(&self, name: &str) -> Result<String, WorkError> {
-        git::resolve(self.git(), name)?.ok_or_else(|| refused(format!("there is no {name}")))
+        self.git()
+            .resolve(name)?
+            .ok_or_else(|| refused(format!("there is no {name}")))
     }
 
     /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.
@@ -399,14 +399,14 @@ impl Worktrees {
             {
                 Ok(None)
             }
-            _ => git::resolve(self.git(), name),
+            _ => self.git().resolve(name),
         }
     }
 
     /// Moves a reference from where it is expected to be; `None`: wherever it is.
     fn set(&self, name: &str, to: &str, from: Option<&str>) -> Result<(), WorkError> {
         let git = self.git().args(["update-ref", name, to]);
-        run(git.args(from)).map(drop)
+        git.done(from)
     }
 
     fn git(&self) -> Git {

@@ -11,13 +11,13 @@ use crate::engine::random::Random;
 
 /// What lies at a path.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Thing {
+pub enum Thing {
     File { bytes: Vec<u8>, is_program: bool },
     Link(&'static str),
 }
 
 /// All that lies in a folder, but for empty folders.
-pub(super) type Files = BTreeMap<PathBuf, Thing>;
+pub type Files = BTreeMap<PathBuf, Thing>;
 
 const NAMES: [&[u8]; 12] = [
     b"a",
@@ -116,7 +116,7 @@ fn put(files: &mut Files, path: PathBuf, thing: Thing) {
     files.insert(path, thing);
 }
 
-pub(super) fn random_files(random: &mut Random) -> Files {
+pub fn random_files(random: &mut Random) -> Files {
     let mut files = Files::new();
     for _ in 0..2 + random.below(10) {
         let (path, thing) = (name(random), thing(random));
@@ -130,7 +130,7 @@ pub(super) fn random_files(random: &mut Random) -> Files {
 }
 
 /// Some changes of these files.
-pub(super) fn changed(random: &mut Random, before: &Files) -> Files {
+pub fn changed(random: &mut Random, before: &Files) -> Files {
     let mut files = before.clone();
     for _ in 0..1 + random.below(4) {
         change(random, &mut files);
@@ -219,7 +219,7 @@ fn edit(random: &mut Random, files: &mut Files, path: &Path) {
 }
 
 /// The same changes, but for those that name what is no text.
-pub(super) fn as_text(before: &Files, after: Files) -> Files {
+pub fn as_text(before: &Files, after: Files) -> Files {
     let is_kept = |path: &PathBuf, thing: &Thing| path.to_str().is_some() || before.get(path) == Some(thing);
     after
         .into_iter()
@@ -228,7 +228,7 @@ pub(super) fn as_text(before: &Files, after: Files) -> Files {
 }
 
 /// Has a folder that has the files before have those behind.
-pub(super) fn write(folder: &Path, before: &Files, after: &Files) {
+pub fn write(folder: &Path, before: &Files, after: &Files) {
     for (path, _) in before
         .iter()
         .filter(|(path, thing)| after.get(*path) != Some(thing))
@@ -261,7 +261,7 @@ pub(super) fn write(folder: &Path, before: &Files, after: &Files) {
 }
 
 /// Gives each file the time of now.
-pub(super) fn touch(folder: &Path, files: &Files) {
+pub fn touch(folder: &Path, files: &Files) {
     for (path, thing) in files {
         if let Thing::File { .. } = thing {
             let file = fs::File::options().append(true).open(folder.join(path)).unwrap();
@@ -271,7 +271,7 @@ pub(super) fn touch(folder: &Path, files: &Files) {
 }
 
 /// What lies in a folder, as it lies there, but for what is git's.
-pub(super) fn lying_in(folder: &Path) -> BTreeMap<PathBuf, (bool, Vec<u8>)> {
+pub fn lying_in(folder: &Path) -> BTreeMap<PathBuf, (bool, Vec<u8>)> {
     let (mut all, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).unwrap() {

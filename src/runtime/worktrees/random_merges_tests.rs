@@ -158,11 +158,11 @@ impl Scene {
 
     fn tree(&self, id: &str) -> Tree {
         // Each finds the objects of the other.
-        let listed = run(self
+        let listed = self
             .worktrees()
             .git()
-            .args(["ls-tree", "-r", "-z", "--full-tree", id]))
-        .unwrap();
+            .run(["ls-tree", "-r", "-z", "--full-tree", id])
+            .unwrap();
         let lines = listed
             .stdout
             .split(|byte| *byte == 0)

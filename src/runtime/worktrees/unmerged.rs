@@ -10,26 +10,26 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use super::LINK;
 
 /// Two commits put together.
-pub(super) struct Together {
+pub struct Together {
     /// What git makes of both, without names that nobody has given.
-    pub(super) tree: String,
-    pub(super) is_clean: bool,
-    pub(super) unmerged: Vec<Unmerged>,
+    pub tree: String,
+    pub is_clean: bool,
+    pub unmerged: Vec<Unmerged>,
 }
 
 /// What git calls unmerged.
-pub(super) struct Unmerged {
-    pub(super) path: String,
-    pub(super) how: String,
+pub struct Unmerged {
+    pub path: String,
+    pub how: String,
     /// Whether anything lies there.
-    pub(super) lies: bool,
+    pub lies: bool,
 }
 
 /// The time that files get which nobody has written yet, in seconds.
 const DAY_ONE: i64 = 86_400;
 
 /// Gives a file an old time, whatever it is.
-pub(super) fn age(path: &Path) -> io::Result<()> {
+pub fn age(path: &Path) -> io::Result<()> {
     let day_one = Timespec {
         tv_sec: DAY_ONE,
         tv_nsec: 0,
@@ -42,12 +42,12 @@ pub(super) fn age(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a file has that time still.
-pub(super) fn is_aged(path: &Path) -> bool {
+pub fn is_aged(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.mtime() == DAY_ONE)
 }
 
 /// The name of a file that git has put aside under a name of its own, because something else lies at that one.
-pub(super) fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
+pub fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
     sides.iter().find_map(|side| {
         let end = path.find(&format!("~{side}"))?;
         path.get(..end)
@@ -55,7 +55,7 @@ pub(super) fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
 }
 
 /// How two sides differ that git does not merge, by the mode and the stage of each version.
-pub(super) fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
+pub fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
     let of = |stage| {
         versions
             .iter()
@@ -75,7 +75,7 @@ pub(super) fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
 
 /// Whether a link at a path of the repository leads out of it, or could, where what it goes through is a link itself; or to what
 /// is git's.
-pub(super) fn leads_out(path: &str, target: &str) -> bool {
+pub fn leads_out(path: &str, target: &str) -> bool {
     let target = Path::new(target);
     let mut depth = Path::new(path).components().count().saturating_sub(1);
     let mut goes_down = false;

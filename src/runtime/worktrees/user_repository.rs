@@ -11,7 +11,7 @@ use crate::mission::model::MergeInto;
 use crate::store::{self, if_there};
 
 use super::folders::{patterns, replace};
-use super::git::{self, Configuration, Git, answer, borrowed, entries, failed, output, refused, run, text};
+use super::git::{Configuration, Git, borrowed, entries, failed, refused, text};
 use super::unmerged::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
@@ -24,7 +24,7 @@ fn names(printed: &Output) -> BTreeSet<String> {
 }
 
 /// The repository that agents work on.
-pub(super) struct User {
+pub struct User {
     top: PathBuf,
     /// What is wanted of its configuration.
     wanted: Configuration,
@@ -34,7 +34,7 @@ pub(super) struct User {
 
 impl User {
     /// The repository that a folder belongs to, if it belongs to one.
-    pub(super) fn at(folder: &Path, is_trusted: bool) -> Result<Self, WorkError> {
+    pub fn at(folder: &Path, is_trusted: bool) -> Result<Self, WorkError> {
         let here = std::fs::canonicalize(folder)?;
         Ok(Self {
             wanted: Configuration::of(&here)?,
@@ -44,19 +44,19 @@ impl User {
     }
 
     /// The repository whose top is the workspace. Where it is not trusted it must be this user's own.
-    pub(super) fn open(workspace: &Path, is_trusted: bool) -> Result<Self, WorkError> {
-        let version = text(run(Git::new().arg("--version")).map_err(|why| {
+    pub fn open(workspace: &Path, is_trusted: bool) -> Result<Self, WorkError> {
+        let version = Git::new().line(["--version"]).map_err(|why| {
             refused(format!(
                 "isolation: worktree needs git, which cannot be run: {why}"
             ))
-        })?);
+        })?;
         if !is_new_enough(&version) {
             return Err(refused(format!(
                 "isolation: worktree needs git 2.38 or newer, this is {version}"
             )));
         }
         let user = Self::at(workspace, is_trusted)?;
-        let top = output(user.git().args(["rev-parse", "--show-toplevel"]))?;
+        let top = user.git().output(["rev-parse", "--show-toplevel"])?;
         let place = workspace.display();
         if !top.status.success() {
             let said = failed(&top);
@@ -90,28 +90,28 @@ impl User {
     fn head(&self) -> Result<String, WorkError> {
         let none =
             || refused("isolation: worktree needs a commit to begin with, and the repository has none");
-        git::resolve(self.git(), "HEAD")?.ok_or_else(none)
+        self.git().resolve("HEAD")?.ok_or_else(none)
     }
 
     /// The commit that is checked out, where no file that git follows differs from it.
-    pub(super) fn clean_head(&self) -> Result<String, WorkError> {
+    pub fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
         let begun = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
         let places = ["rev-parse"]
             .into_iter()
             .chain(begun.iter().flat_map(|name| ["--git-path", name]));
-        let places = text(run(self.git().args(places))?);
+        let places = self.git().line(places)?;
         if let Some(place) = places.lines().find(|place| self.top.join(place).exists()) {
             return Err(refused(format!(
                 "git is at a merge or the like in the repository: {place} is there"
             )));
         }
-        let files = run(self.git().args(["ls-files", "-s", "-z"]))?;
+        let files = self.git().run(["ls-files", "-s", "-z"])?;
         for line in entries(&files) {
             self.check_file(&line)?;
         }
         let filtered = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
-        let filtered = run(self.git().args(filtered))?;
+        let filtered = self.git().run(filtered)?;
         if let Some(first) = entries(&filtered).next() {
             return Err(refused(format!(
                 "isolation: worktree knows no filters of git (as of LFS), and {first} has one"
@@ -125,7 +125,7 @@ impl User {
             "--untracked-files=no",
             "--ignore-submodules=none",
         ];
-        let changed: Vec<String> = entries(&run(self.git().args(status))?).collect();
+        let changed: Vec<String> = entries(&self.git().run(status)?).collect();
         if let Some(first) = changed.first() {
             let more = match changed.len() {
                 1 => String::new(),
@@ -151,7 +151,7 @@ impl User {
             return Ok(());
         }
         let blob = line.split(' ').nth(1).unwrap_or_default();
-        let target = text(run(self.git().args(["cat-file", "blob", blob]))?);
+        let target = self.git().line(["cat-file", "blob", blob])?;
         if leads_out(path, &target) {
             Err(refused(format!(
                 "isolation: worktree needs links that stay in the repository, and {path} is a link to {target}, which lies \
@@ -165,16 +165,14 @@ impl User {
     /// Whether a commit is another one or comes before it.
     fn comes_before(&self, commit: &str, other: &str) -> Result<bool, WorkError> {
         let is_ancestor = ["merge-base", "--is-ancestor", commit, other];
-        Ok(answer(self.git().args(is_ancestor))?.is_some())
+        Ok(self.git().answer(is_ancestor)?.is_some())
     }
 
     /// The first file that would appear and is there already, or has a file for a folder above it.
     fn in_the_way(&self, head: &str, main: &str) -> Result<Option<String>, WorkError> {
         let new = self.new_files(head, main)?;
         let followed = ["ls-tree", "-r", "-t", "-z", "--name-only", head];
-        let followed: HashSet<PathBuf> = entries(&run(self.git().args(followed))?)
-            .map(PathBuf::from)
-            .collect();
+        let followed: HashSet<PathBuf> = entries(&self.git().run(followed)?).map(PathBuf::from).collect();
         let is_there = |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok();
         let is_file =
             |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
@@ -193,7 +191,7 @@ impl User {
 
     /// Makes a branch, or moves one forward that is not checked out.
     fn move_branch(&self, branch: &str, to: &str) -> Result<(), WorkError> {
-        if run(self.git().args(["branch", "-q", branch, to])).is_ok() {
+        if self.git().run(["branch", "-q", branch, to]).is_ok() {
             return Ok(());
         }
         let refspec = format!("{to}:refs/heads/{branch}");
@@ -205,7 +203,7 @@ impl User {
             ".",
             &refspec,
         ];
-        let moved = run(self.git().fetching().args(forward)).map(drop);
+        let moved = self.git().fetching().done(forward);
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
 
@@ -213,15 +211,15 @@ impl User {
     ///
     /// # Errors
     /// When such a file is there and cannot be read.
-    pub(super) fn excludes(&self) -> Result<String, WorkError> {
-        let own = text(run(self.git().args(["rev-parse", "--git-path", EXCLUDED]))?);
+    pub fn excludes(&self) -> Result<String, WorkError> {
+        let own = self.git().line(["rev-parse", "--git-path", EXCLUDED])?;
         let files = [self.wanted.excludes_file(), Some(self.top.join(own))];
         let texts = files.iter().flatten().map(|path| patterns(path));
         Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
     /// Its settings of what a line ends with and of what a file is.
-    pub(super) fn line_ends(&self) -> Vec<(&'static str, String)> {
+    pub fn line_ends(&self) -> Vec<(&'static str, String)> {
         let keys = ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks"];
         let value = |key| Some((key, self.wanted.value(key)?.to_owned()));
         keys.into_iter().filter_map(value).collect()
@@ -231,7 +229,7 @@ impl User {
     ///
     /// # Errors
     /// In the words of git.
-    pub(super) fn merge_drivers(&self) -> Result<Vec<String>, WorkError> {
+    pub fn merge_drivers(&self) -> Result<Vec<String>, WorkError> {
         let list = [
             "config",
             "-z",
@@ -239,7 +237,7 @@ impl User {
             "--get-regexp",
             r"^merge\..*\.driver$",
         ];
-        Ok(answer(self.git().args(list))?.iter().flat_map(entries).collect())
+        Ok(self.git().answer(list)?.iter().flat_map(entries).collect())
     }
 
     /// Moves what is checked out from one commit to another, but for its files.
@@ -252,7 +250,7 @@ impl User {
             to,
             from,
         ];
-        run(self.git().args(update)).map(drop)
+        self.git().done(update)
     }
 
     /// Files that differ between a commit and what lies there, of those that git follows.
@@ -267,14 +265,14 @@ impl User {
             "--",
         ];
         // It writes down what it has found out of files, for which a full disk has no room.
-        let without = || run(self.git().set("diff.autoRefreshIndex", "false").args(diff));
-        Ok(names(&run(self.git().args(diff)).or_else(|_| without())?))
+        let without = || self.git().set("diff.autoRefreshIndex", "false").run(diff);
+        Ok(names(&self.git().run(diff).or_else(|_| without())?))
     }
 
     /// What git writes for a file of a commit, which may be stored otherwise by the attributes that hold now.
     fn written(&self, commit: &str, path: &str) -> Result<Vec<u8>, WorkError> {
         let whole = ["cat-file", "--filters", &format!("{commit}:{path}")];
-        Ok(run(self.git().args(whole))?.stdout)
+        Ok(self.git().run(whole)?.stdout)
     }
 
     /// Has the files follow what is checked out, where a move between two commits was cut off. What is of neither was written by
@@ -301,7 +299,7 @@ impl User {
         if self.differing(now)?.is_empty() {
             Ok(())
         } else {
-            run(self.git().args(["read-tree", "--reset", "-u", now])).map(drop)
+            self.git().done(["read-tree", "--reset", "-u", now])
         }
     }
 
@@ -315,7 +313,7 @@ impl User {
             "--no-renames",
             "--diff-filter=A",
         ];
-        Ok(names(&run(self.git().args(new).args([from, to]))?))
+        Ok(names(&self.git().args(new).run([from, to])?))
     }
 
     /// Whether the files that a move has changed hold what the commit says, whatever its index says of them.
@@ -325,12 +323,12 @@ impl User {
             git.env("GIT_LITERAL_PATHSPECS", "1")
         };
         let changed = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to];
-        let mut changed = names(&run(git().args(changed))?);
+        let mut changed = names(&git().run(changed)?);
         // Of many the whole checkout is looked at.
         if changed.len() > MOST_COMPARED {
             changed.clear();
         }
-        run(git().args(["read-tree", to]))?;
+        git().run(["read-tree", to])?;
         let diff = [
             "diff",
             "--name-only",
@@ -339,7 +337,7 @@ impl User {
             "--no-textconv",
             "--",
         ];
-        let differs = names(&run(git().args(diff).args(&changed))?);
+        let differs = names(&git().args(diff).run(&changed)?);
         std::fs::remove_file(index)?;
         for path in differs {
             let lies = store::read_regular(&self.top.join(&path), store::LONGEST_FILE).ok();
@@ -353,24 +351,24 @@ impl User {
     }
 
     /// The branch that is checked out; empty where none is.
-    pub(super) fn branch(&self) -> Result<String, WorkError> {
-        let branch = answer(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
+    pub fn branch(&self) -> Result<String, WorkError> {
+        let branch = self.git().answer(["symbolic-ref", "-q", "HEAD"])?;
         Ok(branch.map(text).unwrap_or_default())
     }
 
     /// How its objects are named.
-    pub(super) fn object_format(&self) -> Result<String, WorkError> {
-        Ok(text(run(self.git().args(["rev-parse", "--show-object-format"]))?))
+    pub fn object_format(&self) -> Result<String, WorkError> {
+        self.git().line(["rev-parse", "--show-object-format"])
     }
 
     /// The file that says where its history is cut, if it is.
-    pub(super) fn bounds(&self) -> Result<Option<PathBuf>, WorkError> {
-        let path = text(run(self.git().args(["rev-parse", "--git-path", BOUNDS]))?);
+    pub fn bounds(&self) -> Result<Option<PathBuf>, WorkError> {
+        let path = self.git().line(["rev-parse", "--git-path", BOUNDS])?;
         Ok(Some(self.top.join(path)).filter(|path| path.exists()))
     }
 
-    pub(super) fn objects(&self) -> Result<PathBuf, WorkError> {
-        let path = text(run(self.git().args(["rev-parse", "--git-path", "objects"]))?);
+    pub fn objects(&self) -> Result<PathBuf, WorkError> {
+        let path = self.git().line(["rev-parse", "--git-path", "objects"])?;
         Ok(std::fs::canonicalize(self.top.join(path))?)
     }
 }
@@ -410,10 +408,10 @@ impl Worktrees {
             return Ok(Delivery::default());
         }
         let name = format!("refs/quorum/{}/main", self.run);
-        let before = git::resolve(user.git(), &name)?;
+        let before = user.git().resolve(&name)?;
         self.bring(&user)?;
         let count = ["rev-list", "--count", &format!("{start}..{main}")];
-        let commits = text(run(user.git().args(count))?).parse().unwrap_or(0);
+        let commits = user.git().line(count)?.parse().unwrap_or(0);
         let moved = match merge {
             MergeInto::Never => Err(None),
             MergeInto::Branch(branch) => user.move_branch(branch, &main).map_err(Some),
@@ -450,8 +448,8 @@ impl Worktrees {
             "--upload-pack=git-upload-pack",
         ];
         let ours = self.repository();
-        let fetch = user.fetching().reads(&ours).args(fetch).arg(ours);
-        run(fetch.args(names)).map(drop)
+        let fetch = user.fetching().reads(&ours).args(fetch).args([ours]);
+        fetch.done(names)
     }
 
     /// Moves what is checked out from where it was, or where an earlier session of the run has left it.
@@ -484,7 +482,7 @@ impl Worktrees {
         replace(&self.moving(), &format!("{head} {main}"))?;
         let moved = user.set_head(&head, main);
         let moved = moved.and_then(|()| {
-            let followed = run(user.git().args(["read-tree", "-m", "-u", &head, main]));
+            let followed = user.git().run(["read-tree", "-m", "-u", &head, main]);
             followed.map(drop).map_err(|why| {
                 // Files before the reference: on a full disk that makes the room for it.
                 let back = user.follow(&head, main, &head);
@@ -529,7 +527,7 @@ impl Worktrees {
     }
 
     /// Removes the references of the run, but for what was accepted and is on no branch, which is named.
-    pub(super) fn forget(&self) -> Result<Option<String>, WorkError> {
+    pub fn forget(&self) -> Result<Option<String>, WorkError> {
         let list = self.repository().join("objects/info/alternates");
         let objects = std::fs::read_to_string(&list).map_err(WorkError::file("read", &list))?;
         let objects = borrowed(objects.lines().next().unwrap_or_default());
@@ -543,15 +541,15 @@ impl Worktrees {
             self.fetch_into(git(), &[format!("+{MAIN}:{main}")])?;
         }
         let list = ["for-each-ref", "--format=%(refname)"];
-        let own = text(run(git().args(list).arg(format!("refs/quorum/{}/", self.run)))?);
+        let own = git().args(list).line([format!("refs/quorum/{}/", self.run)])?;
         let mut kept = None;
         for name in own.lines() {
             let branches = ["for-each-ref", "--count=1", "--contains", name, "refs/heads"];
-            if name == main && text(run(git().args(branches))?).is_empty() {
+            if name == main && git().line(branches)?.is_empty() {
                 kept = Some(main.clone());
                 continue;
             }
-            run(git().args(["update-ref", "-d", name]))?;
+            git().run(["update-ref", "-d", name])?;
         }
         Ok(kept)
     }
@@ -564,10 +562,10 @@ mod tests {
     #[test]
     fn a_look_into_a_repository_that_fails_has_not_seen_nothing() {
         let place = crate::store::no_links::scratch_folder().unwrap();
-        run(Git::new()
+        Git::new()
             .at(place.path())
-            .args(["init", "-q", "--initial-branch=main"]))
-        .unwrap();
+            .run(["init", "-q", "--initial-branch=main"])
+            .unwrap();
         let user = User::open(place.path(), true).unwrap();
         assert_eq!(user.branch().unwrap(), "refs/heads/main");
         assert!(user.merge_drivers().unwrap().is_empty() && user.excludes().is_ok());

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Answer, BarrierId, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, Millis, Opinion,
-    Points, Purpose, RubricReply, Severity, Stage, StageKey, TaskId, TurnId,
+    Points, Purpose, RubricReply, Severity, StageKey, TaskId, TurnId,
 };
 use crate::engine::simulation::{Response, good, options};
 use crate::engine::{Asked, Command, Effect, Job, State};
@@ -55,7 +55,7 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("grader {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },
-            job: Job::Stage(StageKey::Of(Stage::Vision), 0),
+            job: Job::Stage(StageKey::VISION, 0),
         } => format!("screenshots {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },

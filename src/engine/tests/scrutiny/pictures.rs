@@ -54,7 +54,7 @@ fn looked_at(simulation: &Simulation) -> usize {
             Event::Task(
                 _,
                 TaskEvent::StageOpened {
-                    stage: StageKey::Of(Stage::Vision),
+                    stage: StageKey::VISION,
                     round: 1..,
                     ..
                 }
@@ -118,7 +118,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let turn = simulation.state.current_turn(T);
     let seen = |attempt| Fact::JobEnded {
         turn: TurnId { attempt, ..turn },
-        job: Job::Stage(StageKey::Of(Stage::Vision), 0),
+        job: Job::Stage(StageKey::VISION, 0),
         end: JobEnd::Seen {
             files: vec![
                 fact("a.png", None, Some("it is a FIFO")),
@@ -176,7 +176,7 @@ fn one_picture_is_enough_to_look_at() {
     simulation.todo.clear();
     simulation.feed(&Fact::JobEnded {
         turn: simulation.state.current_turn(T),
-        job: Job::Stage(StageKey::Of(Stage::Vision), 0),
+        job: Job::Stage(StageKey::VISION, 0),
         end: JobEnd::Seen {
             files: vec![fact("a.png", None), fact("b.png", Some(1))],
             hollow: None,

@@ -1,7 +1,7 @@
 //! What the world says: an effect and how it came to its end, as the inputs of the engine.
 
 use super::*;
-use crate::domain::{BeforeWork, Stage, StageKey, TaskId};
+use crate::domain::{BeforeWork, StageKey, TaskId};
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::payload::Commit;
 use crate::engine::{JobEnd, SeenBefore};
@@ -473,7 +473,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
             })
         }
-        Job::Stage(StageKey::Of(Stage::Vision), 0) => {
+        Job::Stage(StageKey::VISION, 0) => {
             let known = state.task(task).judging();
             let known = known.map_or(&[][..], |judging| &judging.files);
             let fact = |path: &str| match answer {
@@ -497,7 +497,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
         Job::Stage(step, _) => JobEnd::Judged(match answer {
             Response::Unreachable(_) => Err("it was killed".to_owned()),
             Response::Answer(answer) => Ok(answer.clone()),
-            _ if step == StageKey::Of(Stage::Vision) => {
+            _ if step == StageKey::VISION => {
                 let found = is_bad.then(|| Finding::new(Severity::High, "x"));
                 Ok(Answer::Findings(FindingsReport::whole(Vec::from_iter(found))))
             }

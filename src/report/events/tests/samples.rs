@@ -305,7 +305,7 @@ pub(super) fn run_samples() -> Vec<Event> {
                 until: START,
                 since: START,
                 message: "its judging goes on once a slot is free".to_owned(),
-                stage: Some(StageKey::Of(Stage::Outcome)),
+                stage: Some(StageKey::OUTCOME),
             })),
         ),
         Event::Task(TASK, TaskEvent::Released),
@@ -716,7 +716,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                stage: StageKey::Of(Stage::RedTeam),
+                stage: StageKey::RED_TEAM,
                 round: 1,
                 plain: false,
             },
@@ -733,7 +733,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::StageFailed {
-                stage: StageKey::Of(Stage::RedTeam),
+                stage: StageKey::RED_TEAM,
                 message: "its reply could not be read".to_owned(),
             },
         ),

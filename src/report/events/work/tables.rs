@@ -72,7 +72,7 @@ impl EventExpander {
             Job::Check(check) => (self.kind_of_check(task, check), "check"),
             Job::Grade(_) => ("scan", "grade"),
             // Of a vision check only what is seen without an agent.
-            Job::Stage(step @ StageKey::Of(Stage::Vision), _) => ("scan", step.as_str()),
+            Job::Stage(step @ StageKey::VISION, _) => ("scan", step.as_str()),
             Job::Stage(step, _) => ("command", step.as_str()),
             Job::Merge(_) => ("command", "merge"),
             Job::PeerCheck(..) => ("command", "check"),
@@ -86,7 +86,7 @@ impl EventExpander {
             Job::Merge(number) => (Some(Stage::Merge), Some(number)),
             Job::PeerCheck(..) => (Some(Stage::Merge), None),
             Job::Grade(round) => (Some(Stage::Verification), Some(round)),
-            Job::Stage(StageKey::Of(Stage::Vision), _) => (Some(Stage::Vision), None),
+            Job::Stage(StageKey::VISION, _) => (Some(Stage::Vision), None),
             Job::Stage(step, round) => (Some(step.stage()), Some(round)),
         };
         self.of_task(task, Key::Job(job), (kind, purpose))
