@@ -41,6 +41,14 @@ fn max_cost(text: &str) -> anyhow::Result<Money> {
     Ok(amount)
 }
 
+fn share(text: &str) -> anyhow::Result<Points> {
+    let share: rust_decimal::Decimal = text.parse()?;
+    let share = share.checked_mul(rust_decimal::Decimal::ONE_HUNDRED);
+    share
+        .and_then(Points::new)
+        .ok_or_else(|| anyhow::anyhow!("it is no share from 0 to 1"))
+}
+
 /// What holds for every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
@@ -199,6 +207,9 @@ pub struct RunFlags {
     /// Run only these tasks (repeatable, or with commas) and what they depend on
     #[arg(long, value_name = "TASK", env = "QUORUM_ONLY", hide_env = true, num_args = 1..)]
     pub only: Vec<String>,
+    /// The share of bad work, 0 to 1, that may pass panels whose bar `settings.calibration` gives
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub max_false_pass: Option<Points>,
     /// Show the plan instead of running it (the same as quorum plan)
     #[arg(long)]
     pub dry_run: bool,

@@ -89,6 +89,7 @@ impl ChangedMission {
         let options = &state.options;
         let loaded = load(&self.source, options, screen)?;
         super::finish_gate::has_all(&loaded.mission, options)?;
+        super::calibration::is_kept(&loaded.mission, options)?;
         let plan = mission::compile(loaded.mission, options);
         if plan.selected_ids().next().is_none() {
             return Err(usage!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::mission::{self, Loaded, Plan, RunOptions, Source};
 use crate::runtime::layers_of;
 
+use super::calibration;
 use super::failure::Failure;
 use super::finish_gate::freeze;
 use super::project::current_dir;
@@ -48,8 +49,9 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
 /// The plan of what `--only` selects, with its titles in the options; of all tasks without it.
 pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) -> Result<Plan, Failure> {
     freeze(&loaded.mission, options)?;
+    calibration::freeze(&loaded.mission, options)?;
     if only.is_empty() {
-        return Ok(mission::compile(loaded.mission, options));
+        return calibration::applies(mission::compile(loaded.mission, options));
     }
     let whole = mission::compile(loaded.mission.clone(), options);
     options.only = mission::named_tasks(&whole, only).map_err(|unknown| {
@@ -61,5 +63,5 @@ pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) 
         };
         Failure::usage(unknown).help(help)
     })?;
-    Ok(mission::compile(loaded.mission, options))
+    calibration::applies(mission::compile(loaded.mission, options))
 }

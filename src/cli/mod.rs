@@ -9,6 +9,7 @@
 //! | `answer` | `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one |
 //! | `args` | what can be typed with several commands: flags of results and of sessions |
 //! | `calibrate` | `quorum calibrate`: judges, recorded or live, held against people |
+//! | `calibration` | bars that labelled work gives to panels, as a run takes them when it begins |
 //! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
 //! | `changed_mission` | a mission file that was changed since its run froze it: `--accept-changed-mission` |
 //! | `clean` | `quorum clean`: removes runs that nobody needs any more |
@@ -73,6 +74,7 @@ mod agent_commands;
 mod answer;
 mod args;
 mod calibrate;
+mod calibration;
 mod cancel;
 mod changed_mission;
 mod clean;

@@ -100,6 +100,7 @@ fn planned(
 ) -> Result<(mission::Plan, RunOptions, Source), Failure> {
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.flags.session, matches)?;
+    options.max_false_pass = arguments.flags.max_false_pass;
     options.mission_folder = mission_folder(&arguments.mission)?;
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;

@@ -51,7 +51,10 @@ pub const EXITS: [(&str, &str); 47] = [
     ),
     ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
     ("quorum judge test", "0 all read, 6 one not, 9 not reachable"),
-    ("quorum calibrate", "0, 6 a judge could not be asked"),
+    (
+        "quorum calibrate",
+        "0, 5 the judges are not what they were (`--against`), 6 a judge could not be asked",
+    ),
     ("quorum dlq retry", "0 done, 4 failed again"),
     ("quorum doctor", "0, 9"),
     ("quorum clean", "0, 9 a session is at work"),

@@ -29,6 +29,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let mut supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.flags.session, matches)?;
+    options.max_false_pass = arguments.flags.max_false_pass;
     options.mission_folder = mission_folder(&arguments.mission)?;
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;

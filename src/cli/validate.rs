@@ -14,6 +14,7 @@ use crate::report::{count, sanitize};
 use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden, unnamed};
 
 use super::args::ReviewFlags;
+use super::calibration;
 use super::failure::Failure;
 use super::finish_gate::freeze;
 use super::load::mission_folder;
@@ -45,8 +46,9 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
                 options.mission_folder = mission_folder(path)?;
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
+                calibration::freeze(&loaded.mission, &mut options)?;
                 let tasks = loaded.mission.tasks.len();
-                let plan = mission::compile(loaded.mission, &options);
+                let plan = calibration::applies(mission::compile(loaded.mission, &options))?;
                 let state = State::new(Arc::new(plan));
                 let unnamed = mission::unnamed(&source, unnamed(&state.plan));
                 loaded.notes.diagnostics.extend(unnamed);

@@ -124,6 +124,8 @@ pub enum BarOrigin {
     Project,
     /// The mission file.
     Mission,
+    /// Work that people labelled, by `quorum calibrate --save`.
+    Calibration,
     /// An environment variable.
     Environment,
     /// The relief of a foundation task, under whatever bar would hold without it.

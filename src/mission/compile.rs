@@ -407,6 +407,8 @@ impl Compiler<'_> {
                 dimensions.clone()
             },
             bar,
+            names_bar: review.threshold.is_some() || bar.origin == BarOrigin::Flag,
+            calibrated: None,
             reviewers: match review.reviewers() {
                 model::Reviewers::Seats(seats) => Reviewers::Seats(seats),
                 model::Reviewers::Named(names) => {

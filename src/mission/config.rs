@@ -143,6 +143,7 @@ settings:
   defaultChannels: [c]
   prices: {m: {input: 1, output: 2}}
   worktree: {copy: [a], link: [b], setup: c}
+  calibration: {file: f}
   budget: {maxCost: 1, maxTokens: 1, maxRequests: 1, maxTime: 1m, reserveForJudging: 0.2}
 agents: {a: {run: x}}
 ";

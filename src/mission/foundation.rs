@@ -36,9 +36,10 @@ pub fn mark(plan: &mut Plan, names_bar: &[bool]) {
 }
 
 impl Plan {
-    /// What work on a task must reach where this bar holds: the bar, or less for a foundation.
+    /// What work on a task must reach where this bar holds: the bar, or less for a foundation. A bar that keeps bad work out by
+    /// measurement would not keep it out any more.
     pub fn relieved(&self, id: TaskId, bar: Bar) -> Bar {
-        if !self.task(id).foundation {
+        if !self.task(id).foundation || bar.origin == BarOrigin::Calibration {
             return bar;
         }
         let lowered = (bar.points.value() - Decimal::from(RELIEF)).max(Decimal::from(FLOOR));

@@ -42,6 +42,8 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         NO_FINAL_CHECKS,
     );
     switch(settings.baseline == Some(false), "baseline", NO_BASELINES);
+    let bars = "the bars of panels come from labelled work";
+    switch(settings.calibration.file.is_some(), "calibration", bars);
     for name in BUILT_IN_RUBRICS {
         switch(
             mission.rubrics.0.iter().any(|(own, _)| **own == *name),

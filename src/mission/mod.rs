@@ -15,6 +15,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `calibrated` | bars that labelled work gives to panels, and what they hold for (2) |
+//! | `calibrated_panels` | the panels of a plan that these hold for, and why others have none (2) |
 //! | `check` | the tree against the table of keys: unknown keys, wrong values |
 //! | `check_words` | what of a check's words judges, and not the work that it is about (22) |
 //! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
@@ -66,6 +68,8 @@
 //! | `worktree_plan` | how the folders of isolated tasks are prepared, as a plan has it |
 //! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
 
+mod calibrated;
+mod calibrated_panels;
 mod check;
 pub mod check_words;
 mod codes;
@@ -120,6 +124,7 @@ mod violation;
 mod worktree_plan;
 mod written;
 
+pub use calibrated::{CalibratedBar, Calibration, dimensions_digest};
 pub use codes::Code;
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config, setting_paths, settings_of};

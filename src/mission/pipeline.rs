@@ -10,6 +10,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, StageKey, TaskId};
 
+use super::calibrated::Calibrated;
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
 use super::finish_plan::FinishGate;
 use super::model::{
@@ -84,6 +85,10 @@ pub struct Panel {
     pub dimensions: Vec<Dimension>,
     /// What the weighted mean must reach.
     pub bar: Bar,
+    /// Whether the task or a flag names it.
+    pub names_bar: bool,
+    /// What labelled work says of its seats, where that gives the bar.
+    pub calibrated: Option<Box<Calibrated>>,
     /// Who is to sit on it.
     pub reviewers: Reviewers,
     /// The agents who do, one a seat.
@@ -560,8 +565,11 @@ impl Plan {
             };
             let all = seat_agents(self, &reviewers(self, id, names), seats);
             let is_person = |id: &AgentId| self.agent(*id).spec.adapter == Adapter::Human;
-            let (people, seats) = all.into_iter().partition(is_person);
+            let (people, seats): (_, Vec<AgentId>) = all.into_iter().partition(is_person);
+            let (bar, calibrated) = self.calibrated(panel, &seats);
             return Some(Judge::Panel(Panel {
+                bar,
+                calibrated: calibrated.map(Box::new),
                 seats,
                 people,
                 ..panel.clone()

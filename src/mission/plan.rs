@@ -10,6 +10,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId};
 
+use super::calibrated::Calibration;
 use super::confinement::Confinement;
 use super::edges::Edges;
 use super::model;
@@ -578,6 +579,8 @@ pub struct Rules {
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.
     pub sla: SlaPlan,
+    /// Bars that labelled work gives to panels.
+    pub calibration: Option<Arc<Calibration>>,
     /// What the run may use.
     pub budget: model::Budget,
     /// What models cost.

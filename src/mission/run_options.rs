@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Bar, Millis, Money};
+use std::sync::Arc;
 
+use crate::domain::{Bar, Millis, Money, Points};
+
+use super::calibrated::Calibration;
 use super::model;
 use super::written::SaidBy;
 
@@ -63,6 +66,10 @@ pub struct RunOptions {
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
+    /// `--max-false-pass`.
+    pub max_false_pass: Option<Points>,
+    /// The bars that `settings.calibration` gave when the run started.
+    pub calibration: Option<Arc<Calibration>>,
     /// The text of the project's `quorum.yaml`, where there is one.
     #[serialize_always]
     pub project_config: Option<String>,
@@ -76,6 +83,12 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// The file that bars came from.
+    pub fn fits(&self) -> Option<std::path::PathBuf> {
+        let calibration = self.calibration.as_ref()?;
+        Some(self.mission_folder.join(&calibration.file))
+    }
+
     /// Withdraws what holds for one session only: flags of meaning stay frozen, limits of a session do not outlive it
     /// (semantics, section 5).
     pub fn forget_session(&mut self) {

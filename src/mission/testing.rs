@@ -26,6 +26,7 @@ impl Rules {
             session_sandbox: None,
             deadline: None,
             sla: SlaPlan::default(),
+            calibration: None,
             budget: Budget::default(),
             prices: Vec::new(),
             orchestrator: None,

@@ -82,12 +82,28 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
 pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
-    let warnings = threshold.into_iter().chain(unscored_bars(state));
+    let warnings = threshold
+        .into_iter()
+        .chain(unscored_bars(state))
+        .chain(not_calibrated(state));
     warnings
         .chain(idle_fallbacks(state))
         .chain(early_readers(state))
         .chain(unknown_costs(state))
         .collect()
+}
+
+/// Reviews that keep their bar though the run has bars from labelled work.
+fn not_calibrated(state: &State) -> impl Iterator<Item = String> {
+    let plan = &state.plan;
+    plan.selected_ids().filter_map(|id| {
+        let (why, bar) = (plan.not_calibrated(id)?, plan.bar(id)?);
+        let title = plan.title(id);
+        Some(format!(
+            "the review of '{title}' keeps its bar {}: {why}",
+            bar.points
+        ))
+    })
 }
 
 /// Commands that judge and that have something in a pipe which may stop reading early, each once.

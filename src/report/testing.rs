@@ -172,6 +172,8 @@ impl Mission {
             independence: crate::mission::model::Independence::Identity,
             consensus: Consensus::Median,
             mode: PanelMode::Parallel,
+            names_bar: true,
+            calibrated: None,
             refer_below: None,
             verify_prior_feedback: true,
         })));

@@ -75,6 +75,20 @@ pub struct AskedAs {
     pub model: Option<String>,
     /// The digest of all that can change its reply: the agent's definition, and the prompt but for the time in it.
     pub digest: Digest,
+    /// The same without the piece of work; `None` where it was asked by a version that does not tell.
+    #[serde(default)]
+    pub seat: Option<Digest>,
+}
+
+/// The form of a request to a panel's seat, as a digest: what stands around work and dimensions.
+pub fn form_of_request() -> Digest {
+    let nothing = Piece {
+        task: String::new(),
+        criteria: None,
+        work: String::new(),
+        dimensions: Vec::new(),
+    };
+    Digest::of(undated(&nothing.question(None).joined()).as_bytes())
 }
 
 /// What a reviewer said of a piece.
@@ -138,19 +152,13 @@ impl Judges {
     /// As what a reviewer is asked about a piece; `None` if there is no such reviewer.
     pub fn asked_as(&self, reviewer: usize, piece: &Piece) -> Option<AskedAs> {
         let spec = &self.reviewers.get(reviewer)?.agent.spec;
-        let all = serde_json::json!({
-            "adapter": spec.adapter,
-            "model": spec.model,
-            "baseUrl": spec.base_url,
-            "run": spec.run,
-            "temperature": spec.temperature,
-            "maxTokens": spec.max_tokens,
-            "prompt": undated(&piece.question(None).joined()),
-        });
+        let mut all = spec.asked_as();
+        all["prompt"] = undated(&piece.question(None).joined()).into();
         Some(AskedAs {
             adapter: *spec.adapter,
             model: spec.model.clone(),
             digest: Digest::of(all.to_string().as_bytes()),
+            seat: Some(spec.seat_digest(form_of_request())),
         })
     }
 

@@ -145,7 +145,7 @@ pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Keeping, Left, adopt};
 pub use agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate};
 pub use audit::missing_files;
-pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply};
+pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply, form_of_request};
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use hidden::{hide, not_hidden};

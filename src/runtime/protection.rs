@@ -589,7 +589,7 @@ impl Group {
 fn places(plan: &Plan, options: &RunOptions, read: &ReadBefore) -> Vec<(PathBuf, &'static str)> {
     let mission = read.mission.iter().map(|path| (path.clone(), "the mission"));
     let own = [&plan.rules.workspace, &options.mission_folder].map(|folder| folder.join(SETTINGS));
-    let settings = read.settings.iter().cloned().chain(own);
+    let settings = read.settings.iter().cloned().chain(own).chain(options.fits());
     let settings = settings.map(|path| (path, "settings are read from there"));
     let included = plan.selected_ids().any(|id| plan.task(id).is_isolated());
     let included = included.then(|| plan.rules.workspace.join(INCLUDED));

@@ -17,6 +17,7 @@ mod audit;
 mod bad_input;
 mod budget;
 mod calibrate;
+mod calibrated;
 mod called_off;
 mod changed_mission;
 mod changed_tests;

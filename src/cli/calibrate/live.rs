@@ -232,7 +232,10 @@ fn refuse_other_judges(
             let reply = reply_of(&row.value, name);
             // Where it is not known as what it was asked, there is nothing to hold against it.
             let was = reply.and_then(|reply| serde_json::from_value::<AskedAs>(reply["asked"].clone()).ok());
-            was.is_some_and(|was| jury.asked_as(juror, &row.piece).is_some_and(|is| is != was))
+            was.is_some_and(|was| {
+                jury.asked_as(juror, &row.piece)
+                    .is_some_and(|is| is.digest != was.digest)
+            })
         };
         let others = rows.iter().filter(is_other).count();
         if others > 0 {
@@ -307,7 +310,7 @@ fn piece(shown: Shown) -> Piece {
 }
 
 /// The agents that may be asked, and the folder that their programs are relative to.
-fn plan(arguments: &Calibrate, screen: &Screen) -> Result<(Arc<Plan>, PathBuf), Failure> {
+pub fn plan(arguments: &Calibrate, screen: &Screen) -> Result<(Arc<Plan>, PathBuf), Failure> {
     let mut options = options_with_config()?;
     let here = current_dir()?;
     let (mut agents, folder) = defined_agents(arguments.mission.as_deref(), &options, &here)?;

@@ -3,10 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `recorded_replies` | replies of live reviewers that are kept in a file of labelled rows |
+//! | `save` | fits that are stored beside a mission, and judges who are held against what they did then |
 //! | `live` | live reviewers, asked about every row that has no reply of theirs yet |
 
 mod live;
 mod recorded_replies;
+mod save;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
@@ -22,8 +24,10 @@ use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps
 use crate::report::documents::calibration::{Document, human};
 
 use crate::cli::failure::Failure;
+use crate::cli::report_place::ReportPlace;
 use crate::cli::screen::Screen;
-use crate::domain::{OutcomeClass, without_mark};
+use crate::domain::without_mark;
+use crate::report::html::calibration_page;
 
 /// The longest row that is read.
 const LONGEST_ROW: u64 = 1 << 20;
@@ -57,6 +61,15 @@ pub struct Calibrate {
     /// Measure this panel by every rule: its seats, by name or a part of it that only one judge has (repeatable)
     #[arg(long, value_name = "JUDGE,JUDGE,…", value_delimiter = ';')]
     pub panel: Vec<String>,
+    /// Store what scores say of the work beside the mission, in .quorum/calibration.json: `settings.calibration` takes bars from there
+    #[arg(long, conflicts_with = "against")]
+    pub save: bool,
+    /// Hold the judges against the fits in this file, on the rows that these come from: exit 5 if they are not who they were
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// Write pictures into a page for a browser: how far P(good) can be relied on, and the ROC curve
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub html: Option<PathBuf>,
     /// What good work reaches, for judges and for people: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
     #[arg(long, value_name = "N")]
     pub bar: Option<Points>,
@@ -81,6 +94,7 @@ A row is one piece of work:
                what it leaves unread counts with the recorded score, and without one as the lowest
   human        `mean` per dimension, or `global` or `score` on the row's scale, or `pass`: true or false
                (also as tests_pass, better_output, consensus)
+  rubrics      what each level of a dimension means, per dimension a list of five (optional)
   reply        instead of texts: one JSON reply with all dimensions, from 1 to 5, as a panel's seat gives it
 Other keys are left alone.
 
@@ -112,6 +126,8 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         seed: arguments.seed,
     };
     let is_partial = answered.as_ref().is_some_and(live::Answered::is_partial);
+    let asked = answered.iter().flat_map(|answered| &answered.asked);
+    let asked: Vec<_> = asked.map(|row| serde_json::json!(row)).collect();
     let mut named = arguments.panel.clone();
     if is_partial {
         // Seats that gave no reply were there when the panels were checked: they are missing, like their replies.
@@ -123,6 +139,13 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
             }
         });
     }
+    if let Some(file) = &arguments.against {
+        let mut document = Document::new(&settings, asked);
+        document.drift = save::against(file, &sets, settings.seed)?;
+        let class = document.class(is_partial);
+        screen.page(document, human);
+        return Ok(class.exit_code());
+    }
     let panels = panels_of(&sets, &named)?;
     let all: usize = sets
         .iter()
@@ -130,22 +153,27 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         .map(|(set, panels)| steps(set, panels))
         .sum();
     let progress = progress(all, "judges and panels", screen);
-    let mut document = Document::new(&settings);
-    if let Some(answered) = &answered {
-        document.asked = answered.asked.iter().map(|row| serde_json::json!(row)).collect();
-    }
+    let mut document = Document::new(&settings, asked);
+    let mut measured = Vec::new();
     for (set, panels) in sets.iter().zip(&panels) {
         progress.set_message(set.name.clone());
         let evaluation = evaluate(set, panels, &settings, || progress.inc(1));
-        document.push(set, &evaluation, !panels.is_empty());
+        document.push(set, &evaluation, !panels.is_empty(), settings.bar);
+        measured.push((set, evaluation));
     }
     progress.finish_and_clear();
+    if arguments.save {
+        let (plan, folder) = live::plan(arguments, screen)?;
+        let place = save::save((&plan, &folder), &measured, settings.bar)?;
+        document.saved = Some(place.display().to_string());
+    }
+    if let Some(path) = &arguments.html {
+        let page = calibration_page(&document).map_err(Failure::internal)?;
+        let write = ReportPlace::of(path).and_then(|place| place.write(page.as_bytes()));
+        write.map_err(|error| environment!("cannot write {}: {error}", path.display()))?;
+    }
+    let class = document.class(is_partial);
     screen.page(document, human);
-    let class = if is_partial {
-        OutcomeClass::Indeterminate
-    } else {
-        OutcomeClass::Ok
-    };
     Ok(class.exit_code())
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
 use crate::domain::Digest;
-use crate::judging::calibration::Collector;
+use crate::judging::calibration::{Collector, row_key};
 use crate::store::no_links::real_path;
 use crate::store::{LONGEST_FILE, if_there, read_regular, replace_file};
 
@@ -55,10 +55,10 @@ impl Kept {
     }
 
     fn add(&mut self, row: Value) {
-        match self.places.get(&key(&row)) {
+        match self.places.get(&row_key(&row)) {
             Some(at) => take_over(&mut self.rows[*at], &row),
             None => {
-                self.places.insert(key(&row), self.rows.len());
+                self.places.insert(row_key(&row), self.rows.len());
                 self.rows.push(row);
             }
         }
@@ -66,7 +66,7 @@ impl Kept {
 
     /// What was kept of a row.
     pub fn of(&self, row: &Value) -> Option<&Value> {
-        self.places.get(&key(row)).map(|at| &self.rows[*at])
+        self.places.get(&row_key(row)).map(|at| &self.rows[*at])
     }
 
     /// The file, to be written on behind its last whole line.
@@ -87,7 +87,7 @@ impl Kept {
         let mut others = self.places;
         let mut text = String::new();
         for row in rows {
-            others.remove(&key(row));
+            others.remove(&row_key(row));
             text += &format!("{row}\n");
         }
         let others: std::collections::BTreeSet<usize> = others.into_values().collect();
@@ -107,15 +107,6 @@ fn whole_row(line: &[u8], collector: &mut Collector) -> anyhow::Result<Option<Va
     let row = serde_json::from_str(line).map_err(|error| anyhow!("it keeps no replies: {error}"))?;
     collector.push(line)?;
     Ok(Some(row))
-}
-
-/// What a row is, whoever judged it.
-fn key(row: &Value) -> Digest {
-    let mut row = row.clone();
-    if let Some(object) = row.as_object_mut() {
-        object.shift_remove("raw_replies");
-    }
-    Digest::of(row.to_string().as_bytes())
 }
 
 /// Who has judged a row.

@@ -407,6 +407,7 @@ fn options_of(run: &RunOptions) -> RunOptions {
         mission_folder: frozen.mission_folder,
         eval_threshold: frozen.eval_threshold,
         test_lists: frozen.test_lists,
+        calibration: frozen.calibration,
         project_config: frozen.project_config,
         project_config_name: frozen.project_config_name,
         user_config: frozen.user_config,

@@ -51,7 +51,7 @@ pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     let (work, verdict) = (draft.task_plan(), report.verdict);
     let full = match (report.stage, work.panel()) {
         (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
-        (_, Some(panel)) => Some(panel.bar),
+        (_, Some(panel)) => Some(panel.least_bar()),
         (_, None) => Some(draft.plan().rules.settings.eval_threshold),
     };
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));

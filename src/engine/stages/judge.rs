@@ -117,12 +117,13 @@ pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) 
 }
 
 /// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
-/// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
+/// (a gate's minScore, the mission's threshold, `referBelow`, a fit to labelled work) every seat has its say.
 pub fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
     let gates = plan.gates_after.of(task);
     plan.task(task).panel().is_some_and(|panel| {
         panel.mode == PanelMode::Adaptive
             && panel.refer_below.is_none()
+            && panel.calibrated.is_none()
             && plan.rules.quality_threshold.is_none()
             && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
     })

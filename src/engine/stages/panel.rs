@@ -1,7 +1,7 @@
 //! What the seats of a panel say together (semantics, sections 7 and 9).
 
 use crate::domain::{
-    AgentId, Answer, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
+    AgentId, Answer, Bar, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
 };
 use crate::engine::state::{Seat, SeatState};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
@@ -54,6 +54,20 @@ fn inputs(scored: &[Scored<'_>]) -> Vec<SeatScores> {
     scores.collect()
 }
 
+/// The bar of a panel, and the scores that a person decides. What labelled work says holds for the judges that it was
+/// measured with, all of them: with others, or fewer, the usual bar does.
+fn held_to(panel: &Panel, seats: &[Seat], scored: usize) -> (Bar, Option<[Points; 2]>) {
+    let Some(calibrated) = &panel.calibrated else {
+        return (panel.bar, None);
+    };
+    let agents = seats.iter().map(|seat| &seat.agent);
+    if scored == panel.seats.len() && agents.eq(&panel.seats) {
+        (panel.bar, calibrated.refer)
+    } else {
+        (calibrated.instead, None)
+    }
+}
+
 /// The panel's verdict. `unasked` are the seats that could not have changed it.
 fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) -> Next {
     let scored = scored(seats);
@@ -62,10 +76,13 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     let Some(points) = merged.points.filter(|_| !scored.is_empty()) else {
         return no_verdict(view, seats);
     };
-    let bar = view.plan().relieved(view.id, panel.bar);
+    let (full, refer) = held_to(panel, seats, scored.len());
+    let bar = view.plan().relieved(view.id, full);
+    let is_near = refer.is_some_and(|[low, high]| (low..=high).contains(&points));
     let is_unsure = panel
         .refer_below
-        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least));
+        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least))
+        || is_near;
     let (verdict, cause) = match bar.is_reached_by(points) {
         // What a person is to accept anyway needs no second reason to be asked.
         passed if is_unsure && (!passed || panel.people.is_empty()) => {
@@ -78,6 +95,13 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     let mut report = view.report(KEY, verdict, cause);
     report.points = Some(points);
     report.findings = findings(view, &scored, seats, unasked);
+    if full != panel.bar {
+        let message = format!(
+            "held to the bar {}: others judged than those who were calibrated",
+            bar.points
+        );
+        report.findings.push(Finding::new(Severity::Info, message));
+    }
     let position = |name: &str| {
         panel
             .dimensions

@@ -3,7 +3,10 @@
 use crate::domain::Points;
 use crate::mission::model::Consensus;
 
-use super::{Item, LabelSet, Measures, Sample, Skips, Suggestion, consensus_points, lowest, skips, suggest};
+use super::{
+    Case, Fit, Item, LabelSet, Measures, Sample, Skips, Suggestion, Unfit, consensus_points, lowest, skips,
+    suggest,
+};
 
 /// Up to so many judges, panels of three are made of all of them where none is named.
 pub const MOST_JUDGES: usize = 6;
@@ -42,6 +45,10 @@ pub struct Entry {
     pub dimensions: Vec<Option<Measures>>,
     /// The provable stop, for panels of three.
     pub skips: Option<Skips>,
+    /// What all its judges scored.
+    pub cases: Vec<Case>,
+    /// What its score says of the work.
+    pub fit: Result<Fit, Unfit>,
     /// The rows.
     sample: Sample,
 }
@@ -123,17 +130,39 @@ fn triples(set: &LabelSet) -> Vec<Vec<usize>> {
     triples
 }
 
-fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &Settings) -> Entry {
-    let whole = |item: &Item| match rule {
-        None => set.points_of(item, seats[0]),
-        Some(rule) => consensus_points(set, item, &seats, rule),
+/// What one judge or a panel says of an item.
+fn said_of(set: &LabelSet, item: &Item, seats: &[usize], rule: Option<Consensus>) -> Option<Points> {
+    match rule {
+        None => set.points_of(item, *seats.first()?),
+        Some(rule) => consensus_points(set, item, seats, rule),
+    }
+}
+
+/// The labelled items that every seat scored.
+pub fn cases(set: &LabelSet, seats: &[usize], rule: Option<Consensus>, bar: Points) -> Vec<Case> {
+    let is_whole = |item: &&Item| {
+        let mut says = seats.iter().filter_map(|seat| item.says[*seat].as_ref());
+        says.all(|say| say.complete().is_some())
     };
+    let case = |item: &Item| {
+        Some(Case {
+            row: item.row,
+            group: item.group,
+            points: said_of(set, item, seats, rule)?,
+            good: item.truth.is_good(bar)?,
+            held_out: 0.0,
+        })
+    };
+    set.items_of(seats).filter(is_whole).filter_map(case).collect()
+}
+
+fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &Settings) -> Entry {
     let mut sample = Sample::default();
     for item in set.items_of(&seats) {
         let Some(good) = item.truth.is_good(settings.bar) else {
             continue;
         };
-        let said = whole(item);
+        let said = said_of(set, item, &seats, rule);
         let passed = said.is_some_and(|points| points >= settings.bar);
         sample.push(
             item.group,
@@ -149,6 +178,7 @@ fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &
             (!one.is_empty()).then(|| one.measures(settings.rounds, settings.seed))
         })
         .collect();
+    let mut cases = cases(set, &seats, rule, settings.bar);
     Entry {
         replies: replies(set, &seats),
         measures: sample.measures(settings.rounds, settings.seed),
@@ -156,6 +186,8 @@ fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &
         skips: rule
             .filter(|_| seats.len() == 3)
             .map(|rule| skips(set, &seats, rule, settings.bar)),
+        fit: Fit::of(&mut cases),
+        cases,
         seats,
         rule,
         sample,
@@ -171,6 +203,7 @@ fn sample_of_dimension(
 ) -> Sample {
     // The same rows with one dimension: what holds for the whole holds for it.
     let only = |item: &Item| Item {
+        row: item.row,
         group: item.group,
         truth: item.truth.clone(),
         says: item
@@ -196,10 +229,7 @@ fn sample_of_dimension(
             continue;
         };
         let item = only(item);
-        let said = match rule {
-            None => narrow.points_of(&item, seats[0]),
-            Some(rule) => consensus_points(&narrow, &item, seats, rule),
-        };
+        let said = said_of(&narrow, &item, seats, rule);
         let passed = said.is_some_and(|points| points >= bar);
         sample.push(
             item.group,

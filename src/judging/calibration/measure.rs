@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::domain::Points;
 use crate::judging::calibration::statistics::{Confusion, auroc, interval, kendall, mean_error, spearman};
 
@@ -53,6 +56,7 @@ impl Sample {
             verdicts.false_pass_rate(),
             auroc(&self.said, &self.good),
             verdicts.kappa(),
+            verdicts.false_fail_rate(),
         ]
     }
 
@@ -73,7 +77,7 @@ impl Sample {
     /// same intervals.
     pub fn measures(&self, rounds: u32, seed: u64) -> Measures {
         let values = self.values();
-        let mut drawn: [Vec<f64>; 7] = Default::default();
+        let mut drawn: [Vec<f64>; 8] = Default::default();
         let by_group = self.by_group();
         let mut random = Random(seed);
         // One group resampled is always itself: there is nothing to learn from it.
@@ -87,9 +91,18 @@ impl Sample {
         let mut drawn = drawn.into_iter().map(interval);
         let estimates = values.map(|value| {
             let interval = drawn.next().flatten();
-            value.map(|value| Estimate { value, interval })
+            value.map(|value| Estimate::of(value, interval))
         });
-        let [spearman, kendall, mae, accuracy, false_pass_rate, auroc, kappa] = estimates;
+        let [
+            spearman,
+            kendall,
+            mae,
+            accuracy,
+            false_pass_rate,
+            auroc,
+            kappa,
+            false_fail_rate,
+        ] = estimates;
         Measures {
             items: self.len(),
             spearman,
@@ -97,6 +110,7 @@ impl Sample {
             mae,
             accuracy,
             false_pass_rate,
+            false_fail_rate,
             auroc,
             kappa,
         }
@@ -111,19 +125,35 @@ impl Sample {
     }
 }
 
-type Values = [Option<f64>; 7];
+type Values = [Option<f64>; 8];
 
-/// A value, and the middle 95 % of what resamples of the rows give.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A value, and the middle 95 % of what resamples of the rows give; four decimals, more than any is sure of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The value over all rows.
     pub value: f64,
-    /// Lower and upper end; `None` where too few resamples have a value.
+    /// Lower and upper end; `null` where too few resamples have a value.
     pub interval: Option<(f64, f64)>,
 }
 
+impl Estimate {
+    /// Such a value, with its interval.
+    pub(super) fn of(value: f64, interval: Option<(f64, f64)>) -> Self {
+        Self {
+            value: rounded(value),
+            interval: interval.map(|(low, high)| (rounded(low), rounded(high))),
+        }
+    }
+}
+
+/// Four decimals.
+pub fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
 /// How one judge or panel did against people. `None` where the rows do not say.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Measures {
     /// Items compared.
     pub items: usize,
@@ -137,6 +167,8 @@ pub struct Measures {
     pub accuracy: Option<Estimate>,
     /// The share of bad work that passed the bar.
     pub false_pass_rate: Option<Estimate>,
+    /// The share of good work that missed the bar.
+    pub false_fail_rate: Option<Estimate>,
     /// The area under the ROC curve: good work above bad.
     pub auroc: Option<Estimate>,
     /// Cohen's κ of the verdicts at the bar.
@@ -144,7 +176,7 @@ pub struct Measures {
 }
 
 /// SplitMix64: numbers that look random and are the same for the same seed, on every machine.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -156,7 +188,7 @@ impl Random {
     }
 
     /// A number below `end`, which is not 0. The bias of the remainder is far below what a resample shows.
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("less than a usize")
     }
 }
@@ -202,6 +234,7 @@ mod tests {
             measures.false_pass_rate,
             measures.auroc,
             measures.kappa,
+            measures.false_fail_rate,
         ];
         insta::assert_snapshot!(all.map(ends).join("\n"));
     }
@@ -238,7 +271,7 @@ mod tests {
             sample.push(0, Points::whole(said), said >= 60, None, good);
         }
         let measures = sample.measures(0, 0);
-        assert!((measures.false_pass_rate.unwrap().value - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(measures.false_pass_rate.unwrap().value, 0.3333);
         assert!((measures.accuracy.unwrap().value - 0.75).abs() < 1e-9);
         assert_eq!(sample.at_bar(Points::whole(95)).bad_passed, 0);
     }

@@ -6,28 +6,34 @@
 //! | file | what |
 //! |---|---|
 //! | `evaluate` | every judge and panel of a set against its people |
+//! | `fit` | what a score says of the work: P(good), the bar that few bad ones pass, drift |
 //! | `measure` | the measures of one judge or panel, with how sure they are |
 //! | `panel` | what a panel of recorded judges would have said |
 //! | `rows` | rows of labelled, recorded judgements: one JSON object a line |
 //! | `statistics` | how well numbers agree: rank correlation, error, agreement beyond chance |
+//! | `stored` | fits as they are stored beside a mission |
 //! | `suggest` | which seats and which bar the recorded rows speak for |
 
 mod evaluate;
+mod fit;
 mod measure;
 mod panel;
 mod rows;
 pub mod statistics;
+mod stored;
 mod suggest;
 
-pub use evaluate::{Entry, Evaluation, MOST_JUDGES, Settings, evaluate, steps};
-pub use measure::{Estimate, Measures, Sample};
+pub use evaluate::{Entry, Evaluation, MOST_JUDGES, Settings, cases, evaluate, steps};
+pub use fit::{Case, Drift, FEW, Figures, Fit, Unfit, reliability, roc};
+pub use measure::{Estimate, Measures, Sample, rounded};
 pub use panel::{Skips, consensus_points, skips};
-pub use rows::{Collector, Shown, shown};
+pub use rows::{Collector, Shown, row_key, shown};
+pub use stored::{StoredFit, StoredFits, StoredSeat};
 pub use suggest::{Suggestion, suggest};
 
 use rust_decimal::Decimal;
 
-use crate::domain::{Dimension, Points};
+use crate::domain::{Digest, Dimension, Points};
 
 /// Rows that were judged by the same scale of dimensions: what is compared with each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +51,8 @@ pub struct LabelSet {
 /// One piece of work that people and judges looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
+    /// The row that it stands in, whoever judged it.
+    pub row: Digest,
     /// The document, dialogue or project that it belongs to: items of one group are not independent.
     pub group: usize,
     /// What people say.
@@ -80,6 +88,8 @@ pub struct Say {
     pub read: u32,
     /// Replies that it left unread and the recording has a score for.
     pub recorded: u32,
+    /// As whom the judge was asked, where that is on record.
+    pub asked: Option<Digest>,
 }
 
 impl Say {

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::domain::{Dimension, Points};
+use crate::domain::{Digest, Dimension, Points};
 use crate::judging::parser::{Quoted, Scale, parse_rating, parse_scores};
 
 use super::{Item, LabelSet, Say, Truth, on_scale};
@@ -37,6 +38,8 @@ struct Row {
     work: Option<String>,
     #[serde(default)]
     meanings: BTreeMap<String, String>,
+    #[serde(default)]
+    rubrics: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,6 +55,15 @@ struct Replies {
     /// Whether that reply ran into its token limit.
     #[serde(default)]
     cut_short: bool,
+    #[serde(default)]
+    asked: Option<Asked>,
+}
+
+/// What is on record of how a judge was asked.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    #[serde(default)]
+    seat: Option<Digest>,
 }
 
 /// What a live reviewer is shown of a row.
@@ -155,6 +167,8 @@ impl Collector {
     /// # Errors
     /// What is wrong with the line.
     pub fn push(&mut self, line: &str) -> Result<(), RowError> {
+        let value: Value = serde_json::from_str(line)?;
+        let key = row_key(&value);
         let row: Row = serde_json::from_str(line)?;
         let Judged {
             dimensions,
@@ -178,7 +192,12 @@ impl Collector {
             says.resize(set.judges.len(), None);
             says[judge] = Some(say);
         }
-        set.items.push(Item { group, truth, says });
+        set.items.push(Item {
+            row: key,
+            group,
+            truth,
+            says,
+        });
         Ok(())
     }
 
@@ -211,6 +230,15 @@ impl Collector {
     }
 }
 
+/// What a row is, whoever judged it.
+pub fn row_key(row: &Value) -> Digest {
+    let mut row = row.clone();
+    if let Some(object) = row.as_object_mut() {
+        object.shift_remove("raw_replies");
+    }
+    Digest::of(row.to_string().as_bytes())
+}
+
 /// What a row says.
 struct Judged<'a> {
     dimensions: Vec<Dimension>,
@@ -229,8 +257,9 @@ fn judged(row: &Row) -> Result<Judged<'_>, RowError> {
     let mut says: Vec<(&str, Say)> = Vec::new();
     for replies in &row.raw_replies {
         let name = replies.judge.as_str();
-        let say = reply_of(replies, &scales, &dimensions, &quoted)
+        let mut say = reply_of(replies, &scales, &dimensions, &quoted)
             .map_err(|why| RowError::Judge(name.to_owned(), Box::new(why)))?;
+        say.asked = replies.asked.as_ref().and_then(|asked| asked.seat);
         if says.iter().any(|(known, _)| *known == name) {
             return Err(RowError::Twice("judge", name.to_owned()));
         }
@@ -281,7 +310,10 @@ fn dimensions(row: &Row) -> Result<Vec<Dimension>, RowError> {
                 name: name.clone(),
                 weight,
                 description: row.meanings.get(name).cloned(),
-                rubric: Vec::new(),
+                rubric: row
+                    .rubrics
+                    .get(name)
+                    .map_or_else(Vec::new, |levels| (1..=5).zip(levels.clone()).collect()),
             })
         })
         .collect()
@@ -344,6 +376,7 @@ fn reply_of(
         dimensions: Vec::with_capacity(scales.len()),
         read: 0,
         recorded: 0,
+        asked: None,
     };
     for (index, scale) in scales.iter().enumerate() {
         let text = replies.texts.get(index).and_then(Option::as_deref);
@@ -365,6 +398,7 @@ fn panel_say(reply: &str, cut_short: bool, dimensions: &[Dimension], work: &Quot
     Say {
         read: if read.is_some() { count } else { 0 },
         recorded: 0,
+        asked: None,
         dimensions: match read {
             Some(read) => read.scores.iter().map(|score| Some(score.points)).collect(),
             None => vec![None; dimensions.len()],

@@ -161,6 +161,13 @@ impl Confusion {
         (bad > 0).then(|| f64::from(self.bad_passed) / f64::from(bad))
     }
 
+    /// The share of good work that failed. `None` where no work was good.
+    #[must_use]
+    pub fn false_fail_rate(self) -> Option<f64> {
+        let good = self.good_passed + self.good_failed;
+        (good > 0).then(|| f64::from(self.good_failed) / f64::from(good))
+    }
+
     /// The mean of the share of good work that passed and of bad work that failed. `None` where one kind is missing.
     pub fn balanced_accuracy(self) -> Option<f64> {
         let good = self.good_passed + self.good_failed;

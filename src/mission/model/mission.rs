@@ -18,6 +18,7 @@ use crate::mission::written::Written;
 use super::agent::Agent;
 use super::approval::ApprovalGate;
 use super::budget::{Budget, Price};
+use super::calibration::CalibrationSettings;
 use super::channel::Channel;
 use super::command_line::CommandLine;
 use super::middleware::{Clarification, Middleware};
@@ -165,6 +166,8 @@ keys! {
         "panel" panel: Option<PanelMode> = "parallel";
         #[doc = says!(refer_below)]
         "referBelow" refer_below: Option<Positive>;
+        /// Bars that labelled work gives to panels.
+        "calibration" calibration: CalibrationSettings;
         #[doc = says!(judge_breaker)]
         "judgeBreaker" judge_breaker: Option<u32> = "5";
         #[doc = says!(verify_prior_feedback)]

@@ -8,6 +8,7 @@
 //! | `agent` | agents, as the file describes them |
 //! | `approval` | `requiresApproval` and `approvalGates`: who must agree before a task starts (5) |
 //! | `budget` | budgets and prices (19) |
+//! | `calibration` | bars that labelled work gives to panels (2) |
 //! | `channel` | channels: where notifications go, as the file describes them (18) |
 //! | `command_line` | command lines, as the file writes them |
 //! | `expectation` | expectations: what "done" means for a task |
@@ -95,6 +96,7 @@ macro_rules! says {
 mod agent;
 mod approval;
 mod budget;
+mod calibration;
 mod channel;
 mod command_line;
 mod expectation;

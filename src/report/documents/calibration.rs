@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use crate::domain::{OutcomeClass, Points};
 use crate::judging::calibration::{
-    Entry, Estimate, Evaluation, LabelSet, MOST_JUDGES, Measures, Settings, Suggestion,
+    Drift, Entry, Evaluation, FEW, Figures, Fit, LabelSet, MOST_JUDGES, Measures, Settings, Suggestion,
+    reliability, roc, rounded,
 };
 use crate::mission::model::Consensus;
 
@@ -29,6 +31,12 @@ pub struct Document {
     pub asked: Vec<serde_json::Value>,
     /// The sets of labels, one a file.
     sets: Vec<Set>,
+    /// The file that fits were stored in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+    /// Judges held against what they did when they were stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<DriftRow>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -40,6 +48,8 @@ struct Set {
     items: usize,
     /// How many groups these are of.
     groups: usize,
+    /// The share of good work among them; `null` without any label.
+    base_rate: Option<f64>,
     /// The dimensions that people scored.
     dimensions: Vec<String>,
     /// Each judge alone.
@@ -71,12 +81,46 @@ struct Row {
     /// Replies without any score.
     unread: u32,
     #[serde(flatten)]
-    measures: Numbers,
+    measures: Measures,
     /// The measures of each dimension.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     per_dimension: Vec<OfDimension>,
     /// What `panel: adaptive` would have saved.
     adaptive: Option<Adaptive>,
+    /// What its score says of the work, where labels carry that.
+    fit: Option<FitRow>,
+}
+
+/// P(good) = σ(a + b · points), with its figures on groups that it was not fitted to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FitRow {
+    #[serde(flatten)]
+    fit: Fit,
+    #[serde(flatten)]
+    figures: Figures,
+    /// The lowest score that keeps the share of false passes below 20 %; `null` where none does.
+    bar: Option<f64>,
+    /// The scores around it that a person decides, a fifth of the work.
+    refer: Option<[f64; 2]>,
+    /// In ten classes of what was foretold: its mean, the share of good work, labels.
+    reliability: Vec<(f64, f64, usize)>,
+    /// The shares of bad and of good work that pass at each bar, the strictest first.
+    roc: Vec<(f64, f64)>,
+}
+
+/// Judges held against what they did when they were stored.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftRow {
+    /// The judges.
+    pub seats: Vec<String>,
+    /// How their scores become one.
+    pub consensus: Option<Consensus>,
+    /// Rows that they judged then.
+    pub of: usize,
+    #[serde(flatten)]
+    pub drift: Drift,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -84,36 +128,7 @@ struct OfDimension {
     /// Its name.
     dimension: String,
     #[serde(flatten)]
-    measures: Numbers,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Numbers {
-    /// How many rows could be measured.
-    items: usize,
-    /// Rank correlation with people, after Spearman.
-    spearman: Option<Number>,
-    /// Rank correlation with people, after Kendall.
-    kendall: Option<Number>,
-    /// The mean absolute error in points.
-    mae: Option<Number>,
-    /// The share of verdicts that people gave too.
-    accuracy: Option<Number>,
-    /// The share of bad work that passed.
-    false_pass_rate: Option<Number>,
-    /// The area below the curve of good and bad work that is told apart.
-    auroc: Option<Number>,
-    /// Agreement with people beyond chance, after Cohen.
-    kappa: Option<Number>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-struct Number {
-    /// The measure.
-    value: f64,
-    /// The middle 95 % of the resamples.
-    interval: Option<[f64; 2]>,
+    measures: Measures,
 }
 
 /// What `panel: adaptive` would have saved.
@@ -145,9 +160,11 @@ struct Suggested {
 
 impl Document {
     /// Nothing measured yet.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &Settings, asked: Vec<serde_json::Value>) -> Self {
         Self {
-            asked: Vec::new(),
+            asked,
+            saved: None,
+            drift: Vec::new(),
             bar: settings.bar.to_f64(),
             bootstrap: settings.rounds,
             seed: settings.seed,
@@ -155,8 +172,17 @@ impl Document {
         }
     }
 
+    /// What it means for the exit code; `is_partial` where replies are missing.
+    pub fn class(&self, is_partial: bool) -> OutcomeClass {
+        match self.drift.iter().any(|row| row.drift.drifted) {
+            _ if is_partial => OutcomeClass::Indeterminate,
+            true => OutcomeClass::BelowThreshold,
+            false => OutcomeClass::Ok,
+        }
+    }
+
     /// Takes in a set. `named` says whether panels were asked for by name.
-    pub fn push(&mut self, set: &LabelSet, evaluation: &Evaluation, named: bool) {
+    pub fn push(&mut self, set: &LabelSet, evaluation: &Evaluation, named: bool, bar: Points) {
         let groups: std::collections::BTreeSet<_> = set.items.iter().map(|item| item.group).collect();
         let is_panel = |entry: &&Entry| entry.rule.is_some();
         let mut notes = Vec::new();
@@ -166,7 +192,17 @@ impl Document {
                 set.judges.len()
             ));
         }
+        let labels = set.items.iter().filter_map(|item| item.truth.is_good(bar));
+        let labels: Vec<bool> = labels.collect();
+        let good = labels.iter().filter(|good| **good).count();
+        if labels.len() < FEW {
+            notes.push(format!(
+                "{} labels: below {FEW} every figure is rough; label more before a gate depends on it",
+                labels.len()
+            ));
+        }
         self.sets.push(Set {
+            base_rate: (!labels.is_empty()).then(|| rounded(good as f64 / labels.len() as f64)),
             name: set.name.clone(),
             items: set.items.len(),
             groups: groups.len(),
@@ -203,7 +239,7 @@ fn row(set: &LabelSet, entry: &Entry) -> Row {
         .filter_map(|(dimension, measures)| {
             Some(OfDimension {
                 dimension: dimension.name.clone(),
-                measures: numbers(measures.as_ref()?),
+                measures: (*measures)?,
             })
         });
     Row {
@@ -212,14 +248,30 @@ fn row(set: &LabelSet, entry: &Entry) -> Row {
         parse_rate: (all > 0).then(|| rounded(f64::from(replies.read) / f64::from(all))),
         recorded_only: replies.recorded,
         unread: replies.unread,
-        measures: numbers(&entry.measures),
+        measures: entry.measures,
         per_dimension: per_dimension.collect(),
         adaptive: entry.skips.map(|skips| Adaptive {
             third_calls_saved: skips.in_order.rate().map(rounded),
             third_calls_saved_in_any_order: skips.in_any_order.rate().map(rounded),
             changed_verdicts: skips.in_any_order.changed,
         }),
+        fit: entry.fit.ok().map(|fit| fit_row(entry, fit)),
         seats: if entry.rule.is_some() { seats } else { Vec::new() },
+    }
+}
+
+/// What runs take from a fit where they do not say otherwise.
+fn fit_row(entry: &Entry, fit: Fit) -> FitRow {
+    const SHARE: f64 = 0.2;
+    let bar = fit.bar(&entry.cases, SHARE);
+    let refer = bar.and_then(|bar| fit.band(&entry.cases, bar, SHARE));
+    FitRow {
+        fit,
+        figures: fit.figures(&entry.cases),
+        bar: bar.map(Points::to_f64),
+        refer: refer.map(|ends| ends.map(Points::to_f64)),
+        reliability: reliability(&entry.cases),
+        roc: roc(&entry.cases),
     }
 }
 
@@ -232,30 +284,6 @@ fn suggested(set: &LabelSet, evaluation: &Evaluation, suggestion: &Suggestion) -
         false_pass_rate: suggestion.false_pass_rate.map(rounded),
         accuracy: suggestion.accuracy.map(rounded),
     })
-}
-
-fn numbers(measures: &Measures) -> Numbers {
-    let number = |estimate: Option<Estimate>| {
-        estimate.map(|estimate| Number {
-            value: rounded(estimate.value),
-            interval: estimate.interval.map(|(low, high)| [rounded(low), rounded(high)]),
-        })
-    };
-    Numbers {
-        items: measures.items,
-        spearman: number(measures.spearman),
-        kendall: number(measures.kendall),
-        mae: number(measures.mae),
-        accuracy: number(measures.accuracy),
-        false_pass_rate: number(measures.false_pass_rate),
-        auroc: number(measures.auroc),
-        kappa: number(measures.kappa),
-    }
-}
-
-/// Four decimals: more than any of these numbers is sure of.
-fn rounded(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0
 }
 
 /// The tables for people, with a line feed at the end.

@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `report.html` | the page and its style |
+//! | `calibration.html` | judges held against people, in pictures |
 //! | `task.html` | one task in full |
 //! | `graph` | the drawing of tasks and gates |
 //! | `layout` | where its boxes and lines are |
@@ -27,6 +28,7 @@ use serde::Serialize;
 use crate::domain::{Gravity, Millis, Money, TaskId};
 use crate::engine::{Outcome, State};
 
+use super::documents::calibration;
 use super::documents::show::{Files, TaskDocument};
 use super::documents::{GateRow, RunDocument, TaskRow, Tasks, weight};
 use super::history::Histories;
@@ -105,6 +107,16 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
     environment.get_template("report.html")?.render(page)
 }
 
+/// Judges held against people, in pictures.
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn calibration_page(document: &calibration::Document) -> Result<String, minijinja::Error> {
+    environment()?
+        .get_template("calibration.html")?
+        .render(Serde(document))
+}
+
 /// As many tasks in full as there is room for, the worst first.
 fn sections(
     environment: &Environment<'_>,
@@ -160,6 +172,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     });
     environment.add_filter("ms", |millis: u64| elapsed(Millis(millis)));
     environment.add_template("report.html", include_str!("report.html"))?;
+    environment.add_template("calibration.html", include_str!("calibration.html"))?;
     environment.add_template("task.html", include_str!("task.html"))?;
     Ok(environment)
 }

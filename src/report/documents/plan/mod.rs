@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::{EdgesRow, fields};
-use crate::domain::{AgentId, BarOrigin, TaskId};
+use crate::domain::{AgentId, BarOrigin, Points, TaskId};
 use crate::engine::{self, State};
 use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::independence::Dependence;
@@ -188,6 +188,8 @@ struct TaskRow<'a> {
     /// Who sets that.
     #[serialize_always]
     bar_origin: Option<BarOrigin>,
+    /// The lowest and the highest score that a person decides, by work that people labelled.
+    refer: Option<[f64; 2]>,
     /// Who is asked, one a seat; agents may repeat.
     seats: Vec<&'a str>,
     /// Who is asked last, by an approval, about work that the seats let pass; one answer decides.
@@ -514,6 +516,7 @@ impl<'a> TaskRow<'a> {
             why: why.to_string(),
         };
         let bar = plan.bar(id);
+        let calibrated = task.panel().and_then(|panel| panel.calibrated.as_ref());
         let gates = plan.gates_before.of(id).iter();
         Self {
             title: &task.title,
@@ -543,6 +546,7 @@ impl<'a> TaskRow<'a> {
             foundation: task.foundation,
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
+            refer: calibrated.and_then(|calibrated| Some(calibrated.refer?.map(Points::to_f64))),
             seats: plan.agent_names(seats),
             people: plan.agent_names(people),
             eligible: eligible.iter().map(eligible_row).collect(),

@@ -1,0 +1,367 @@
+//! What the score of judges says of the work: P(good) = σ(a + b · points), fitted to labelled cases, with what each case
+//! is given by a fit that has not seen its group; the bar under which few bad ones pass, and what lies around it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measure::{Estimate, Random, rounded as four};
+use super::statistics::{auroc, interval};
+use crate::domain::{Digest, Points};
+
+/// Fewer labels carry no fit.
+pub const FEWEST: usize = 50;
+/// Nor do fewer good or bad ones.
+pub const FEWEST_OF_A_KIND: usize = 10;
+/// More would take long, and say nothing more.
+pub const MOST: usize = 5_000;
+/// Fewer are worth a warning.
+pub const FEW: usize = 100;
+
+/// One labelled piece of work that every judge gave a score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Case {
+    /// The row that it stands in, whoever judged it.
+    pub row: Digest,
+    /// What it belongs to: cases of one group are not independent.
+    pub group: usize,
+    /// What the judges say together.
+    pub points: Points,
+    /// What people say.
+    pub good: bool,
+    /// P(good), by a fit to the cases of all other groups.
+    pub held_out: f64,
+}
+
+/// Why cases carry no fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There are so few.
+    #[error("{0} labels that all its judges scored: {FEWEST} are needed")]
+    Few(usize),
+    /// There are so many.
+    #[error("{0} labels: at most {MOST} are fitted")]
+    Many(usize),
+    /// So many of them are good, so many bad.
+    #[error("{good} good and {bad} bad pieces of work: {FEWEST_OF_A_KIND} of each are needed")]
+    OneKind { good: usize, bad: usize },
+}
+
+/// P(good) = σ(a + b · points).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fit {
+    /// What it is at 0 points.
+    pub a: f64,
+    /// What a point adds.
+    pub b: f64,
+}
+
+/// How good a fit is on groups that it was not fitted to. Its verdict is what is more probable.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// Labels that all judges scored.
+    pub labels: usize,
+    /// Groups that these are of.
+    pub groups: usize,
+    /// The share of good work.
+    pub base_rate: f64,
+    /// The share of right verdicts.
+    pub accuracy: f64,
+    /// The same without the fifth that it is least sure of.
+    pub accuracy_of_sure: f64,
+    /// How well its certainty tells wrong verdicts from right ones: 0.5 is chance. `null` where all are right, or wrong.
+    pub auroc_of_wrong: Option<f64>,
+}
+
+impl Fit {
+    /// Fits cases, and says of each what the others say of it.
+    ///
+    /// # Errors
+    /// Where they are too few.
+    pub fn of(cases: &mut [Case]) -> Result<Self, Unfit> {
+        let good = cases.iter().filter(|case| case.good).count();
+        let bad = cases.len() - good;
+        if cases.len() < FEWEST {
+            return Err(Unfit::Few(cases.len()));
+        }
+        if cases.len() > MOST {
+            return Err(Unfit::Many(cases.len()));
+        }
+        if good.min(bad) < FEWEST_OF_A_KIND {
+            return Err(Unfit::OneKind { good, bad });
+        }
+        let whole = newton(cases.iter(), Self { a: 0.0, b: 0.0 });
+        for members in by_group(cases).values() {
+            let group = cases[members[0]].group;
+            let others = newton(cases.iter().filter(|case| case.group != group), whole);
+            for index in members {
+                cases[*index].held_out = rounded(others.good(cases[*index].points));
+            }
+        }
+        Ok(Self {
+            a: rounded(whole.a),
+            b: rounded(whole.b),
+        })
+    }
+
+    /// How probable it is that work with so many points is good.
+    pub fn good(&self, points: Points) -> f64 {
+        1.0 / (1.0 + (-(self.a + self.b * points.to_f64())).exp())
+    }
+
+    /// The lowest score at which, as at all above it, the share of bad work that passes is below the cap: by the fits to
+    /// other groups, at the upper end of its 80 % interval. `None` where no score is.
+    pub fn bar(&self, cases: &[Case], cap: f64) -> Option<Points> {
+        let bars = scores(cases);
+        let bars = bars.into_iter().rev();
+        bars.take_while(|bar| self.most_false_passes(cases, *bar) < cap)
+            .last()
+    }
+
+    fn most_false_passes(&self, cases: &[Case], bar: Points) -> f64 {
+        let least = self.good(bar);
+        let passes = |case: &Case| case.points >= bar || case.held_out >= least;
+        let groups = by_group(cases).into_values().filter_map(|members| {
+            let bad: Vec<&Case> = members.iter().map(|index| &cases[*index]).collect();
+            let bad: Vec<&Case> = bad.into_iter().filter(|case| !case.good).collect();
+            let passed = bad.iter().filter(|case| passes(case)).count();
+            (!bad.is_empty()).then_some((passed as f64, bad.len() as f64))
+        });
+        upper_end(&groups.collect::<Vec<_>>())
+    }
+
+    /// The scores around a bar, the lowest and the highest, whose verdicts are referred: of all runs of neighbours that
+    /// touch the bar and hold at most this share of the cases the one in which most verdicts are expected to be wrong.
+    pub fn band(&self, cases: &[Case], bar: Points, share: f64) -> Option<[Points; 2]> {
+        let mut counts: BTreeMap<Points, f64> = BTreeMap::new();
+        for case in cases {
+            *counts.entry(case.points).or_default() += 1.0;
+        }
+        let scores: Vec<(Points, f64)> = counts.into_iter().collect();
+        let at = scores.partition_point(|(points, _)| *points < bar);
+        let wrong = |points: Points| {
+            let good = self.good(points);
+            if points >= bar { 1.0 - good } else { good }
+        };
+        let room = share * cases.len() as f64 + 1e-9;
+        let mut best = (0.0, None);
+        for low in 0..=at.min(scores.len().saturating_sub(1)) {
+            let (mut held, mut expected) = (0.0, 0.0);
+            for (high, (points, count)) in scores.iter().enumerate().skip(low) {
+                held += count;
+                expected += count * wrong(*points);
+                if held > room {
+                    break;
+                }
+                if high + 1 >= at && expected > best.0 {
+                    best = (expected, Some([scores[low].0, *points]));
+                }
+            }
+        }
+        best.1
+    }
+
+    /// How good it is on groups that it was not fitted to.
+    pub fn figures(&self, cases: &[Case]) -> Figures {
+        let n = cases.len() as f64;
+        let share = |count: usize| four(count as f64 / n.max(1.0));
+        let is_wrong: Vec<bool> = cases
+            .iter()
+            .map(|case| (case.held_out >= 0.5) != case.good)
+            .collect();
+        // By the whole fit: who is left out of one leaves a trace of the truth among equal scores.
+        let doubt = |case: &Case| -(self.good(case.points) - 0.5).abs();
+        let doubts: Vec<f64> = cases.iter().map(doubt).collect();
+        let mut sorted = doubts.clone();
+        sorted.sort_by(f64::total_cmp);
+        let kept = cases.len() - cases.len() / 5;
+        let last = kept.checked_sub(1).map_or(0.0, |last| sorted[last]);
+        // Of those that are as sure as the last one a part is kept, whoever stands first.
+        let right_among = |is_kept: &dyn Fn(f64) -> bool| {
+            let among = doubts.iter().zip(&is_wrong).filter(|(doubt, _)| is_kept(**doubt));
+            let (all, right) = among.fold((0.0, 0.0), |(all, right), (_, is_wrong)| {
+                (all + 1.0, right + f64::from(u8::from(!is_wrong)))
+            });
+            (all, right)
+        };
+        let (surer, right) = right_among(&|doubt| doubt < last);
+        let (as_sure, also_right) = right_among(&|doubt| doubt == last);
+        let part = (kept as f64 - surer) / f64::max(as_sure, 1.0);
+        Figures {
+            labels: cases.len(),
+            groups: by_group(cases).len(),
+            base_rate: share(cases.iter().filter(|case| case.good).count()),
+            accuracy: share(is_wrong.iter().filter(|is_wrong| !**is_wrong).count()),
+            accuracy_of_sure: four((right + also_right * part) / kept.max(1) as f64),
+            auroc_of_wrong: auroc(&doubts, &is_wrong).map(four),
+        }
+    }
+}
+
+/// What is said of judges who judged the same cases twice: how far their scores have moved, and how much worse the fit
+/// foretells what people say, each with its 95 % interval over resampled groups.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Drift {
+    /// Rows that were judged both times.
+    pub rows: usize,
+    /// Points that scores have moved by, upwards.
+    pub shift: Estimate,
+    /// What the squared error of P(good) has grown by.
+    pub loss: Estimate,
+    /// Whether they are not who they were: their scores lie elsewhere, or say less.
+    pub drifted: bool,
+}
+
+impl Drift {
+    /// Holds judges against what they did; `None` where too few groups say anything.
+    pub fn of(fit: &Fit, then: &[Case], now: &[Case], seed: u64) -> Option<Self> {
+        const ROUNDS: usize = 1_000;
+        let known: BTreeMap<Digest, &Case> = then.iter().map(|case| (case.row, case)).collect();
+        let error = |case: &Case, truth: bool| (fit.good(case.points) - f64::from(u8::from(truth))).powi(2);
+        let mut groups: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
+        for (now, then) in now.iter().filter_map(|now| Some((now, known.get(&now.row)?))) {
+            let sums = groups.entry(then.group).or_default();
+            sums[0] += 1.0;
+            sums[1] += now.points.to_f64() - then.points.to_f64();
+            sums[2] += error(now, then.good) - error(then, then.good);
+        }
+        let groups: Vec<[f64; 3]> = groups.into_values().collect();
+        if groups.len() < 2 {
+            return None;
+        }
+        let mut random = Random(seed);
+        let drawn = (0..ROUNDS).map(|_| {
+            let drawn = (0..groups.len()).map(|_| groups[random.below(groups.len())]);
+            sums(drawn)
+        });
+        let (shifts, losses) = drawn.map(|[n, shift, loss]| (shift / n, loss / n)).unzip();
+        let [rows, shift, loss] = sums(groups.iter().copied());
+        let shift = Estimate::of(shift / rows, interval(shifts));
+        let loss = Estimate::of(loss / rows, interval(losses));
+        Some(Self {
+            rows: rows as usize,
+            drifted: shift.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+                || loss.interval.is_some_and(|(low, _)| low > 0.0),
+            shift,
+            loss,
+        })
+    }
+}
+
+fn sums(all: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
+    all.fold([0.0; 3], |sum, one| {
+        [sum[0] + one[0], sum[1] + one[1], sum[2] + one[2]]
+    })
+}
+
+/// What was foretold beside what came true, in ten classes of P(good): the mean of each, the share of good work, cases.
+pub fn reliability(cases: &[Case]) -> Vec<(f64, f64, usize)> {
+    let mut classes = [(0.0, 0.0, 0); 10];
+    for case in cases {
+        let class = &mut classes[((case.held_out * 10.0) as usize).min(9)];
+        class.0 += case.held_out;
+        class.1 += f64::from(u8::from(case.good));
+        class.2 += 1;
+    }
+    let filled = classes.into_iter().filter(|class| class.2 > 0);
+    filled
+        .map(|(foretold, good, n)| (foretold / n as f64, good / n as f64, n))
+        .collect()
+}
+
+/// The shares of bad and of good work that pass at each bar, from the strictest to the kindest.
+pub fn roc(cases: &[Case]) -> Vec<(f64, f64)> {
+    let share = |bar: Points, good: bool| {
+        let of_kind = || cases.iter().filter(|case| case.good == good);
+        let passed = of_kind().filter(|case| case.points >= bar).count();
+        passed as f64 / of_kind().count().max(1) as f64
+    };
+    let bars = scores(cases);
+    let bars = bars.iter().rev();
+    std::iter::once((0.0, 0.0))
+        .chain(bars.map(|bar| (share(*bar, false), share(*bar, true))))
+        .collect()
+}
+
+fn scores(cases: &[Case]) -> Vec<Points> {
+    let scores: std::collections::BTreeSet<Points> = cases.iter().map(|case| case.points).collect();
+    scores.into_iter().collect()
+}
+
+fn by_group(cases: &[Case]) -> BTreeMap<usize, Vec<usize>> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        groups.entry(case.group).or_default().push(index);
+    }
+    groups
+}
+
+/// Newton's steps to the most probable a and b; a weak prior on b keeps it finite where the points tell all good from all
+/// bad work.
+fn newton<'a>(cases: impl Iterator<Item = &'a Case> + Clone, start: Fit) -> Fit {
+    // On the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
+    const MIDDLE: f64 = 60.0;
+    const UNIT: f64 = 20.0;
+    let (mut b, mut a) = (start.b * UNIT, start.a + start.b * MIDDLE);
+    for _ in 0..50 {
+        let (mut gradient, mut curve) = ([0.0, -b], [1e-9, 0.0, 1.0]);
+        for case in cases.clone() {
+            let x = (case.points.to_f64() - MIDDLE) / UNIT;
+            let p = 1.0 / (1.0 + (-(a + b * x)).exp());
+            let (miss, weight) = (f64::from(u8::from(case.good)) - p, p * (1.0 - p));
+            gradient = [gradient[0] + miss, gradient[1] + miss * x];
+            curve = [
+                curve[0] + weight,
+                curve[1] + weight * x,
+                curve[2] + weight * x * x,
+            ];
+        }
+        let determinant = curve[0] * curve[2] - curve[1] * curve[1];
+        let step = [
+            (curve[2] * gradient[0] - curve[1] * gradient[1]) / determinant,
+            (curve[0] * gradient[1] - curve[1] * gradient[0]) / determinant,
+        ]
+        .map(|step| step.clamp(-2.0, 2.0));
+        (a, b) = (a + step[0], b + step[1]);
+        if step[0].abs() + step[1].abs() < 1e-9 {
+            break;
+        }
+    }
+    Fit {
+        a: a - b / UNIT * MIDDLE,
+        b: b / UNIT,
+    }
+}
+
+/// The upper end of the 80 % interval (Wilson's) of a share that was counted group by group. Where groups differ by more than
+/// chance, their cases count for fewer.
+fn upper_end(groups: &[(f64, f64)]) -> f64 {
+    const Z: f64 = 1.281_551_565_5;
+    let (hits, n) = groups
+        .iter()
+        .fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let share = hits / n;
+    let spread: f64 = groups
+        .iter()
+        .map(|(hits, cases)| (hits - share * cases).powi(2))
+        .sum();
+    let m = groups.len() as f64;
+    let by_chance = n * share * (1.0 - share);
+    let design = spread * m / (m - 1.0) / by_chance;
+    let n = if design > 1.0 { n / design } else { n };
+    let middle = share + Z * Z / (2.0 * n);
+    let reach = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    (middle + reach) / (1.0 + Z * Z / n)
+}
+
+/// Six decimals: what is stored is read back as it was.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+#[path = "fit_tests.rs"]
+mod tests;
