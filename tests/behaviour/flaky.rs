@@ -41,7 +41,11 @@ fn reruns(workspace: &Workspace) -> Value {
 }
 
 fn flag(document: &Value) -> &str {
-    task(document, "work")["qualityFlag"].as_str().unwrap_or_default()
+    flag_of(document, "work")
+}
+
+fn flag_of<'a>(document: &'a Value, title: &str) -> &'a str {
+    task(document, title)["qualityFlag"].as_str().unwrap_or_default()
 }
 
 #[test]
@@ -71,6 +75,17 @@ fn a_check_that_passes_when_it_runs_again_has_passed_and_is_told_to_be_flaky() {
             assert_eq!(flaky[0].attribute("type"), "flaky");
         }
     }
+}
+
+#[test]
+fn work_whose_check_was_flaky_stays_where_the_mission_changes_elsewhere() {
+    let [workspace, _] = everywhere(|| one(|task| task.expects(checked("[ $n -ge 3 ]", 2))));
+    workspace.run_json(0, &[]);
+    let more = "  - {title: more, assignTo: worker}\n";
+    workspace.mission(&(workspace.read("mission.yaml") + more));
+    let document = workspace.resume_json(0, &["--accept-changed-mission"]);
+    assert_eq!((flag(&document), flag_of(&document, "more")), ("relaxed", "unreviewed"));
+    assert_eq!(workspace.lines("runs").len(), 3, "nobody asked for it again");
 }
 
 #[test]

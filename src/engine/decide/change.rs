@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId, WaitingReason};
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::fact::Fact;
+use crate::engine::mark::Mark;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::{Agent, AgentMiddleware, Permissions};
@@ -86,7 +87,9 @@ fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
         return true;
     }
     // What passed only by a relief that is not there any more did not pass.
-    if state.task(id).flag() == Some(QualityFlag::Relaxed) && !new.task(id).foundation {
+    let is_relieved =
+        state.task(id).flag() == Some(QualityFlag::Relaxed) && state.task(id).attempt.has(Mark::Relaxed);
+    if is_relieved && !new.task(id).foundation {
         return true;
     }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
