@@ -16,7 +16,7 @@ use super::payload::{ReplyRef, Usage, add_known};
 use super::work::id::{TaskWork, WorkId};
 
 /// The call that an event decides, and whom it goes to.
-pub(super) fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
+pub fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
     Some(match event {
         Event::Turn(turn, TurnEvent::Started { .. }) => (WorkId::turn(*turn), plan.task(turn.task).agent),
         Event::Ask(id, AskEvent::Requested { agent, .. }) => (WorkId::ask(*id), *agent),
@@ -113,7 +113,7 @@ struct Dropped {
 
 /// What is set aside for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Reserved {
+pub struct Reserved {
     /// The most that it may cost, where that is known.
     pub cost: Option<Money>,
     /// The most tokens of its reply, where that is known.
@@ -133,7 +133,7 @@ impl Reserved {
 
 /// Whether a call may be made now.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum CallAdmission {
+pub enum CallAdmission {
     /// It may.
     Admitted,
     /// Not before calls that are out have ended: they may leave enough.
@@ -577,7 +577,7 @@ fn is_claim(plan: &Plan, agent: AgentId) -> bool {
 }
 
 /// Whether a call that failed used nothing. A provider that refused served nothing; one that went silent may have.
-pub(super) fn used_nothing(plan: &Plan, agent: AgentId, class: FailureClass) -> bool {
+pub fn used_nothing(plan: &Plan, agent: AgentId, class: FailureClass) -> bool {
     let behind_http = plan.agent(agent).spec.adapter.is_http();
     (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent)
 }

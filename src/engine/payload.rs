@@ -456,7 +456,7 @@ impl ToolLedgerRef {
 }
 
 /// Whether a field says nothing: it is left out of the record.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

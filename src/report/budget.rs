@@ -7,7 +7,7 @@ use crate::mission::Plan;
 use super::text::{count, sanitize};
 
 /// `the cost ceiling of $5.00 is reached`
-pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
+pub fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
     let agent = |agent| sanitize(state.plan.agent_name(agent)).into_owned();
     let share = budget.reserve_for_judging.filter(|_| ceiling.leaves_judging());
@@ -52,7 +52,7 @@ pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
 }
 
 /// What is added to `quorum resume` so that a ceiling that ended the work allows more; nothing where a mere resume does.
-pub(super) fn what_helps(ceiling: Ceiling) -> &'static str {
+pub fn what_helps(ceiling: Ceiling) -> &'static str {
     match ceiling {
         Ceiling::Cost | Ceiling::WorkCost => " --max-cost N",
         Ceiling::Tokens | Ceiling::WorkTokens => " --max-tokens N",
@@ -68,7 +68,7 @@ fn most<T: ToString>(ceiling: Option<T>) -> String {
 }
 
 /// What ended the work of the session, and by how much the budget was overshot; one sentence each.
-pub(super) fn sentences(state: &State) -> Vec<String> {
+pub fn sentences(state: &State) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(ceiling) = state.ledger.limit() {
         words.push(format!(
@@ -89,7 +89,7 @@ pub(super) fn sentences(state: &State) -> Vec<String> {
 }
 
 /// `, cost $0.84 of $5.00`; empty where nobody asks for the cost and nobody told it.
-pub(super) fn cost_words(state: &State) -> String {
+pub fn cost_words(state: &State) -> String {
     let spent = state.ledger.spent();
     let budget = &state.plan.rules.budget;
     let mut text = match (spent.cost, budget.max_cost) {
@@ -112,7 +112,7 @@ pub(super) fn cost_words(state: &State) -> String {
 }
 
 /// ` of 10 requests`, where there is such a ceiling.
-pub(super) fn requests_words(state: &State) -> String {
+pub fn requests_words(state: &State) -> String {
     let spent = state.ledger.spent();
     let requests = usize::try_from(spent.requests).unwrap_or(usize::MAX);
     match state.plan.rules.budget.max_requests {
@@ -126,7 +126,7 @@ pub(super) fn requests_words(state: &State) -> String {
 }
 
 /// `$0.84/$5.00`, or what was spent where nothing limits it; `None` where nothing is known of either.
-pub(super) fn footer_words(state: &State) -> Option<String> {
+pub fn footer_words(state: &State) -> Option<String> {
     let cost = state.ledger.spent().cost;
     match state.plan.rules.budget.max_cost {
         Some(most) => Some(format!("{}/{most}", cost.unwrap_or_default())),
@@ -137,7 +137,7 @@ pub(super) fn footer_words(state: &State) -> Option<String> {
 }
 
 /// What a run may cost, and what of that is kept for judging: `$5.00 at most, by `maxCost`; 15 % of the budget is kept for judging`.
-pub(super) fn planned_words(plan: &Plan) -> String {
+pub fn planned_words(plan: &Plan) -> String {
     let budget = &plan.rules.budget;
     let most = budget.max_cost.map_or_else(
         || "unknown (no prices)".to_owned(),

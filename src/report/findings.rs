@@ -12,10 +12,10 @@ use super::text::{first_line, sanitize, sanitize_line};
 use super::view::{FindingView, RunView, SeverityCounts};
 
 /// Findings of a failed task that a report shows; the rest is counted.
-pub(super) const SHOWN: usize = 3;
+pub const SHOWN: usize = 3;
 
 /// Before each line of an output.
-pub(super) const OUTPUT: &str = "| ";
+pub const OUTPUT: &str = "| ";
 
 /// One finding in `quorum.run/v1`.
 #[derive(Serialize, JsonSchema)]
@@ -91,7 +91,7 @@ impl<'a> FindingRow<'a> {
 /// What was found in a task, the most severe first: at most [`SHOWN`], each with the last lines
 /// of its output, and a line that counts the rest. What the task's
 /// failure says already is left out.
-pub(super) fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
+pub fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
     let failure = task.failure.as_ref().map(|failure| failure.message);
     let found = task.findings.iter();
     let mut found: Vec<_> = found.filter(|found| failure != Some(found.description)).collect();
@@ -123,7 +123,7 @@ fn output(description: &str) -> Vec<String> {
 
 /// What accepted work carries: how many findings of each severity, and every critical and high one with the title of
 /// its task.
-pub(super) struct Accepted<'a> {
+pub struct Accepted<'a> {
     pub counts: SeverityCounts,
     pub severe: Vec<(&'a str, FindingRow<'a>)>,
 }

@@ -62,7 +62,7 @@ impl Rank {
 }
 
 /// The rank of a task. Total: every state has exactly one.
-pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
+pub fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     let task = state.task(id);
     if state.plan.task(id).part != Part::Selected {
         return Rank::NotSelected;
@@ -94,7 +94,7 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
 }
 
 /// All tasks, the worst first; in file order where nothing tells them apart.
-pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> {
+pub fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> {
     let mut tasks: Vec<_> = state
         .plan
         .task_ids()
@@ -105,7 +105,7 @@ pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> 
 }
 
 /// Why the task stands where it stands, in one line.
-pub(super) fn reason(row: &TaskRow<'_>) -> String {
+pub fn reason(row: &TaskRow<'_>) -> String {
     match (row.nothing_to_do, standing_words(row)) {
         (None, words) => words,
         (Some(_), words) if words.is_empty() => "nothing to do".to_owned(),

@@ -13,12 +13,12 @@ use crate::mission::{Plan, TaskPlan};
 use super::text::count;
 
 /// How a stage is called: one of the mission's own by its name.
-pub(super) fn stage_name(report: &StageReport) -> &str {
+pub fn stage_name(report: &StageReport) -> &str {
     report.name.as_deref().unwrap_or(report.stage.as_str())
 }
 
 /// What it said, in a line: `licence: fail, no licence file`.
-pub(super) fn stage_words(report: &StageReport) -> String {
+pub fn stage_words(report: &StageReport) -> String {
     let mut words = format!("{}: {}", stage_name(report), report.verdict.as_str());
     let first = report
         .findings
@@ -39,7 +39,7 @@ pub(super) fn stage_words(report: &StageReport) -> String {
 }
 
 /// Who judges in a step: an agent by name, or what else it is.
-pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageReport) -> &'a str {
+pub fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageReport) -> &'a str {
     if let Some(person) = &report.by {
         return person;
     }
@@ -67,7 +67,7 @@ fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: StageKey) -> &'a s
 }
 
 /// The stage that looks at a task now.
-pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
+pub fn at_work(state: &State, task: TaskId) -> Option<&str> {
     let open = state.task(task).judging()?.stage.filter(|stage| stage.open)?;
     Some(state.plan.task(task).step_name(open.key.step()?))
 }
@@ -76,7 +76,7 @@ pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
 #[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct StepRow<'a> {
+pub struct StepRow<'a> {
     /// The kind of stage.
     pub stage: &'static str,
     /// What it is called.
@@ -97,7 +97,7 @@ pub(super) struct StepRow<'a> {
 
 /// What a judge of a task may look with, as far as that is known before the work is there: nothing where it cannot be
 /// about files.
-pub(super) fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'static str> {
+pub fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'static str> {
     let is_about_files = |task| is_file_task(plan, task, None, None);
     let is_any = match plan.route(task) {
         Some(_) => plan.judged(task).any(is_about_files),
@@ -108,7 +108,7 @@ pub(super) fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'st
 }
 
 /// The stages of a task in their order.
-pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
+pub fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
     let plan = &*state.plan;
     let task_plan = plan.task(task);
     let row = |step| {
@@ -134,7 +134,7 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
 }
 
 /// What stages that let the work pass found all the same, a line each: `redTeam [low] no tests`.
-pub(super) fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String> {
+pub fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String> {
     let all = reports.filter(|report| report.verdict != Verdict::Fail);
     all.flat_map(|report| {
         let line = move |finding: &crate::domain::Finding| {

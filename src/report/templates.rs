@@ -21,12 +21,12 @@ const ROLES: [(&str, Role); 5] = [
 ];
 
 /// The text of a screen that is one template.
-pub(super) fn render(screen: &Screen, template: &str, values: Value) -> Result<String, Error> {
+pub fn render(screen: &Screen, template: &str, values: Value) -> Result<String, Error> {
     environment(screen)?.render_str(template, values)
 }
 
 /// An engine for the templates of a screen.
-pub(super) fn environment<'t>(screen: &Screen) -> Result<Environment<'t>, Error> {
+pub fn environment<'t>(screen: &Screen) -> Result<Environment<'t>, Error> {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
     syntax

@@ -24,10 +24,10 @@ use super::style::{Screen, Style};
 use super::view::RunView;
 
 /// 2026-11-21T21:59:00Z
-pub(super) const START: Timestamp = Timestamp(1_795_298_340_000);
+pub const START: Timestamp = Timestamp(1_795_298_340_000);
 
 /// Columns, and whether there are colours and symbols: what every screen is shown in.
-pub(super) const SCREENS: [(&str, Screen); 4] = [
+pub const SCREENS: [(&str, Screen); 4] = [
     ("80", screen(Some(80), false, true)),
     ("120", screen(Some(120), false, true)),
     ("80_color_ascii", screen(Some(80), true, false)),
@@ -42,7 +42,7 @@ const fn screen(width: Option<usize>, color: bool, unicode: bool) -> Screen {
 }
 
 /// Every line fits the screen, and holds no control characters but our own colours where there are any.
-pub(super) fn assert_fits(text: &str, screen: &Screen) {
+pub fn assert_fits(text: &str, screen: &Screen) {
     for line in text.split('\n') {
         let bare = anstream::adapter::strip_str(line).to_string();
         assert!(screen.style.color || line == bare, "{line:?}");
@@ -60,7 +60,7 @@ pub(super) fn assert_fits(text: &str, screen: &Screen) {
 }
 
 /// Builds a plan. Tasks and gates name others by position.
-pub(super) struct Mission {
+pub struct Mission {
     pub plan: Plan,
     dependencies: Vec<(u32, TaskId)>,
 }
@@ -235,14 +235,14 @@ impl Mission {
 }
 
 /// One decision, as the journal would hold it.
-pub(super) struct Recorded {
+pub struct Recorded {
     pub seq: u64,
     pub at: Timestamp,
     pub events: Vec<Event>,
 }
 
 /// A run under way: the engine's own decisions on scripted inputs, by a clock that only the test moves.
-pub(super) struct Scene<'o> {
+pub struct Scene<'o> {
     pub plan: Arc<Plan>,
     pub state: State,
     pub view: RunView,
@@ -583,12 +583,12 @@ impl<'o> Scene<'o> {
 }
 
 /// The run of every scene.
-pub(super) fn run_id() -> RunId {
+pub fn run_id() -> RunId {
     RunId::new("20261121-215900-ab12").expect("it is one")
 }
 
 /// What every scene starts with.
-pub(super) fn run_started() -> RunStarted {
+pub fn run_started() -> RunStarted {
     RunStarted {
         format: crate::engine::FORMAT,
         rules: crate::engine::RULES,
@@ -603,7 +603,7 @@ pub(super) fn run_started() -> RunStarted {
 }
 
 /// A file that nobody opens.
-pub(super) fn file() -> FileRef {
+pub fn file() -> FileRef {
     FileRef {
         len: 7,
         digest: Digest::of(b"content"),
@@ -612,7 +612,7 @@ pub(super) fn file() -> FileRef {
 
 /// One run that has everything a reader can meet: clean, reworked, below the bar, unreviewed, failed, skipped, parked,
 /// a passed gate, a failed gate and a warning. Titles are hostile on purpose.
-pub(super) fn eventful() -> Mission {
+pub fn eventful() -> Mission {
     let mut mission = Mission::new("release 2.0")
         .task("design", &[])
         .panel()
@@ -640,7 +640,7 @@ pub(super) fn eventful() -> Mission {
 }
 
 /// Plays [`eventful`] to the end of its session.
-pub(super) fn play_eventful(scene: &mut Scene<'_>) {
+pub fn play_eventful(scene: &mut Scene<'_>) {
     scene.input(&Fact::Warn("the workspace is shared by 4 tasks".to_owned()));
     scene.after(3).works(3);
     scene.after(2).works(0);

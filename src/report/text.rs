@@ -54,7 +54,7 @@ pub fn sanitize_lines(text: &str) -> String {
 }
 
 /// The same for one line of a longer text: its indentation stays.
-pub(super) fn sanitize_line(line: &str) -> String {
+pub fn sanitize_line(line: &str) -> String {
     let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
     let (indent, line) = line.split_at(indent);
     format!("{}{}", indent.replace('\t', "    "), sanitize(line))
@@ -75,12 +75,12 @@ fn is_of_emoji(c: char) -> bool {
 }
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
 /// The text, cut to so many columns; a cut shows.
-pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, str> {
+pub fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
     }
@@ -101,7 +101,7 @@ pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
 }
 
 /// Rows of cells as lines, in columns that stand two blanks apart.
-pub(super) fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
+pub fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
     let mut widths = Vec::new();
     for cells in rows.iter().map(AsRef::as_ref) {
         widths.resize(widths.len().max(cells.len()), 0);
@@ -120,12 +120,12 @@ pub(super) fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
 }
 
 /// The first line of a text.
-pub(super) fn first_line(text: &str) -> &str {
+pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
 /// A text of others, as much of it as a person reads in passing. All of it stands where it was recorded.
-pub(super) fn short(text: &str) -> Cow<'_, str> {
+pub fn short(text: &str) -> Cow<'_, str> {
     const MOST: usize = 400;
     match text.char_indices().nth(MOST) {
         Some((end, _)) => Cow::Owned(format!("{}...", text[..end].trim_end())),
@@ -134,13 +134,13 @@ pub(super) fn short(text: &str) -> Cow<'_, str> {
 }
 
 /// Seconds with one decimal: `41.2s`.
-pub(super) fn seconds(span: Millis) -> String {
+pub fn seconds(span: Millis) -> String {
     // Integer arithmetic: tenths are cut, so a time never shows before it is over.
     format!("{}.{}s", span.0 / 1000, span.0 % 1000 / 100)
 }
 
 /// A span for people: seconds with one decimal below a minute, else as on a clock: `0.3s`, `16.1s`, `01:04`.
-pub(super) fn elapsed(span: Millis) -> String {
+pub fn elapsed(span: Millis) -> String {
     if span.0 < 60_000 {
         seconds(span)
     } else {
@@ -150,7 +150,7 @@ pub(super) fn elapsed(span: Millis) -> String {
 
 /// A moment as people write it, by the clock of this machine: `01:57`, or with its day where that is not the day of
 /// `from`: `Nov 25 09:00`.
-pub(super) fn time_of_day(at: Timestamp, from: Timestamp) -> String {
+pub fn time_of_day(at: Timestamp, from: Timestamp) -> String {
     let local = |at: Timestamp| {
         let millis = i64::try_from(at.0).ok()?;
         Some(DateTime::from_timestamp_millis(millis)?.with_timezone(&Local))
@@ -163,7 +163,7 @@ pub(super) fn time_of_day(at: Timestamp, from: Timestamp) -> String {
 }
 
 /// Minutes and seconds, with hours where there are any: `03:12`, `1:03:12`.
-pub(super) fn clock(span: Millis) -> String {
+pub fn clock(span: Millis) -> String {
     let seconds = span.0 / 1000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -173,7 +173,7 @@ pub(super) fn clock(span: Millis) -> String {
 }
 
 /// A score and the bar it was held against: `78 >= 60`, `40 < 60`; the score alone where there is no bar.
-pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -> String {
+pub fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -> String {
     match bar {
         Some(bar) if bar.is_reached_by(points) => format!("{points} {} {}", symbols.reaches, bar.points),
         Some(bar) => format!("{points} < {}", bar.points),
@@ -182,7 +182,7 @@ pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -
 }
 
 /// At most two decimals, and none where there are none: `70.75`, `80`.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -194,7 +194,7 @@ pub fn count(number: usize, noun: &str) -> String {
 }
 
 /// `2/3 criteria met, 1 not checked`.
-pub(super) fn criteria_words(grades: &[CriterionGrade]) -> String {
+pub fn criteria_words(grades: &[CriterionGrade]) -> String {
     let of = |result: &str| grades.iter().filter(|grade| grade.result() == result).count();
     let mut words = format!("{}/{} criteria met", of("passed"), grades.len());
     if of("unchecked") > 0 {

@@ -102,7 +102,7 @@ fn other_checkouts(workspace: &Path) -> (Vec<PathBuf>, Vec<String>) {
 }
 
 /// The folder in a copy of which a command is to run, so that it sees what is hidden; `None` where it runs in its own.
-pub(super) fn folder_to_copy(plan: &Plan, job: &CommandJob) -> Option<PathBuf> {
+pub fn folder_to_copy(plan: &Plan, job: &CommandJob) -> Option<PathBuf> {
     let hidden = plan
         .rules
         .hidden

@@ -32,10 +32,10 @@ const STDERR_TAIL: u64 = 1_000;
 const MOST_PRINTED: u64 = 16 << 20;
 
 /// The channels of a run, with their secrets.
-pub(super) type Channels = HashMap<Box<str>, Arc<Channel>>;
+pub type Channels = HashMap<Box<str>, Arc<Channel>>;
 
 /// One channel, ready to be used; relative paths in `folder`.
-pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, WorkError> {
+pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, WorkError> {
     // The key that speaks for the user reaches nobody.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     let channel = plan.channel(name).ok_or("the mission has no such channel")?;
@@ -87,7 +87,7 @@ pub struct Notification<'a> {
 }
 
 /// The notification of a run for one of its channels.
-pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
+pub fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
     let task = notice.task.map(|task| plan.title(task));
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
     let held = notice
@@ -156,7 +156,7 @@ fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -
 
 /// What a delivery needs beside the channel.
 #[derive(Clone)]
-pub(super) struct DeliveryContext {
+pub struct DeliveryContext {
     pub commands: Commands,
     /// The state folder: files of a delivery lie there, and no channel writes into it.
     pub state_folder: PathBuf,
@@ -167,7 +167,7 @@ pub(super) struct DeliveryContext {
 }
 
 /// Hands a notification over once. Why it was not taken is told without secrets.
-pub(super) async fn hand_over(
+pub async fn hand_over(
     channel: Arc<Channel>,
     document: Value,
     context: DeliveryContext,
@@ -195,7 +195,7 @@ pub(super) async fn hand_over(
 const NOTIFY_PREFIX: &str = ".notify-";
 
 /// Removes what deliveries left whose process was killed.
-pub(super) fn sweep(state_folder: &Path) {
+pub fn sweep(state_folder: &Path) {
     // What cannot be looked at or removed now is found by the next session.
     let Ok(folder) = no_links::Folder::open(state_folder) else {
         return;

@@ -29,7 +29,7 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What everybody is told of a person's word that counts for nothing.
-pub(super) const UNSAID: &str = "the last word of a person carries no code of this machine's key: it counts as never said, and is asked for again \
+pub const UNSAID: &str = "the last word of a person carries no code of this machine's key: it counts as never said, and is asked for again \
      (machines that share QUORUM_OPERATOR_KEY share words)";
 
 /// How much of a journal is searched at once, in bytes.
@@ -112,7 +112,7 @@ fn text_of_end(
 ///
 /// # Errors
 /// When what stands before it cannot be written.
-pub(super) fn vouch<F: LogFile>(
+pub fn vouch<F: LogFile>(
     key: Option<&OperatorKey>,
     run: &RunId,
     journal: &mut Journal<F>,
@@ -137,7 +137,7 @@ pub(super) fn vouch<F: LogFile>(
 }
 
 /// Puts a decision on record: what a person said, under the key.
-pub(super) fn push<F: LogFile>(
+pub fn push<F: LogFile>(
     key: Option<&OperatorKey>,
     run: &RunId,
     journal: &mut Journal<F>,
@@ -149,7 +149,7 @@ pub(super) fn push<F: LogFile>(
     }
 }
 
-pub(super) fn code_of_word(key: &OperatorKey, run: &RunId, before: JournalEnd, text: &str) -> OriginCode {
+pub fn code_of_word(key: &OperatorKey, run: &RunId, before: JournalEnd, text: &str) -> OriginCode {
     code(key, &text_of_word(run, before, text))
 }
 
@@ -172,7 +172,7 @@ fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader
 ///
 /// # Errors
 /// When the journal behind it cannot be read.
-pub(super) fn is_unsaid(run: &RunFolder, record: &Record, reader: &Reader) -> Result<bool, DamagedJournal> {
+pub fn is_unsaid(run: &RunFolder, record: &Record, reader: &Reader) -> Result<bool, DamagedJournal> {
     let Some(key) = operator_key().filter(|_| record.fact.is_a_persons_word()) else {
         return Ok(false);
     };

@@ -48,13 +48,13 @@ use scripts::scripts;
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
 /// The group of programs that judge or serve.
-pub(super) const PROGRAMS: usize = 1;
+pub const PROGRAMS: usize = 1;
 /// The groups that every task has.
 const EVERYWHERE: [usize; 2] = [BY_DEFAULT, PROGRAMS];
 /// So many files are looked at by the loop itself, where none of them has changed.
 const FEW: usize = 64;
 /// What stands in the workspace and says which files that git ignores are copied into worktrees.
-pub(super) const INCLUDED: &str = ".worktreeinclude";
+pub const INCLUDED: &str = ".worktreeinclude";
 
 /// What a session read before it began.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +66,7 @@ pub struct ReadBefore {
 }
 
 /// What the mission and a task protect.
-pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
+pub fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
     let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
         root,
         patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),
@@ -82,7 +82,7 @@ pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub(super) struct Protection {
+pub struct Protection {
     never: PathBuf,
     root: PathBuf,
     /// The mission's folder: what is on record below it is named from there.
@@ -140,7 +140,7 @@ impl From<Result<Known, Vec<String>>> for Held {
 
 /// What was seen of the files of several groups.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub struct Seen {
     /// What is known of each group, by its index.
     known: Vec<(usize, Arc<Known>)>,
     /// Whether mounts hold files for who begins with that.
@@ -163,7 +163,7 @@ impl Seen {
 
 /// What is not as it was, one sentence a file.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Compared {
+pub struct Compared {
     /// As it must be.
     pub changed: Vec<String>,
     /// As it was before, and put back since.
@@ -171,7 +171,7 @@ pub(super) struct Compared {
 }
 
 /// What a session is to protect, with what the run and people must know of that.
-pub(super) struct Taken {
+pub struct Taken {
     pub protection: Protection,
     /// What judges, where that is not on record yet.
     pub to_note: Option<ProtectedFiles>,

@@ -17,7 +17,7 @@ use crate::review::fence::{fence, fence_excerpt};
 use super::upstream::UpstreamOutputs;
 
 /// How much of one dependency's output a dependent is shown, in characters.
-pub(super) const UPSTREAM_CHARS: usize = 4_000;
+pub const UPSTREAM_CHARS: usize = 4_000;
 /// How many dependencies are quoted; the others are only named.
 const UPSTREAM_QUOTED: usize = 10;
 /// How much of one question is shown, in characters.
@@ -32,12 +32,7 @@ const MOST_JUDGING: usize = 30;
 
 /// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
 /// about.
-pub(super) fn compose(
-    state: &State,
-    task: TaskId,
-    said: &UpstreamOutputs,
-    warnings: &mut Vec<String>,
-) -> String {
+pub fn compose(state: &State, task: TaskId, said: &UpstreamOutputs, warnings: &mut Vec<String>) -> String {
     if state.task(task).course.streak.too_long {
         return short(state, task);
     }
@@ -357,7 +352,7 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
 }
 
 /// The turns whose outputs the task is shown, each with what vouches for it.
-pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
+pub fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
     if state.task(task).course.streak.too_long {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use crate::agents::model::{
 };
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
-pub(super) const PROTOCOL: Protocol = Protocol {
+pub const PROTOCOL: Protocol = Protocol {
     name: "openai",
     default_base: "https://api.openai.com/v1",
     own_service: Some(("api.openai.com", "OPENAI_API_KEY")),
@@ -134,7 +134,7 @@ fn question(request: &ModelRequest) -> Value {
 }
 
 /// Tools in the form that Ollama has taken over too.
-pub(super) fn tools(tools: &[ToolSpec]) -> Value {
+pub fn tools(tools: &[ToolSpec]) -> Value {
     let function = |tool: &ToolSpec| {
         json!({
             "type": "function",
@@ -145,7 +145,7 @@ pub(super) fn tools(tools: &[ToolSpec]) -> Value {
 }
 
 /// Who the model is to be, the question, and what was said since, with what each tool gave.
-pub(super) fn messages(
+pub fn messages(
     request: &ModelRequest,
     question: Value,
     dialogue: &Dialogue,
@@ -162,7 +162,7 @@ pub(super) fn messages(
 }
 
 /// The tools that a message asks for. Arguments come as a text, from some servers as an object.
-pub(super) fn calls(message: &Value) -> Vec<ToolCall> {
+pub fn calls(message: &Value) -> Vec<ToolCall> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     calls
         .map(|call| {
@@ -182,7 +182,7 @@ pub(super) fn calls(message: &Value) -> Vec<ToolCall> {
 }
 
 /// The message as it goes back: what was said, and nothing else that a server put beside it.
-pub(super) fn said(message: &Value) -> Value {
+pub fn said(message: &Value) -> Value {
     json!({"role": "assistant", "content": message["content"], "tool_calls": message["tool_calls"]})
 }
 

@@ -7,7 +7,7 @@ use crate::engine::timers::Timer;
 use crate::engine::work::id::WorkId;
 
 /// Follows one event, before the state changes by it.
-pub(super) fn follow(state: &mut State, event: &Event) {
+pub fn follow(state: &mut State, event: &Event) {
     let plan = state.plan.clone();
     state.ledger.follow(&plan, event);
     match event {

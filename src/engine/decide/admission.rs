@@ -21,7 +21,7 @@ use super::transaction::Transaction;
 use super::{baseline, deferral, holds, pipeline, request, turns};
 
 /// What whoever watches is told of work that must wait.
-pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
+pub const NO_SLOT: &str = "its judging goes on once a slot is free";
 
 /// How far the work is that wants a slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +33,7 @@ pub enum Work {
 }
 
 /// The slots that are left, while several tasks take one in the same decision.
-pub(super) struct Admission<'a> {
+pub struct Admission<'a> {
     state: &'a State,
     slots: u32,
     is_taken_alone: bool,
@@ -87,7 +87,7 @@ pub fn admits(state: &State, id: TaskId, work: Work) -> bool {
 }
 
 /// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
-pub(super) fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Timestamp) {
+pub fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Timestamp) {
     let mut ahead = draft.clone();
     pipeline::go_on_behind(&mut ahead, stage);
     if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
@@ -99,12 +99,12 @@ pub(super) fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Ti
 
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
-pub(super) fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
+pub fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
     deferral::defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
-pub(super) fn release(draft: &mut Transaction<'_>) {
+pub fn release(draft: &mut Transaction<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
     draft.emit_own(TaskEvent::Released);
     match behind {
@@ -115,7 +115,7 @@ pub(super) fn release(draft: &mut Transaction<'_>) {
 }
 
 /// The task has a slot: its checks are looked at, or its agent starts.
-pub(super) fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Transaction<'_>) {
     draft.enter(Status::Assigned);
     if !draft.state.must_look_before(draft.id) {
         start_turn(draft);
@@ -151,7 +151,7 @@ fn unknown(draft: &mut Transaction<'_>, why: &str) {
 }
 
 /// What was seen counts for nothing: what judges was changed meanwhile.
-pub(super) fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
+pub fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
     if !state.is_out(voided.work) {
         return Vec::new();
     }
@@ -165,7 +165,7 @@ pub(super) fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event>
 
 /// It is known, or nobody can tell. Where a check that is to fail before the work does not, the mission is wrong about its own check,
 /// and a person decides whether the work begins.
-pub(super) fn baseline_ended(draft: &mut Transaction<'_>) {
+pub fn baseline_ended(draft: &mut Transaction<'_>) {
     if draft.plan().rules.extent == Extent::Baselines {
         let why = "what its checks say was all that was asked for";
         draft.enter_because(Status::Pending, why);

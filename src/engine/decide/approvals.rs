@@ -22,7 +22,7 @@ use super::{admission, budget, request, routes, side_effects};
 const ASK_AGAIN: Millis = Millis::from_secs(30);
 
 /// Asks for what holds tasks that nothing else holds.
-pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn requests(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.approvals_due.iter();
     due.flat_map(|id| {
         let mut draft = Transaction::new(state, *id);
@@ -33,7 +33,7 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// Asks for the next approval that the task needs; where there is none it starts.
-pub(super) fn go_on(draft: &mut Transaction<'_>, now: Timestamp) {
+pub fn go_on(draft: &mut Transaction<'_>, now: Timestamp) {
     match draft.task.next_approval(draft.task_plan()) {
         Some(next) => ask(draft, next, now),
         None if side_effects::is_held(draft) => {
@@ -121,13 +121,7 @@ fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Transaction<
 }
 
 /// An approver that is no person came back.
-pub(super) fn said(
-    draft: &mut Transaction<'_>,
-    number: u32,
-    approver: u32,
-    said: &ApproverSaid,
-    now: Timestamp,
-) {
+pub fn said(draft: &mut Transaction<'_>, number: u32, approver: u32, said: &ApproverSaid, now: Timestamp) {
     if let Some(approval) = waited_for(draft, number) {
         take(draft, approval, approver, said, now);
     }
@@ -141,7 +135,7 @@ fn waited_for<'p>(draft: &Transaction<'p>, number: u32) -> Option<&'p ApprovalPl
 }
 
 /// What an approver said does not count, for what it rests on was not as it must be: that leaves the question open.
-pub(super) fn voided(
+pub fn voided(
     state: &State,
     voided: &VoidedStage,
     (number, approver): (u32, u32),
@@ -167,7 +161,7 @@ pub(super) fn voided(
 }
 
 /// An agent that was asked came back; `Err` says why it says nothing.
-pub(super) fn answered(
+pub fn answered(
     draft: &mut Transaction<'_>,
     number: u32,
     approver: u32,
@@ -223,7 +217,7 @@ fn take(
 }
 
 /// Those who left it open are asked again: in a later session, or after a while.
-pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
+pub fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
     let waiting = state.task(task).hold();
     let Some((mut draft, approval)) = waiting.and_then(|waiting| open(state, task, waiting.number)) else {
         return Vec::new();
@@ -247,7 +241,7 @@ fn start(draft: &mut Transaction<'_>) {
 }
 
 /// How long the approval that the task was asked about last may take.
-pub(super) fn patience(draft: &Transaction<'_>) -> Option<Millis> {
+pub fn patience(draft: &Transaction<'_>) -> Option<Millis> {
     let hold = draft.state.task(draft.id).hold()?;
     waiting_for(draft.task_plan(), hold)?.timeout
 }

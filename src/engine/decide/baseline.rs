@@ -14,12 +14,12 @@ fn before(draft: &Transaction<'_>, item: &Item) -> BeforeWork {
 }
 
 /// Checks that are to fail before the work and do not.
-pub(super) fn wrongly_green(draft: &Transaction<'_>) -> Vec<Item> {
+pub fn wrongly_green(draft: &Transaction<'_>) -> Vec<Item> {
     baseline::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
 }
 
 /// Says beforehand that nothing would show that the work was done.
-pub(super) fn warn(draft: &mut Transaction<'_>) {
+pub fn warn(draft: &mut Transaction<'_>) {
     let all = items(draft.task_plan());
     let is_green = |item: &Item| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
     let is_refactoring = draft.task_plan().kind == TaskType::Refactor && draft.task_plan().is_of_mission();

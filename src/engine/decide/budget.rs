@@ -16,7 +16,7 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 /// Fills in what calls cost, holds those without room, and starts the clock of a session.
-pub(super) fn follow_up(
+pub fn follow_up(
     state: &State,
     mut events: Vec<Event>,
     last: Option<Timestamp>,
@@ -111,7 +111,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
 }
 
 /// Whether what a task begins with has room now: a turn, or the verdict of a verification.
-pub(super) fn room(state: &State, id: TaskId) -> CallAdmission {
+pub fn room(state: &State, id: TaskId) -> CallAdmission {
     let task = state.plan.task(id);
     state.ledger.room(&state.plan, task.agent, task.route.is_some())
 }
@@ -128,7 +128,7 @@ fn reached(ledger: &Ledger, ceiling: Ceiling) -> Option<Event> {
 }
 
 /// What becomes of a turn that is ready to start and has no room; `None`: it has.
-pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
+pub fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
     let agent = state.plan.task(turn.task).agent;
     let held = Event::Budget(BudgetEvent::Held {
         call: WorkId::turn(turn),
@@ -143,7 +143,7 @@ pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
 }
 
 /// The first call that has waited for room: it is made, or nothing is left. What waits for the next session holds up no verdict.
-pub(super) fn release(state: &State) -> Vec<Event> {
+pub fn release(state: &State) -> Vec<Event> {
     let mut held = state.ledger.held();
     let first =
         held.find_map(
@@ -157,14 +157,14 @@ pub(super) fn release(state: &State) -> Vec<Event> {
 }
 
 /// The run has worked as long as it may. The timer runs only while nothing else has ended the work.
-pub(super) fn time_is_up() -> Vec<Event> {
+pub fn time_is_up() -> Vec<Event> {
     vec![Event::Budget(BudgetEvent::Exhausted {
         ceiling: Ceiling::Time,
     })]
 }
 
 /// A call has ended, and nobody waits for it: what it says is refused, and what it used is settled, once.
-pub(super) fn settle(state: &State, fact: &Fact) -> Option<Event> {
+pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
     let plan = &*state.plan;
     let with = |tools: Option<&ToolLedgerRef>| 1 + tools.map_or(0, ToolLedgerRef::more_requests);
     let refused = |class, never_began: bool| (u32::from(!never_began), Usage::default(), Some(class));

@@ -29,7 +29,7 @@ use super::transaction::Transaction;
 /// The acceptance step, and the one place that says how good the work is: as bad as the worst that its verdicts have left, and
 /// `mark`, which acceptance leaves beside them. What is merged first keeps both until it has landed. A verification has done
 /// what it is for: what its verdict means is what follows from it, by `edge`.
-pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
+pub fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;
     }
@@ -47,7 +47,7 @@ pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>
 }
 
 /// Records a stage's verdict; whether it was reached only by the relief of a foundation is said here.
-pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
+pub fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     let (work, verdict) = (draft.task_plan(), report.verdict);
     let full = match (report.stage, work.panel()) {
         (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
@@ -67,7 +67,7 @@ pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
 }
 
 /// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
-pub(super) fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
+pub fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
     let message = end.exit.message.clone().unwrap_or_default();
     if draft.task.reopened.is_some() {
         return draft.fail(class.mode(), message);
@@ -91,7 +91,7 @@ pub(super) fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end
 /// Another agent goes on with the work where its own cannot be reached and one may (section 13); else nothing is decided. No
 /// attempt is spent: it has a turn of the same attempt, in the same files. It takes a slot of its own, so the task waits for
 /// one like any that is ready.
-pub(super) fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
+pub fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
     if !policy(WorkKind::Turn).fallback || !is_out_of_reach(draft, class, end) {
         return false;
     }
@@ -156,7 +156,7 @@ fn in_vain(draft: &Transaction<'_>, class: FailureClass, code: Option<i32>) -> O
 const MOST_INSTANT: u32 = 2;
 
 /// The last verdict was `fail`: rework within the limits, else what the policy says.
-pub(super) fn not_good_enough(draft: &mut Transaction<'_>) {
+pub fn not_good_enough(draft: &mut Transaction<'_>) {
     if let Some(route) = draft.plan().route(draft.id) {
         return routes::failed(draft, route);
     }
@@ -300,14 +300,13 @@ fn exhausted(draft: &mut Transaction<'_>, no_progress: bool) {
 }
 
 /// What a person may do about a task that changed such a file. Only the mission can name it: its agent cannot.
-pub(super) const BY_TASK: &str =
-    "; a task that is meant to change what judges it names the file in `targetFiles`";
+pub const BY_TASK: &str = "; a task that is meant to change what judges it names the file in `targetFiles`";
 
 /// What a person may do about a check that writes a file which it names.
-pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
+pub const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
-pub(super) fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
+pub fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
     let key = StageKey::OUTCOME;
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
@@ -348,7 +347,7 @@ fn produced(draft: &Transaction<'_>) -> (usize, usize) {
 }
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
-pub(super) fn ask_person(draft: &mut Transaction<'_>, at: StageKey, cause: Cause, message: &str) {
+pub fn ask_person(draft: &mut Transaction<'_>, at: StageKey, cause: Cause, message: &str) {
     let hold = Hold {
         cause: Some(cause),
         stage: at,

@@ -15,7 +15,7 @@ use super::transaction::Transaction;
 use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes};
 
 /// Decides what the state makes due.
-pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
+pub fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates::due(state);
     events.extend(cascades(state));
     // Nothing is started before it is known whether what was accepted still stands, or while it is delivered.

@@ -18,7 +18,7 @@ use crate::mission::{Judge, Plan};
 
 use super::view::{Next, Request, View, names};
 
-pub(super) const KEY: StageKey = StageKey::JUDGE;
+pub const KEY: StageKey = StageKey::JUDGE;
 
 /// Rounds that a panel without any verdict is given.
 pub fn panel_rounds(plan: &Plan) -> u64 {
@@ -26,9 +26,9 @@ pub fn panel_rounds(plan: &Plan) -> u64 {
 }
 
 /// Seats of an adaptive panel that are always asked.
-pub(super) const FIRST_SEATS: usize = 2;
+pub const FIRST_SEATS: usize = 2;
 
-pub(super) fn open(view: View<'_>) -> Next {
+pub fn open(view: View<'_>) -> Next {
     if let Some(rejections) = rejections(view.state, view.id) {
         return not_judged(view, rejections);
     }
@@ -78,7 +78,7 @@ fn ask_people(view: View<'_>, people: &[AgentId]) -> Next {
 }
 
 /// A review that was asked for is missing.
-pub(super) fn nobody_may(view: View<'_>) -> String {
+pub fn nobody_may(view: View<'_>) -> String {
     let (plan, id) = (view.plan(), view.id);
     let why = match excluded(plan, id, named(plan, id)).first() {
         None => "no agent other than its author is able to judge".to_owned(),
@@ -107,7 +107,7 @@ fn ask_round(view: View<'_>) -> Next {
     )
 }
 
-pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
+pub fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
     let place = SeatPlace {
         attempt: view.task.attempt.number,
         round,
@@ -142,7 +142,7 @@ pub fn what_it_lacks(view: View<'_>, answer: &Answer) -> Option<String> {
 }
 
 /// The seats of the round that is out, once every one of them has come to an end.
-pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
+pub fn seats(view: View<'_>) -> Vec<Seat> {
     let mut seats = view.judging().seats.clone();
     for seat in &mut seats {
         // Asked once more it could not be reached: what it said first counts.
@@ -154,13 +154,13 @@ pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
 }
 
 /// Who judged instead of somebody else: never a silent thing.
-pub(super) fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
+pub fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
     let instead = (0..).map(seat_at).zip(seats);
     instead.filter_map(move |(place, seat)| view.fell_back(Purpose::Score(place), Some(seat.agent)))
 }
 
 /// A seat, whatever the attempt and the round.
-pub(super) fn seat_at(seat: u32) -> SeatPlace {
+pub fn seat_at(seat: u32) -> SeatPlace {
     SeatPlace {
         seat,
         ..SeatPlace::default()
@@ -187,7 +187,7 @@ fn unreached(plan: &Plan, seats: &[Seat]) -> String {
 }
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
-pub(super) fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
+pub fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
     let rounds = view.judging().rounds;
     // Who gives the same non-answer to a strict question gives it to any.
     let is_hopeless = seats.iter().all(|seat| seat.repeats);
@@ -214,7 +214,7 @@ pub(super) fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
 }
 
 /// A person decides instead of the judges.
-pub(super) fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
+pub fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
     let report = view.remark(KEY, Verdict::Refer, Some(cause), message);
     Next::Refer(report, message.to_owned())
 }

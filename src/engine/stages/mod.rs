@@ -57,7 +57,7 @@ pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, wei
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.
-pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
+pub fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
     match (stage, stage.key().step()) {
         // Whether it is to be asked was decided in its first round.
         (_, Some(step)) if round > 1 => step::ask(view, step, round),
@@ -76,7 +76,7 @@ pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
 }
 
 /// What a stage makes of what counts of what came back.
-pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
+pub fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (stage, word) {
         (StagePlan::Preflight, _) => Next::Wait,
         (StagePlan::Finish(gate), _) => finish_gate::conclude(view, gate),
@@ -94,7 +94,7 @@ pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speake
 }
 
 /// Why what was said does not count in a stage; `None` where it does.
-pub(super) fn unfit(
+pub fn unfit(
     stage: &StagePlan,
     view: View<'_>,
     purpose: Option<Purpose>,
@@ -107,12 +107,12 @@ pub(super) fn unfit(
 }
 
 /// Whether what was said keeps the work out, whatever it leaves open.
-pub(super) fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
+pub fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
     stage.key().step().is_some() && step::blocks(view, said)
 }
 
 /// What a stage makes of it that nothing counts of what was said in it, now and before.
-pub(super) fn on_no_reply(
+pub fn on_no_reply(
     stage: &StagePlan,
     view: View<'_>,
     why: &str,
@@ -127,7 +127,7 @@ pub(super) fn on_no_reply(
 
 /// What a stage makes of it that whoever spoke in it is not independent of the work after all. Asked again it would be
 /// answered by the same model. With what is said of it.
-pub(super) fn depends(
+pub fn depends(
     stage: &StagePlan,
     view: View<'_>,
     who: &str,
@@ -151,7 +151,7 @@ pub(super) fn depends(
 }
 
 /// A person decides instead of a stage: the files changed whenever it was asked about them.
-pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Actor<'_>) -> Next {
+pub fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Actor<'_>) -> Next {
     match key.stage() {
         Stage::Verification => verification::refer(view, Cause::Unstable, message),
         stage if stage.is_further() => step::refer(view, key, Cause::Unstable, message, speaker),
@@ -178,7 +178,7 @@ pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
 }
 
 /// Why a further stage will not be asked about a task, where the plan alone says so.
-pub(super) fn not_asked(plan: &Plan, task: TaskId, step: StageKey) -> Option<String> {
+pub fn not_asked(plan: &Plan, task: TaskId, step: StageKey) -> Option<String> {
     let work = plan.task(task);
     let opening = match work.stage(step)? {
         StagePlan::Own(own) => own::opening(plan, own),

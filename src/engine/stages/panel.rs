@@ -12,7 +12,7 @@ use super::prior::{carry_on, open_points};
 use super::view::{Next, View, names};
 
 /// Every seat that was asked has come to an end: another one is asked, or the stage has its verdict.
-pub(super) fn conclude(view: View<'_>, panel: &Panel) -> Next {
+pub fn conclude(view: View<'_>, panel: &Panel) -> Next {
     let seats = seats(view);
     let (asked, more) = view.seats().split_at(seats.len().min(view.seats().len()));
     let bar = view.plan().relieved(view.id, panel.bar);

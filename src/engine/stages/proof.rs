@@ -11,7 +11,7 @@ use crate::mission::model::{Before, ProofRule, TaskType};
 use super::preflight::{nothing_to_do, undone};
 use super::view::View;
 
-pub(super) const KEY: StageKey = StageKey::Of(Stage::Proof);
+pub const KEY: StageKey = StageKey::Of(Stage::Proof);
 
 /// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {

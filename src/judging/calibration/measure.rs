@@ -176,7 +176,7 @@ pub struct Measures {
 }
 
 /// SplitMix64: numbers that look random and are the same for the same seed, on every machine.
-pub(super) struct Random(pub(super) u64);
+pub struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {

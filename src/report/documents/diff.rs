@@ -83,7 +83,7 @@ impl<'a> DiffRow<'a> {
 }
 
 /// The folder of a task that shares none with others, once the run has one for it.
-pub(super) fn folder(state: &State, id: TaskId) -> Option<String> {
+pub fn folder(state: &State, id: TaskId) -> Option<String> {
     let is_own = state.plan.task(id).is_isolated() && state.plan.rules.worktrees.root.is_some();
     is_own.then(|| state.plan.root_of(id).to_string_lossy().into_owned())
 }

@@ -87,7 +87,7 @@ pub(crate) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
 }
 
 /// Why the flag of accepted work is what it is, where that is no verdict's cause.
-pub(super) fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
+pub fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
     let task = state.task(id);
     task.flag()?;
     match task.attempt.has(Mark::TestsChanged) {

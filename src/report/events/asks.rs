@@ -91,7 +91,7 @@ impl EventExpander {
 }
 
 /// Probes, by the number of their criterion.
-pub(super) fn probe_rows(probes: &[Probe]) -> Vec<Payload> {
+pub fn probe_rows(probes: &[Probe]) -> Vec<Payload> {
     let row = |probe: &Probe| payload!("criterion": probe.criterion, "probe": probe.text);
     probes.iter().map(row).collect()
 }

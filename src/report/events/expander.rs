@@ -28,7 +28,7 @@ pub struct EventExpander {
 }
 
 /// A name and what belongs to it.
-pub(super) type Named = (&'static str, Payload);
+pub type Named = (&'static str, Payload);
 
 impl EventExpander {
     /// Before the first record.

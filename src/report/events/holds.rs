@@ -16,7 +16,7 @@ use super::payload::{Payload, payload};
 
 /// Holds of tasks that are open: an approval by its number, a window without one. Checkpoints and delays are the plan's.
 #[derive(Debug, Default)]
-pub(super) struct OpenHolds(BTreeMap<TaskId, Vec<OpenHold>>);
+pub struct OpenHolds(BTreeMap<TaskId, Vec<OpenHold>>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OpenHold {

@@ -193,7 +193,7 @@ impl EventExpander {
 }
 
 /// With which flag the same record accepts a task below the bar, or has it merged before that.
-pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
+pub fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
     let flag = rest.iter().find_map(|event| match event {
         Event::Task(task, TaskEvent::Transition { flag, .. }) if *task == accepted => *flag,
         Event::Task(task, TaskEvent::MergeBegun { mark }) if *task == accepted => mark.and_then(Mark::flag),
@@ -205,7 +205,7 @@ pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
 
 /// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a
 /// work that a person must decide about is not assessed yet.
-pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
+pub fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
     let of_task = |event: &&Event| match event {
         Event::Task(task, TaskEvent::Transition { .. })
         | Event::Task(task, TaskEvent::StageOpened { .. }) => *task == report.task,

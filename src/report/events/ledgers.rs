@@ -19,7 +19,7 @@ pub(crate) fn no_progress(waves: u32) -> String {
 
 /// What is known of the waves of a run.
 #[derive(Debug, Default)]
-pub(super) struct Ledgers {
+pub struct Ledgers {
     tasks: Vec<TaskProgress>,
     waves: Vec<Wave>,
     /// Plans that were written down.

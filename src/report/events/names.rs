@@ -17,7 +17,7 @@ use super::notices::letter_event;
 use super::payload::{Payload, file, payload, run_finished, stop_cause};
 
 /// Public names of events, with bars between them, and what they mean.
-pub(super) type Meaning = (&'static str, &'static str);
+pub type Meaning = (&'static str, &'static str);
 
 /// What every public event means. Each stands beside what gives it its name; the order is that of pages and screens.
 pub(crate) const HAPPENINGS: [&[Meaning]; 8] = [

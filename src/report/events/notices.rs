@@ -8,7 +8,7 @@ use super::expander::Named;
 use super::payload::{Payload, payload};
 
 /// The public event of a dead letter; `run` is the run's id.
-pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named> {
+pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named> {
     match event {
         NoticeEvent::Died(letter) => Some(("dlq:requested", dead_letter(plan, run, letter))),
         NoticeEvent::Filed { ids } => {
@@ -24,7 +24,7 @@ pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Optio
 }
 
 /// What is told of a notification; `run` is the run's id.
-pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
+pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
     let of = |number: u32, channel: &str| payload!("notificationId": notification_id(run, number), channel);
     match event {
         NoticeEvent::Requested {

@@ -10,7 +10,7 @@ use crate::report::ids::task_key;
 
 /// Keys and values in order; what has no value is left out.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Payload(pub Map<String, Value>);
+pub struct Payload(pub Map<String, Value>);
 
 /// A payload of keys and values in this order; with `head;` before them, that payload with these behind its own. A
 /// variable alone is a value under its own name, and a `None` is left out.
@@ -65,7 +65,7 @@ impl Payload {
     }
 }
 
-pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
+pub fn created_task(plan: &Plan, id: TaskId) -> Payload {
     let task = plan.task(id);
     let row = payload!(
         "title": task.title,
@@ -76,11 +76,7 @@ pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
     payload!("taskId": task_key(id), "title": task.title, "task": row)
 }
 
-pub(super) fn run_finished(
-    outcome: OutcomeClass,
-    conditions: &[OutcomeClass],
-    allowed: &[OutcomeClass],
-) -> Payload {
+pub fn run_finished(outcome: OutcomeClass, conditions: &[OutcomeClass], allowed: &[OutcomeClass]) -> Payload {
     // Both signals have one name, unlike in the journal.
     let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect::<Vec<_>>();
     payload!(
@@ -101,7 +97,7 @@ pub(crate) fn stop_cause(cause: StopCause) -> &'static str {
 }
 
 /// What a model did with tools.
-pub(super) fn tool_ledger(tools: &ToolLedgerRef) -> Payload {
+pub fn tool_ledger(tools: &ToolLedgerRef) -> Payload {
     payload!(
         "calls": tools.calls,
         "failed": tools.failed,
@@ -112,17 +108,17 @@ pub(super) fn tool_ledger(tools: &ToolLedgerRef) -> Payload {
     )
 }
 
-pub(super) fn file(file: &FileRef) -> Payload {
+pub fn file(file: &FileRef) -> Payload {
     payload!("length": file.len, "digest": file.digest)
 }
 
 /// What was seen of files.
-pub(super) fn facts(files: &[FileFact]) -> Vec<Payload> {
+pub fn facts(files: &[FileFact]) -> Vec<Payload> {
     let fact = |fact: &FileFact| payload!("path": fact.path, "size": fact.size, "obstacle": fact.obstacle, "digest": fact.digest);
     files.iter().map(fact).collect()
 }
 
-pub(super) fn scores(dimensions: &[DimensionScore]) -> Vec<Payload> {
+pub fn scores(dimensions: &[DimensionScore]) -> Vec<Payload> {
     let score = |scored: &DimensionScore| {
         payload!(
             "dimension": scored.dimension,
@@ -134,14 +130,14 @@ pub(super) fn scores(dimensions: &[DimensionScore]) -> Vec<Payload> {
 }
 
 /// What a judge answered for the points of the review before; nothing where it was not asked.
-pub(super) fn with_answers(payload: Payload, prior: &[PriorAnswer]) -> Payload {
+pub fn with_answers(payload: Payload, prior: &[PriorAnswer]) -> Payload {
     let row = |answer: &PriorAnswer| payload!("id": answer.point, "addressed": answer.addressed, "note": answer.note);
     let rows = || prior.iter().map(row).collect::<Vec<_>>();
     payload!(payload; "prior": (!prior.is_empty()).then(rows))
 }
 
 /// What a turn did to files, as the runtime saw it.
-pub(super) fn turn_files(files: &TurnFiles) -> Payload {
+pub fn turn_files(files: &TurnFiles) -> Payload {
     payload!(
         "protected": files.protected,
         "changed": files.changed,

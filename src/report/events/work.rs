@@ -24,7 +24,7 @@ use super::payload::{Payload, payload};
 
 /// What tells pieces of work of one task apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Key {
+pub enum Key {
     /// Attempt and turn.
     Turn(u32, u32),
     /// An agent that is asked.
@@ -37,7 +37,7 @@ pub(super) enum Key {
 
 /// A piece of work, as the outside names it.
 #[derive(Debug, Clone)]
-pub(super) struct Work {
+pub struct Work {
     task: Option<TaskId>,
     key: Key,
     kind: &'static str,
@@ -91,7 +91,7 @@ enum Life {
 
 /// Work that has been requested and has not ended.
 #[derive(Debug, Default)]
-pub(super) struct OpenWork(BTreeMap<TaskId, Vec<Work>>);
+pub struct OpenWork(BTreeMap<TaskId, Vec<Work>>);
 
 impl OpenWork {
     fn find(&self, task: TaskId, key: Key) -> Option<&Work> {

@@ -7,7 +7,7 @@ use super::names::Meaning;
 use super::payload::{Payload, payload};
 
 /// Worktrees, commits, merges.
-pub(super) const WORKTREES: &[Meaning] = &[
+pub const WORKTREES: &[Meaning] = &[
     (
         "workspace:created",
         "The worktree of an isolated task is there, on what was accepted so far.",

@@ -20,7 +20,7 @@ const LINES: usize = 2_500;
 const WAVES: usize = 200;
 /// The drawing, or what stands for it.
 #[derive(Serialize)]
-pub(super) struct Drawing {
+pub struct Drawing {
     graph: Option<Graph>,
     /// Why there is no graph.
     why_not: Option<String>,
@@ -78,7 +78,7 @@ struct Part {
 }
 
 /// The drawing of a run. `full` are the tasks whose story the page has.
-pub(super) fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]) -> Drawing {
+pub fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]) -> Drawing {
     let state = run.tasks.state;
     let plan = &state.plan;
     let wave_of = waves(plan);

@@ -16,7 +16,7 @@ const MARGIN: i64 = 12;
 const TOP: i64 = 34;
 
 /// Where everything is, in pixels.
-pub(super) struct GraphLayout {
+pub struct GraphLayout {
     pub width: i64,
     pub height: i64,
     /// Whether boxes have one line.
@@ -29,7 +29,7 @@ pub(super) struct GraphLayout {
 
 /// The place of a box.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Frame {
+pub struct Frame {
     pub x: i64,
     pub y: i64,
     pub width: i64,
@@ -38,14 +38,14 @@ pub(super) struct Frame {
 
 /// A line as SVG draws it.
 #[derive(Serialize)]
-pub(super) struct Line {
+pub struct Line {
     path: String,
     /// Whether it begins or ends at a gate.
     pub gate: bool,
 }
 
 /// Lays a mission out. `lines` are those of [`lines`].
-pub(super) fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphLayout {
+pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphLayout {
     let small = plan.task_ids().count() > SMALL;
     let (height, pitch, gap) = if small { (24, 30, 44) } else { (46, 62, 48) };
     let wave = |task: &TaskId| wave_of[task.index()] as usize;
@@ -117,13 +117,13 @@ pub(super) fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) ->
 
 /// What is drawn as a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Thing {
+pub enum Thing {
     Task(TaskId),
     Gate(GateId),
 }
 
 /// From what comes first to what waits for it.
-pub(super) fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
+pub fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
     let mut lines = Vec::new();
     for task in plan.task_ids() {
         let needs = plan.dependencies.of(task).iter();

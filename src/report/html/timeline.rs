@@ -15,7 +15,7 @@ const ROWS: usize = 100;
 
 /// The drawing of all attempts.
 #[derive(Serialize)]
-pub(super) struct Timeline<'a> {
+pub struct Timeline<'a> {
     rows: Vec<Row<'a>>,
     left_out: usize,
     ticks: Vec<Tick>,
@@ -51,7 +51,7 @@ struct Bar {
 
 /// When an attempt was worked on.
 #[derive(Serialize)]
-pub(super) struct Times {
+pub struct Times {
     /// Since the start of the run.
     at: Option<String>,
     /// Of all its turns.
@@ -67,7 +67,7 @@ struct Piece {
 }
 
 /// The timeline of these tasks, as many as fit.
-pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
+pub fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
     let Tasks { state, view, .. } = told.run.tasks;
     let histories = told.histories;
     let start = view.started_at.unwrap_or_default();
@@ -130,7 +130,7 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
 }
 
 /// When each attempt of a task was worked on.
-pub(super) fn times(view: &RunView, history: &TaskHistory) -> Vec<Times> {
+pub fn times(view: &RunView, history: &TaskHistory) -> Vec<Times> {
     let start = view.started_at.unwrap_or_default();
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();

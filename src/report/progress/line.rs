@@ -34,7 +34,7 @@ const BLOCK: usize = 6;
 
 /// One line of progress, and below it the end of an output where there is one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Line {
+pub struct Line {
     verb: Verb,
     role: Role,
     /// When, counted from the session's start.
@@ -125,7 +125,7 @@ impl Line {
 }
 
 /// Makes lines from events.
-pub(super) struct Lines {
+pub struct Lines {
     /// What runs.
     pub live: Live,
     /// What `-v` adds.
@@ -211,7 +211,7 @@ impl Lines {
     }
 }
 
-pub(super) fn title(state: &State, task: TaskId) -> &str {
+pub fn title(state: &State, task: TaskId) -> &str {
     state.plan.title(task)
 }
 

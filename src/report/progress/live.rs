@@ -11,7 +11,7 @@ use crate::engine::{
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub struct Live {
     started: Option<Timestamp>,
     now: Timestamp,
     running: BTreeMap<TaskId, Running>,
@@ -21,7 +21,7 @@ pub(super) struct Live {
 
 /// A task that holds a slot.
 #[derive(Debug, Clone)]
-pub(super) struct Running {
+pub struct Running {
     /// Since when it does.
     pub since: Timestamp,
     /// Since when its current attempt does.
@@ -230,7 +230,7 @@ fn number(len: usize) -> u32 {
 }
 
 /// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
-pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
+pub fn activity(state: &State, id: TaskId, running: &Running) -> String {
     let task = state.task(id);
     match task.status() {
         Status::Assigned => "starting".to_owned(),

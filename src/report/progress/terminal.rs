@@ -15,7 +15,7 @@ const REFRESH_HZ: u8 = 20;
 const USUAL_SIZE: (u16, u16) = (24, 80);
 
 /// Where to draw for people who look at standard error.
-pub(super) fn target() -> ProgressDrawTarget {
+pub fn target() -> ProgressDrawTarget {
     // Escape codes in a file are of no use to anybody.
     let dumb = std::env::var("TERM").map_or(true, |term| term == "dumb");
     if dumb || !io::stderr().is_terminal() {

@@ -12,7 +12,7 @@ use crate::executor::error::WorkError;
 
 use super::Comparison;
 
-pub(super) fn compare_with<T>(
+pub fn compare_with<T>(
     derived: &Result<T, WorkError>,
     difference: impl FnOnce(&T) -> Option<&'static str>,
 ) -> Comparison {
@@ -27,7 +27,7 @@ pub(super) fn compare_with<T>(
 
 /// In which way two readings of one reply differ. Why one could not be read is said in words of our own, which may
 /// change from version to version.
-pub(super) fn answer_difference(recorded: &Answer, derived: &Answer) -> Option<&'static str> {
+pub fn answer_difference(recorded: &Answer, derived: &Answer) -> Option<&'static str> {
     match (recorded, derived) {
         (Answer::Unreadable { excerpt: was, .. }, Answer::Unreadable { excerpt: is, .. }) => {
             (was != is).then_some("the quoted replies differ")
@@ -105,7 +105,7 @@ fn of_probes(probes: &[Probe]) -> Value {
 }
 
 /// Whether an event says what became of work.
-pub(super) fn is_decisive(event: &Event) -> bool {
+pub fn is_decisive(event: &Event) -> bool {
     matches!(
         event,
         Event::Task(
@@ -122,7 +122,7 @@ pub(super) fn is_decisive(event: &Event) -> bool {
 
 /// What a verdict rests on: the replies of one stage of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ground {
+pub struct Ground {
     task: TaskId,
     attempt: u32,
     stage: Stage,
@@ -152,7 +152,7 @@ impl Ground {
 }
 
 /// Where a decision belongs.
-pub(super) struct Place {
+pub struct Place {
     pub(super) about: String,
     pub(super) task: Option<(TaskId, u32)>,
     pub(super) stage: &'static str,
@@ -201,7 +201,7 @@ impl Place {
 }
 
 /// What counts of an event: what our own words around it are may change from version to version.
-pub(super) fn canonical(state: &State, event: &Event) -> Value {
+pub fn canonical(state: &State, event: &Event) -> Value {
     match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => of_report(report),
         Event::Task(
@@ -279,7 +279,7 @@ fn of_report(report: &StageReport) -> Value {
 }
 
 /// The names of what differs.
-pub(super) fn differing(was: &Value, is: &Value) -> String {
+pub fn differing(was: &Value, is: &Value) -> String {
     let keys = [was, is].into_iter().filter_map(Value::as_object);
     let names: BTreeSet<&str> = keys
         .flat_map(|object| object.keys())

@@ -353,7 +353,7 @@ fn to_mend(plan: &Plan, fixup: TaskId) -> Option<TaskId> {
 }
 
 /// Makes a bare repository.
-pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
+pub fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
     // Git writes only in what is there.
     make(repository)?;
     let git = Git::new().in_repository(repository);
@@ -362,7 +362,7 @@ pub(super) fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
 }
 
 /// What the mission has copied or linked that is not there, and what that is for.
-pub(super) fn missing(plan: &Plan) -> Option<String> {
+pub fn missing(plan: &Plan) -> Option<String> {
     let worktrees = &plan.rules.worktrees;
     let copied = worktrees.copy.iter().map(|path| ("copy", path));
     let linked = worktrees.link.iter().map(|path| ("link", path));
@@ -399,7 +399,7 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
 }
 
 /// What is put into worktrees from outside is nobody's work: neither repository follows it.
-pub(super) fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), WorkError> {
+pub fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), WorkError> {
     let worktrees = &plan.rules.worktrees;
     let named = worktrees.copy.iter().chain(&worktrees.link);
     let mut lines: String = named.map(|path| format!("/{}\n", escaped(path))).collect();
@@ -410,7 +410,7 @@ pub(super) fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(
 }
 
 /// What a file of patterns says; nothing where it is not there.
-pub(super) fn patterns(path: &Path) -> Result<String, WorkError> {
+pub fn patterns(path: &Path) -> Result<String, WorkError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     // People keep such files behind links.
     let read = fs::canonicalize(path).and_then(|path| store::read_regular(&path, LONGEST_LIST as u64));
@@ -422,7 +422,7 @@ pub(super) fn patterns(path: &Path) -> Result<String, WorkError> {
 }
 
 /// Writes a file of ours whole, or not at all.
-pub(super) fn replace(path: &Path, text: &str) -> Result<(), WorkError> {
+pub fn replace(path: &Path, text: &str) -> Result<(), WorkError> {
     store::replace_file(path, text.as_bytes()).map_err(WorkError::file("write", path))
 }
 
@@ -440,7 +440,7 @@ fn escaped(path: &str) -> String {
 
 /// Copies a file or a folder, and shares what it holds where the file system can. A file keeps its time, so that what was built of
 /// older sources is not taken for newer than these. Links stay links; what is neither file, folder nor link is left out.
-pub(super) fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
+pub fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Result<(), WorkError> {
     if is_left_out(from) {
         return Ok(());
     }
@@ -471,7 +471,7 @@ fn make_parent(path: &Path) -> Result<(), WorkError> {
 }
 
 /// Makes a folder, and those above it.
-pub(super) fn make(path: &Path) -> Result<(), WorkError> {
+pub fn make(path: &Path) -> Result<(), WorkError> {
     fs::create_dir_all(path).map_err(WorkError::file("make", path))
 }
 
@@ -482,12 +482,12 @@ fn changed_at(path: &Path) -> Option<(i64, i64)> {
 }
 
 /// Whether there is a folder, and no link to one.
-pub(super) fn is_folder(path: &Path) -> bool {
+pub fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Removes whatever is there.
-pub(super) fn remove(path: &Path) -> Result<(), WorkError> {
+pub fn remove(path: &Path) -> Result<(), WorkError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => remove_folder(path),
         Ok(_) => fs::remove_file(path),

@@ -12,7 +12,7 @@ use super::{ReferenceModel, Seen};
 
 /// What a task was accepted for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Record {
+pub struct Record {
     files: BTreeMap<String, FileFact>,
     /// The checks that passed, with how many turns had ended when they began.
     checks: BTreeMap<u32, u64>,
@@ -22,7 +22,7 @@ pub(super) struct Record {
 
 /// Accepted work is done once more, in one attempt, or judged once more.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reopened {
+pub struct Reopened {
     /// Whether it must fail in the same record instead.
     given_up: bool,
     /// Whether its attempt was planned.
@@ -45,7 +45,7 @@ struct Expected {
 
 /// Where the account of audits stands.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Audits {
+pub struct Audits {
     out: bool,
     due: bool,
     orders: u64,

@@ -7,7 +7,7 @@ use crate::engine::{AskEvent, BudgetEvent, Event, State, TaskWork, TurnEvent, Us
 
 /// Calls of which no end is on record, and what the others are known to have cost.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Calls {
+pub struct Calls {
     out: BTreeSet<WorkId>,
     cost: Option<Money>,
 }

@@ -8,7 +8,7 @@ use crate::mission::model::{Adapter, Review};
 
 /// Who has an opinion of the work.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Expected {
+pub enum Expected {
     /// A panel, and whether people have the last word.
     Panel { people: bool },
     /// One reviewer.
@@ -20,7 +20,7 @@ pub(super) enum Expected {
 }
 
 /// Who is to judge the work of a task.
-pub(super) fn expected(state: &State, id: TaskId) -> Expected {
+pub fn expected(state: &State, id: TaskId) -> Expected {
     let (plan, task) = (&state.plan, state.plan.task(id));
     if task.route.is_some() {
         return Expected::ChecksOnly;

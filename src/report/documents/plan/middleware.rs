@@ -16,7 +16,7 @@ const PLAN_WARNINGS: &str = "plan_warnings";
 /// The chains of a mission.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct MiddlewareRow {
+pub struct MiddlewareRow {
     /// Around every turn, by hook, in the order of a turn; around an agent that nobody can look into fewer hooks come.
     agent: Vec<HookRow>,
     /// Around the work on the whole graph, in order.
@@ -32,7 +32,7 @@ pub(super) struct MiddlewareRow {
 /// What runs at one hook, in the order in which it runs; of what wraps a call the outermost first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct HookRow {
+pub struct HookRow {
     /// The hook.
     hook: &'static str,
     /// What runs at it.
@@ -70,18 +70,18 @@ impl MiddlewareRow {
 }
 
 /// What is done around the turns of a task that says so itself.
-pub(super) fn own(plan: &Plan, id: TaskId) -> Option<Vec<HookRow>> {
+pub fn own(plan: &Plan, id: TaskId) -> Option<Vec<HookRow>> {
     let own = plan.task(id).middleware.as_deref();
     own.map(|chain| rows(chain, plan.worker_of(id).spec.around()))
 }
 
 /// The hooks that come around an agent: of one that nobody can look into only those outside.
-pub(super) fn hooks(agent: &Agent) -> Vec<&'static str> {
+pub fn hooks(agent: &Agent) -> Vec<&'static str> {
     agent.around().hooks().map(|hook| hook.as_str()).collect()
 }
 
 /// What runs around the turns of an agent, by hook.
-pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
+pub fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
     rows(&plan.rules.middleware, agent.around())
 }
 

@@ -13,7 +13,7 @@ use crate::report::ids::task_key;
 use super::Meaning;
 
 /// The state of a task, its attempts and questions.
-pub(super) const STANDING: &[Meaning] = &[
+pub const STANDING: &[Meaning] = &[
     (
         "task:transition",
         "A task moved from one status to another; `reason` says why.",
@@ -56,7 +56,7 @@ pub(super) const STANDING: &[Meaning] = &[
 ];
 
 /// What is said of its work.
-pub(super) const JUDGING: &[Meaning] = &[
+pub const JUDGING: &[Meaning] = &[
     (
         "agent:fallback",
         "Another agent judges, or with `work` goes on with the work, because the first one cannot be reached.",
@@ -90,7 +90,7 @@ pub(super) const JUDGING: &[Meaning] = &[
 ];
 
 /// What other tasks mean for it.
-pub(super) const OTHERS: &[Meaning] = &[
+pub const OTHERS: &[Meaning] = &[
     (
         "deadlock:detected|deadlock:resolving|deadlock:resolved|deadlock:unresolvable",
         "Tasks cannot go on because a dependency failed; somebody is asked; there is a way on; there is none.",

@@ -20,8 +20,8 @@ use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 use crate::report::testing::{START, file, run_started};
 
-pub(super) const TASK: TaskId = TaskId(0);
-pub(super) fn turn() -> TurnId {
+pub const TASK: TaskId = TaskId(0);
+pub fn turn() -> TurnId {
     TurnId {
         task: TASK,
         attempt: 1,
@@ -40,14 +40,14 @@ fn reviewer() -> AskId {
         attempt_try: 1,
     }
 }
-pub(super) fn ask() -> AskId {
+pub fn ask() -> AskId {
     AskId {
         task: TASK,
         number: 1,
         attempt_try: 1,
     }
 }
-pub(super) fn tool_ledger() -> ToolLedgerRef {
+pub fn tool_ledger() -> ToolLedgerRef {
     ToolLedgerRef {
         file: Some(file()),
         calls: 3,
@@ -57,7 +57,7 @@ pub(super) fn tool_ledger() -> ToolLedgerRef {
         asked_again: true,
     }
 }
-pub(super) fn answered(answer: Answer) -> Event {
+pub fn answered(answer: Answer) -> Event {
     Event::Ask(
         ask(),
         AskEvent::Replied {
@@ -74,10 +74,10 @@ pub(super) fn answered(answer: Answer) -> Event {
         },
     )
 }
-pub(super) fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
+pub fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
     StageReport::new(TASK, 1, stage, verdict, cause)
 }
-pub(super) fn run_samples() -> Vec<Event> {
+pub fn run_samples() -> Vec<Event> {
     vec![
         Event::Run(RunEvent::Started(Box::new(run_started()))),
         Event::Run(RunEvent::Resumed {
@@ -317,7 +317,7 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::Task(TASK, TaskEvent::Superseded { by: TaskId(1) }),
     ]
 }
-pub(super) fn turn_samples() -> Vec<Event> {
+pub fn turn_samples() -> Vec<Event> {
     vec![
         Event::Task(
             TASK,
@@ -523,7 +523,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
         ),
     ]
 }
-pub(super) fn review_samples() -> Vec<Event> {
+pub fn review_samples() -> Vec<Event> {
     let replied = |answer| {
         Event::Ask(
             reviewer(),
@@ -767,7 +767,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         ),
     ]
 }
-pub(super) fn notice_samples() -> Vec<Event> {
+pub fn notice_samples() -> Vec<Event> {
     let notice = Notice {
         gate: Some(GateId(0)),
         points: Some(Points::whole(55)),
@@ -825,7 +825,7 @@ pub(super) fn notice_samples() -> Vec<Event> {
     ];
     events.map(|event| Event::Notice(Box::new(event))).into()
 }
-pub(super) fn task_samples() -> Vec<Event> {
+pub fn task_samples() -> Vec<Event> {
     vec![
         Event::Task(
             TASK,

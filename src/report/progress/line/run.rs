@@ -138,7 +138,7 @@ fn changes(change: &MissionChange) -> String {
     parts.join(", ")
 }
 
-pub(super) fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
+pub fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
     let BudgetEvent::Exhausted { ceiling } = event else {
         return None;
     };
@@ -147,7 +147,7 @@ pub(super) fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
     Some(Line::new(Verb::Stop, Role::Warn, &state.plan.name, detail))
 }
 
-pub(super) fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> {
+pub fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> {
     let subject = event.task.map_or(&*state.plan.name, |id| title(state, id));
     let due = event.due.to_rfc3339();
     match event.step {

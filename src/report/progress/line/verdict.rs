@@ -195,7 +195,7 @@ fn said(reply: &str) -> String {
 }
 
 /// Rework says why in a few words: the last feedback stands in the state.
-pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
+pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
     let title = state.plan.title(task);
     if let Some(open) = state.task(task).reopened.as_deref() {
         let detail = format!("attempt {attempt}  {}", open.why);

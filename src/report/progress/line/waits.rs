@@ -142,7 +142,7 @@ impl Lines {
 }
 
 /// A task waits for a moment.
-pub(super) fn of_deferral(title: &str, deferral: &Deferral) -> Option<Line> {
+pub fn of_deferral(title: &str, deferral: &Deferral) -> Option<Line> {
     let (until, since, message) = (deferral.until, deferral.since, &deferral.message);
     let detail = match deferral.why {
         DeferralReason::Window => format!("until {}: {message}", time_of_day(until, since)),
