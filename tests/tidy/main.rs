@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 849_900),
-    ("tokens: core", 506_050),
-    ("tokens: edges", 342_750),
+    ("tokens: all", 846_500),
+    ("tokens: core", 504_000),
+    ("tokens: edges", 341_450),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

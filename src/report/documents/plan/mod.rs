@@ -34,8 +34,6 @@ use crate::report::budget::planned_words;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::stages::{StepRow, judge_tools, step_rows};
 
-/// What a mission without prices may cost.
-
 /// A mission as it would run: `quorum plan`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.plan/v1")]
