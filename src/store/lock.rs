@@ -95,7 +95,8 @@ fn describe(holder: Option<&Holder>) -> String {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it. Never waits.
+    /// Takes the lock, or says who has it. Waits only where that process is dead: a child that it was about to start when it was
+    /// killed holds the file until it has become another program, or has ended; at most five seconds.
     ///
     /// # Errors
     /// [`LockError`]
@@ -104,10 +105,16 @@ impl Lock {
             path: path.to_owned(),
             source,
         };
+        let begin = Instant::now();
         loop {
             let file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
-            if let Some(lock) = Self::of_opened(file, path, command, run)? {
-                return Ok(lock);
+            match Self::of_opened(file, path, command, run) {
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) => {}
+                Err(LockError::Held {
+                    holder: Some(holder), ..
+                }) if !holder.may_live() && begin.elapsed() < LONGEST_WAIT => {}
+                Err(error) => return Err(error),
             }
         }
     }
@@ -241,6 +248,27 @@ mod tests {
         drop(first);
         assert!(Lock::holder(&path).unwrap().is_none());
         Lock::take(&path, "run", None).unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_writer_was_about_to_start_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let mut file = open_with(&path, OFlags::RDWR | OFlags::CREATE).unwrap();
+        file.try_lock().unwrap();
+        write_holder(&mut file, "run", None).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let own = format!("\"pid\":{}", std::process::id());
+        std::fs::write(&path, text.replace(&own, &format!("\"pid\":{}", child.id()))).unwrap();
+        let late = std::thread::spawn(move || {
+            // Longer than a holder may take to write its name.
+            std::thread::sleep(PAUSE * PATIENCE * 5);
+            drop(file);
+        });
+        Lock::take(&path, "resume", None).unwrap();
+        late.join().unwrap();
     }
 
     #[test]
