@@ -48,6 +48,10 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         &["fact.job-ended.end.baseline.checks.r"],
         "why a check failed before the work, in words: that it failed is what counts",
     ),
+    (
+        &["fact.turn-ended.files.c.more", "fact.turn-ended.files.w.more"],
+        "how many files a turn changed and wrote, where it did: the rules go by whether it did",
+    ),
     (&["fact.job-ended.end.checked.m"], "words of a command that passed, which were shown to nobody"),
     (
         &["fact.job-ended.end.seen.files."],

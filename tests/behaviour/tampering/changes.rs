@@ -189,12 +189,17 @@ fn leaves(value: &Value, path: String, found: &mut Vec<String>) {
 fn with_another(records: &[Value], at: usize, path: &str) -> Option<Change> {
     let mut changed = records.to_vec();
     let place = changed[at].pointer_mut(path).expect("it was found there");
+    let was_some = place.as_u64().is_some_and(|count| count > 0);
     *place = another(place)?;
     // The keys that lead to it, without positions.
     let keys: Vec<&str> =
         path.split('/').filter(|key| !key.is_empty() && key.parse::<usize>().is_err()).collect();
     let name = format!("record {}: {path} is {}", records[at]["seq"], changed[at].pointer(path)?);
-    Some(in_journal(name, keys.join("."), &changed))
+    let mut value = keys.join(".");
+    if was_some && matches!(value.as_str(), "fact.turn-ended.files.c" | "fact.turn-ended.files.w") {
+        value += ".more";
+    }
+    Some(in_journal(name, value, &changed))
 }
 
 fn another(value: &Value) -> Option<Value> {
