@@ -24,13 +24,13 @@ use std::io;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::domain::{Status, TaskId};
 use crate::engine::{self, FileFact, State};
 use crate::executor::error::WorkError;
 use crate::mission::{HiddenFiles, Plan};
-use crate::store::{self, RunFolder};
+use crate::store::{self, RunFolder, if_there};
 use crate::supervisor;
 
 use super::git::{self, Git, borrow, refused};
@@ -295,6 +295,8 @@ impl Worktrees {
             }
             std::thread::sleep(PAUSE);
         }
+        // What was locked earlier was locked by nobody who still works.
+        lock.set_modified(SystemTime::now())?;
         // Each git that is started holds it too, so it is free only once the last of them has ended.
         rustix::io::fcntl_setfd(&lock, rustix::io::FdFlags::empty()).map_err(io::Error::from)?;
         let _ = lock.into_raw_fd();
@@ -304,14 +306,20 @@ impl Worktrees {
             ["start", "task", "base", "prepared"].map(|name| repository.join("refs/quorum").join(name)),
         );
         folders.push(repository.join("refs/quorum"));
-        for entry in folders
-            .iter()
-            .filter_map(|folder| std::fs::read_dir(folder).ok())
-            .flatten()
-            .flatten()
-        {
-            if entry.path().extension().is_some_and(|end| end == "lock") {
-                std::fs::remove_file(entry.path())?;
+        self.unlock(&folders)
+    }
+
+    /// Removes what git of earlier sessions has left locked in folders of ours.
+    fn unlock(&self, folders: &[PathBuf]) -> Result<(), WorkError> {
+        let Some(taken) = if_there(self.root.join("lock").metadata())? else {
+            return Ok(());
+        };
+        let since = taken.modified()?;
+        let folders = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        for path in folders.flatten().flatten().map(|entry| entry.path()) {
+            let is_lock = path.extension().is_some_and(|end| end == "lock");
+            if is_lock && path.symlink_metadata()?.modified()? < since {
+                std::fs::remove_file(path)?;
             }
         }
         Ok(())

@@ -432,6 +432,12 @@ impl Worktrees {
         self.set(MAIN, &self.recorded()?, None)?;
         let all = format!("+{MAIN}:refs/quorum/{}/main", self.run);
         let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
+        let ours = user
+            .objects()?
+            .with_file_name("refs")
+            .join("quorum")
+            .join(&self.run);
+        self.unlock(&[ours.join("task"), ours])?;
         self.fetch_into(user.git(), &[all, of_tasks])
     }
 
