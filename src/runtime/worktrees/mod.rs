@@ -309,7 +309,8 @@ impl Worktrees {
         self.unlock(&folders)
     }
 
-    /// Removes what git of earlier sessions has left locked in folders of ours.
+    /// Removes what git of earlier sessions has left locked in folders of ours. Where people's git may work too, what is locked now
+    /// and vanishes meanwhile is theirs.
     fn unlock(&self, folders: &[PathBuf]) -> Result<(), WorkError> {
         let Some(taken) = if_there(self.root.join("lock").metadata())? else {
             return Ok(());
@@ -318,8 +319,9 @@ impl Worktrees {
         let folders = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
         for path in folders.flatten().flatten().map(|entry| entry.path()) {
             let is_lock = path.extension().is_some_and(|end| end == "lock");
-            if is_lock && path.symlink_metadata()?.modified()? < since {
-                std::fs::remove_file(path)?;
+            let there = if_there(path.symlink_metadata())?.filter(|_| is_lock);
+            if there.is_some_and(|there| there.modified().is_ok_and(|at| at <= since)) {
+                if_there(std::fs::remove_file(path))?;
             }
         }
         Ok(())

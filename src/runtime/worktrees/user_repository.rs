@@ -363,13 +363,17 @@ impl User {
 
     /// The file that says where its history is cut, if it is.
     pub fn bounds(&self) -> Result<Option<PathBuf>, WorkError> {
-        let path = self.git().line(["rev-parse", "--git-path", BOUNDS])?;
-        Ok(Some(self.top.join(path)).filter(|path| path.exists()))
+        Ok(Some(self.place(BOUNDS)?).filter(|path| path.exists()))
     }
 
     pub fn objects(&self) -> Result<PathBuf, WorkError> {
-        let path = self.git().line(["rev-parse", "--git-path", "objects"])?;
-        Ok(std::fs::canonicalize(self.top.join(path))?)
+        Ok(std::fs::canonicalize(self.place("objects")?)?)
+    }
+
+    /// Where something of the repository lies.
+    fn place(&self, name: &str) -> Result<PathBuf, WorkError> {
+        let path = self.git().line(["rev-parse", "--git-path", name])?;
+        Ok(self.top.join(path))
     }
 }
 

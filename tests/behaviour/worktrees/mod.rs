@@ -156,6 +156,27 @@ fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
 }
 
 #[test]
+fn what_git_of_a_killed_session_left_locked_in_the_users_repository_stops_nobody() {
+    let mission = Mission::new()
+        .worker("echo $QUORUM_TASK > $QUORUM_TASK.txt")
+        .setting("evaluate", false)
+        .task("good", |task| task)
+        .task("asked", |task| task.set("requiresApproval", true));
+    let workspace = repository(mission, &[]);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
+    let ours = ["r1/main.lock", "r1/task/0.lock", "r1/task/1.lock"];
+    // Another run may be at work.
+    let locks: Vec<_> =
+        ours.iter().chain(&["r2.lock"]).map(|name| format!(".git/refs/quorum/{name}")).collect();
+    locks.iter().for_each(|lock| workspace.write(lock, ""));
+    workspace.quorum(&["approve", "r1.1.1", "--as", "ada"]).exits(0);
+    workspace.quorum(&["resume"]).exits(0);
+    assert_eq!(subjects(&workspace, "refs/quorum/r1/main"), ["asked", "good"]);
+    let stay: Vec<bool> = locks.iter().map(|lock| workspace.exists(lock)).collect();
+    assert_eq!(stay, [false, false, false, true]);
+}
+
+#[test]
 fn a_word_that_makes_an_ended_run_well_ends_nothing_before_its_work_is_merged() {
     let mission = || {
         Mission::new()
