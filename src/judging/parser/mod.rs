@@ -299,6 +299,12 @@ pub fn parse_scores(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
     let [dimension] = dimensions else { return read };
     match (&read, one_number(reply, work)) {
         (Ok(panel), Ok(number)) if !panel.is_worth(number.points) => Err(Unparsed::Conflicting),
+        // Whoever scores something else has not said one number alone.
+        (Err(Unparsed::NoJson | Unparsed::MissingDimensions(_)), Ok(_))
+            if panel::has_scores(reply, work)? =>
+        {
+            read
+        }
         (Err(Unparsed::NoJson | Unparsed::MissingDimensions(_)), number) => match number {
             Ok(number) if number.points <= Points::whole(5) => Err(Unparsed::EitherScale(number.points)),
             Ok(number) => Ok(number.of_dimension(dimension)),
@@ -316,9 +322,10 @@ pub fn parse_scores(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
 /// When there is no score of the reviewer's own, also where the only one stands in the work too, when it is off the
 /// scale, or when several scores differ.
 pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
-    match one_number(reply, work) {
-        Err(Unparsed::NoScore) => panel::parse_alone(reply, work)?.into_number(),
-        read => read,
+    match (one_number(reply, work), panel::parse_alone(reply, work)) {
+        (Err(Unparsed::NoScore), panel) => panel?.into_number(),
+        (Ok(number), Ok(panel)) if !panel.is_worth(number.points) => Err(Unparsed::Conflicting),
+        (read, _) => read,
     }
 }
 

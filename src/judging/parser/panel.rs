@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, DimensionScore, Points};
 
-use super::form::values;
+use super::form::{Values, values};
 use super::json::{Json, Place, plain};
 use super::marker::number_in;
 use super::prior::answers_in;
@@ -94,23 +94,45 @@ pub(crate) fn filled_in(dimensions: &[Dimension], asks_for_answers: bool) -> Val
 
 /// The same of a reply that scores one dimension, whatever it calls it.
 pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> {
-    let found = values(reply, work)?;
-    let scores = found.own.iter().filter_map(|(value, _)| value.get(&["scores"]));
-    let mut names = scores.filter_map(|scores| match (scores, scores.entries()) {
-        (Json::List(items), _) if items.len() == 1 => items[0].get(NAMES)?.text(),
-        (_, [(name, _)]) => Some(name.as_str()),
-        _ => None,
-    });
-    let (Some(name), None) = (names.next(), names.next()) else {
+    let [name] = &scored(&values(reply, work)?, &["scores"])[..] else {
         return Err(Unparsed::NoScore);
     };
     let alone = Dimension {
-        name: name.to_owned(),
+        name: name.clone(),
         weight: Decimal::ONE,
         description: None,
         rubric: Vec::new(),
     };
     parse(reply, &[alone], work)
+}
+
+/// Whether a reply scores anything in the form of a panel, asked for or not.
+pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
+    Ok(!scored(&values(reply, work)?, CONTAINERS).is_empty())
+}
+
+/// What a reply scores under these keys, as it calls it. What is doubted can contradict.
+fn scored(found: &Values, keys: &[&str]) -> Vec<String> {
+    let objects = found
+        .own
+        .iter()
+        .chain(&found.doubted)
+        .flat_map(|(value, _)| value.entries());
+    let holders = objects.filter(|(key, _)| keys.contains(&plain(key).as_str()));
+    let names = holders.flat_map(|(_, holder)| match holder {
+        Json::List(items) => {
+            let graded = items.iter().filter(|item| !scores_in(item).is_empty());
+            graded
+                .filter_map(|item| item.get(NAMES)?.text())
+                .collect::<Vec<_>>()
+        }
+        object => {
+            let is_score = |item: &Json| score_value(item).is_some() || !scores_in(item).is_empty();
+            let graded = object.entries().iter().filter(|(_, item)| is_score(item));
+            graded.map(|(name, _)| name.as_str()).collect()
+        }
+    });
+    names.map(str::to_owned).collect()
 }
 
 fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {

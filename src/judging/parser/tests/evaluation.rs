@@ -316,8 +316,13 @@ fn a_panels_form_with_one_dimension_is_one_number_too() {
             Some("80"),
         ),
         (r#"{"scores": [{"dimension": "depth", "score": 2}]}"#, Some("40")),
-        // What is asked for comes first.
-        ("SCORE: 70\n{\"scores\": {\"depth\": 4}}", Some("70")),
+        // Both, and they are the same, or are not.
+        ("SCORE: 80\n{\"scores\": {\"depth\": 4}}", Some("80")),
+        ("SCORE: 70\n{\"scores\": {\"depth\": 4}}", None),
+        (
+            "SCORE: 90\n{\"scores\": [{\"dimension\": \"depth\", \"score\": 1}]}",
+            None,
+        ),
         (r#"{"scores": {"depth": 4, "style": 4}}"#, None),
         (r#"{"scores": {"depth": 80}}"#, None),
         (r#"{"scores": {"depth": 0}}"#, None),

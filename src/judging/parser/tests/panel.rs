@@ -173,6 +173,19 @@ fn one_number_is_enough_where_there_is_one_dimension() {
         ),
         ("It is fine.", "no JSON object with the scores"),
         (r#"{"scores": {"breadth": 5}}"#, "there is no score for: depth"),
+        // Whoever scores something else has not said one number alone.
+        (
+            "{\"scores\": {\"breadth\": 2}}\nSCORE: 90",
+            "no JSON object with the scores",
+        ),
+        (
+            "{\"scores\": {\"breadth\": {\"score\": 2}}}\nSCORE: 90",
+            "no JSON object with the scores",
+        ),
+        (
+            "SCORE: 90\n{\"ratings\": [{\"dimension\": \"breadth\", \"score\": 1}]}",
+            "no JSON object with the scores",
+        ),
     ] {
         let told = read(reply, one).unwrap_err();
         assert!(told.contains(why), "{reply}: {told}");
