@@ -108,31 +108,40 @@ pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unp
 
 /// Whether a reply scores anything in the form of a panel, asked for or not.
 pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
-    Ok(!scored(&values(reply, work)?, CONTAINERS).is_empty())
+    let found = values(reply, work)?;
+    // Names with their scores and nothing else, without a key around them.
+    let is_flat = |(value, _): &(Json, Place)| {
+        let mut entries = value.entries().iter();
+        let names_scores =
+            |(key, item): &(String, Json)| is_graded(item) && !SCORES.contains(&plain(key).as_str());
+        !value.entries().is_empty() && entries.all(names_scores)
+    };
+    Ok(found.own.iter().any(is_flat) || !scored(&found, CONTAINERS).is_empty())
 }
 
 /// What a reply scores under these keys, as it calls it. What is doubted can contradict.
 fn scored(found: &Values, keys: &[&str]) -> Vec<String> {
-    let objects = found
-        .own
-        .iter()
-        .chain(&found.doubted)
-        .flat_map(|(value, _)| value.entries());
-    let holders = objects.filter(|(key, _)| keys.contains(&plain(key).as_str()));
+    let objects = found.own.iter().chain(&found.doubted);
+    let entries = objects.flat_map(|(value, _)| value.entries());
+    let holders = entries.filter(|(key, _)| keys.contains(&plain(key).as_str()));
     let names = holders.flat_map(|(_, holder)| match holder {
         Json::List(items) => {
-            let graded = items.iter().filter(|item| !scores_in(item).is_empty());
+            let graded = items.iter().filter(|item| is_graded(item));
             graded
                 .filter_map(|item| item.get(NAMES)?.text())
                 .collect::<Vec<_>>()
         }
         object => {
-            let is_score = |item: &Json| score_value(item).is_some() || !scores_in(item).is_empty();
-            let graded = object.entries().iter().filter(|(_, item)| is_score(item));
+            let graded = object.entries().iter().filter(|(_, item)| is_graded(item));
             graded.map(|(name, _)| name.as_str()).collect()
         }
     });
     names.map(str::to_owned).collect()
+}
+
+/// Whether something has a score, or is one.
+fn is_graded(item: &Json) -> bool {
+    score_value(item).is_some() || !scores_in(item).is_empty()
 }
 
 fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {

@@ -174,6 +174,7 @@ fn one_number_is_enough_where_there_is_one_dimension() {
         ("It is fine.", "no JSON object with the scores"),
         (r#"{"scores": {"breadth": 5}}"#, "there is no score for: depth"),
         // Whoever scores something else has not said one number alone.
+        ("{\"breadth\": 2}\nSCORE: 90", "no JSON object with the scores"),
         (
             "{\"scores\": {\"breadth\": 2}}\nSCORE: 90",
             "no JSON object with the scores",
