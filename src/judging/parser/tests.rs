@@ -109,7 +109,10 @@ fn check_invariants(reply: &str) -> Result<(), TestCaseError> {
     };
     if let Ok(read) = parse_scores(reply, &[dimension]) {
         prop_assert_eq!(read.scores.len(), 1);
-        prop_assert!(Scale::SCORE.contains(read.scores[0].points.score()));
+        let points = read.scores[0].points;
+        // From 1 to 5, or a number alone from 0 to 100 that cannot be meant from 1 to 5.
+        prop_assert!(Scale::SCORE.contains(points.score()) || points > Points::whole(5));
+        prop_assert!(Scale::POINTS.contains(points.value()));
     }
     Ok(())
 }
