@@ -23,7 +23,7 @@ const LARGEST_MESSAGE: usize = 64 * 1024;
 const LARGEST_RESULT: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
-pub struct Agent {
+pub struct AgentArgs {
     #[command(subcommand)]
     pub command: AgentCommand,
 }
@@ -33,13 +33,13 @@ pub struct Agent {
 pub enum AgentCommand {
     /// Ask something about the task; the answer comes in the next turn
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
-    Ask(Message),
+    Ask(MessageArgs),
     /// Delegate a subtask, which is made once the task ends clean
     #[command(after_help = "Example: quorum agent delegate 'Write the tests' 'For the parser.' --to tester")]
     Delegate(Delegate),
     /// Say how far the work is
     #[command(after_help = "Example: quorum agent progress '3 of 5 files done'")]
-    Progress(Message),
+    Progress(MessageArgs),
     /// Write the result file of the turn
     #[command(after_help = "Example: quorum agent result 'All five files are written.' --output-tokens 5000")]
     Result(AgentResult),
@@ -66,7 +66,7 @@ pub fn agent(command: &AgentCommand, screen: &Screen) -> Result<u8, Failure> {
 }
 
 #[derive(Debug, Args)]
-pub struct Message {
+pub struct MessageArgs {
     /// What to say; `-` reads standard input
     #[arg(value_name = "TEXT")]
     pub text: String,
@@ -92,7 +92,7 @@ pub struct AgentResult {
 }
 
 /// Records a question. The answer comes in the next turn.
-fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+fn ask(message: &MessageArgs, screen: &Screen) -> Result<u8, Failure> {
     drop_message("ask", message)?;
     said(
         screen,
@@ -142,7 +142,7 @@ fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Says how far the work is.
-fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+fn progress(message: &MessageArgs, screen: &Screen) -> Result<u8, Failure> {
     let folder = turn_folder()?;
     let text = read(&message.text, LARGEST_MESSAGE)?;
     // The last word replaces the one before, whoever wrote it.
@@ -182,7 +182,7 @@ fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn drop_message(kind: &str, message: &Message) -> Result<(), Failure> {
+fn drop_message(kind: &str, message: &MessageArgs) -> Result<(), Failure> {
     let folder = turn_folder()?;
     let text = read(&message.text, LARGEST_MESSAGE)?;
     place(&folder.join(message_name(kind)), text.as_bytes())

@@ -10,7 +10,7 @@ use crate::store::RunFolder;
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Actor, Submitted, print_result, refuse_agents, submit_command};
+use super::operator_client::{ActorArgs, Submitted, print_result, refuse_agents, submit_command};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::{LiveView, Screen};
 
@@ -20,7 +20,7 @@ pub struct Approve {
     #[arg(value_name = "APPROVAL")]
     pub id: Option<String>,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 #[derive(Debug, Args)]
@@ -32,11 +32,11 @@ pub struct Reject {
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct Answer {
+pub struct AnswerArgs {
     /// The question, as `quorum inbox` shows it
     #[arg(value_name = "QUESTION")]
     pub id: String,
@@ -44,13 +44,13 @@ pub struct Answer {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 /// A longer answer is a file of the workspace.
 const LONGEST_ANSWER: usize = 32 << 10;
 
-pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failure> {
+pub fn answer_question(arguments: &AnswerArgs, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     let text = arguments.text.trim();
     if text.is_empty() {
@@ -122,7 +122,7 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
     answer(&arguments.id, Some(&arguments.reason), &arguments.actor, screen)
 }
 
-fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> Result<u8, Failure> {
+fn answer(id: &str, rejected: Option<&str>, actor: &ActorArgs, screen: &Screen) -> Result<u8, Failure> {
     let word = if rejected.is_some() { "reject" } else { "approve" };
     if let Some((run, task, attempt)) = parse_request(id) {
         let refused = rejected.map(str::to_owned);
@@ -146,7 +146,7 @@ fn submit_answer(
     run: &RunId,
     command: Command,
     what: &str,
-    actor: &Actor,
+    actor: &ActorArgs,
     screen: &Screen,
 ) -> Result<(RunFolder, Submitted, u8), Failure> {
     refuse_agents()?;
@@ -161,7 +161,7 @@ fn submit_answer(
 fn decide(
     id: &str,
     word: &str,
-    actor: &Actor,
+    actor: &ActorArgs,
     screen: &Screen,
     command: impl FnOnce(HoldOwner, u32) -> Result<Command, Failure>,
 ) -> Result<u8, Failure> {

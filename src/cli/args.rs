@@ -52,7 +52,7 @@ fn share(text: &str) -> anyhow::Result<Points> {
 /// What holds for every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Output {
+pub struct OutputArgs {
     /// How results are printed
     #[arg(
         long,
@@ -71,9 +71,9 @@ pub struct Output {
         env = "QUORUM_JSON",
         hide_env = true,
         action = ArgAction::SetTrue,
-        value_parser = Json::of_switch
+        value_parser = JsonFlag::of_switch
     )]
-    pub json: Json,
+    pub json: JsonFlag,
     /// When to use colour
     #[arg(
         long,
@@ -104,7 +104,7 @@ pub struct Output {
 /// What `--json` says. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the place of a
 /// global one of the same name, and clap then wants both to have one type.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Json {
+pub enum JsonFlag {
     /// Nothing.
     Unsaid,
     /// The result is one document.
@@ -113,7 +113,7 @@ pub enum Json {
     File(PathBuf),
 }
 
-impl Json {
+impl JsonFlag {
     fn of_switch(text: &str) -> anyhow::Result<Self> {
         let said = switch(text)?;
         Ok(if said { Self::Document } else { Self::Unsaid })

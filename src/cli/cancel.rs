@@ -9,7 +9,7 @@ use crate::engine::Command;
 use super::args::OfRun;
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
+use super::operator_client::{ActorArgs, print_result, refuse_agents, submit_command};
 use super::project::{find_run, is_run, open_run, run_of, state_folder};
 use super::screen::Screen;
 use crate::store::{RunFolder, StateFolder};
@@ -22,7 +22,7 @@ pub struct Cancel {
     #[command(flatten)]
     pub of: OfRun,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub struct Pause {
     #[command(flatten)]
     pub of: OfRun,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {

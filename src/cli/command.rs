@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::mission::did_you_mean;
 
-use super::args::{Format, Json, Output, switch};
+use super::args::{Format, JsonFlag, OutputArgs, switch};
 use super::failure::Failure;
 use super::help::{Groups, root_template};
 
@@ -100,12 +100,12 @@ impl TypedValueParser for FormatOf {
 ///
 /// # Errors
 /// A usage error that names the formats of the command.
-pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
+pub fn refuse_format(output: &mut OutputArgs, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let is_plan = matches!(matches.try_get_one::<bool>("dry_run"), Ok(Some(true)));
     let formats = formats(name, is_plan);
     let by_flag = match output.json {
-        Json::Document => Some(Format::Json),
-        Json::Unsaid | Json::File(_) => None,
+        JsonFlag::Document => Some(Format::Json),
+        JsonFlag::Unsaid | JsonFlag::File(_) => None,
     };
     let Some(wanted) = output
         .format
@@ -116,7 +116,7 @@ pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> R
     };
     let id = if output.format.is_some() { "format" } else { "json" };
     output.format = None;
-    output.json = Json::Unsaid;
+    output.json = JsonFlag::Unsaid;
     if matches.value_source(id) == Some(ValueSource::EnvVariable) {
         return Ok(());
     }

@@ -44,7 +44,7 @@ pub fn answers_shell(words: &[OsString], root: fn() -> Command) -> bool {
     if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
-    let asked = Asked::of(words, &root());
+    let asked = CompletionContext::of(words, &root());
     let factory = || with_completers(root(), &asked);
     let here = std::env::current_dir().ok();
     let environment = CompleteEnv::with_factory(factory).var(VARIABLE);
@@ -55,7 +55,7 @@ pub fn answers_shell(words: &[OsString], root: fn() -> Command) -> bool {
 
 /// What is on the line already and says where to look.
 #[derive(Debug, Clone, Default)]
-struct Asked {
+struct CompletionContext {
     state_dir: Option<PathBuf>,
     run: Option<RunId>,
     /// The mission file, where one is named.
@@ -68,7 +68,7 @@ struct Asked {
     commands: Arc<[Completion]>,
 }
 
-impl Asked {
+impl CompletionContext {
     fn of(words: &[OsString], root: &Command) -> Self {
         let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
         let value = |flag: &str| {
@@ -301,7 +301,7 @@ fn commands(root: &Command) -> Arc<[Completion]> {
 }
 
 /// The same command line, with what completes the values of its arguments.
-fn with_completers(command: Command, asked: &Asked) -> Command {
+fn with_completers(command: Command, asked: &CompletionContext) -> Command {
     let name = command.get_name().to_owned();
     command
         .mut_args(|argument| match completer(&argument, &name, asked) {
@@ -312,7 +312,7 @@ fn with_completers(command: Command, asked: &Asked) -> Command {
 }
 
 /// What is known by the name of its value; the rest clap completes itself: paths, and words that are listed.
-fn completer(argument: &Arg, command: &str, asked: &Asked) -> Option<ArgValueCompleter> {
+fn completer(argument: &Arg, command: &str, asked: &CompletionContext) -> Option<ArgValueCompleter> {
     const KNOWN: [&str; 15] = [
         "RUN",
         "RUN|TASK",

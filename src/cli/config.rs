@@ -17,7 +17,7 @@ use crate::report::documents::commands::{ConfigDocument, ConfigFiles, ConfigSett
 use crate::report::settings::{Setting, human};
 use crate::runtime::{layers_of, user_settings};
 
-use super::args::{Output, SessionFlags};
+use super::args::{OutputArgs, SessionFlags};
 use super::failure::Failure;
 use super::load::mission_file;
 use super::options::{apply_flags, options_with_config};
@@ -27,7 +27,7 @@ use super::screen::Screen;
 /// Show effective settings and their sources
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorum config show --origin")]
-pub struct Config {
+pub struct ConfigArgs {
     #[command(subcommand)]
     pub action: ConfigAction,
 }
@@ -35,13 +35,13 @@ pub struct Config {
 /// What can be done with settings.
 #[derive(Debug, clap::Subcommand)]
 pub enum ConfigAction {
-    Show(Show),
+    Show(ShowConfigArgs),
 }
 
 /// Show the settings that a run would have
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorum config show --origin --mission mission.yaml -j 4")]
-pub struct Show {
+pub struct ShowConfigArgs {
     /// Say where each setting comes from
     #[arg(long)]
     pub origin: bool,
@@ -53,20 +53,20 @@ pub struct Show {
 }
 
 /// One setting, and the layer that decided it.
-struct Row {
+struct SettingRow {
     name: String,
     value: Value,
-    origin: Origin,
+    origin: SettingOrigin,
 }
 
 /// A layer, and what of it: a flag, a variable, a file.
 #[derive(Clone)]
-struct Origin {
+struct SettingOrigin {
     layer: &'static str,
     source: Option<String>,
 }
 
-impl Origin {
+impl SettingOrigin {
     const DEFAULT: Self = Self {
         layer: "default",
         source: None,
@@ -88,20 +88,20 @@ impl Origin {
 }
 
 /// Does what the arguments say.
-pub fn config(arguments: &Config, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+pub fn config(arguments: &ConfigArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let ConfigAction::Show(arguments) = &arguments.action;
     let matches = matches.subcommand_matches("show").unwrap_or(matches);
     show(arguments, matches, screen)
 }
 
-fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+fn show(arguments: &ShowConfigArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut options = options_with_config()?;
     let mission = mission_file(arguments.mission.as_deref());
     let files = files(mission.as_deref(), &options)?;
     apply_flags(&mut options, &arguments.flags, matches)?;
     let mut rows = settings(&files, &options, matches);
     rows.extend(flags_alone(arguments, matches, screen)?);
-    let paths = Paths {
+    let paths = ConfigPaths {
         mission,
         project: project_config_path()?,
         user: user_settings().filter(|path| path.exists()),
@@ -112,29 +112,29 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
     Ok(0)
 }
 
-struct Paths {
+struct ConfigPaths {
     mission: Option<PathBuf>,
     project: Option<PathBuf>,
     user: Option<PathBuf>,
 }
 
 /// The settings of each file with their origin, the strongest first; the defaults come last.
-fn files(mission: Option<&Path>, options: &RunOptions) -> Result<Vec<(Origin, Settings)>, Failure> {
+fn files(mission: Option<&Path>, options: &RunOptions) -> Result<Vec<(SettingOrigin, Settings)>, Failure> {
     let layers = layers_of(options).map_err(Failure::mission)?;
     let mut files = Vec::new();
     if let Some(path) = mission {
-        let origin = Origin::new("mission", path.display().to_string());
+        let origin = SettingOrigin::new("mission", path.display().to_string());
         files.push((origin, own_settings(path, &layers)?));
     }
     let shown = |path: Option<PathBuf>| path.map_or_else(String::new, |path| path.display().to_string());
     if let Some(project) = layers.project {
-        let origin = Origin::new("project", shown(project_config_path()?));
+        let origin = SettingOrigin::new("project", shown(project_config_path()?));
         files.push((origin, project.settings));
     }
     if let Some(user) = layers.user {
-        files.push((Origin::new("user", shown(user_settings())), user.settings));
+        files.push((SettingOrigin::new("user", shown(user_settings())), user.settings));
     }
-    files.push((Origin::DEFAULT, default_settings()));
+    files.push((SettingOrigin::DEFAULT, default_settings()));
     Ok(files)
 }
 
@@ -156,7 +156,11 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
 
 /// All settings of the key table. The strongest file decides, with what flags and variables say above the files; to what is
 /// gathered (`protect`, `prices`) each file adds its part.
-fn settings(files: &[(Origin, Settings)], options: &RunOptions, matches: &ArgMatches) -> Vec<Row> {
+fn settings(
+    files: &[(SettingOrigin, Settings)],
+    options: &RunOptions,
+    matches: &ArgMatches,
+) -> Vec<SettingRow> {
     let all = files
         .iter()
         .fold(Settings::default(), |above, (_, below)| above.or(below.clone()));
@@ -175,16 +179,17 @@ fn settings(files: &[(Origin, Settings)], options: &RunOptions, matches: &ArgMat
             Some((all.told(&name)?, origin))
         };
         let said = above(&name, options, matches).or_else(by_file);
-        let (value, origin) = said.unwrap_or((Value::Null, Origin::DEFAULT));
-        Row { name, value, origin }
+        let (value, origin) = said.unwrap_or((Value::Null, SettingOrigin::DEFAULT));
+        SettingRow { name, value, origin }
     };
     setting_paths().into_iter().map(row).collect()
 }
 
 /// What a flag or a variable says about a setting of files.
-fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Value, Origin)> {
-    let by =
-        |id: &str, variable: &str| said(id, matches).unwrap_or_else(|| Origin::new("environment", variable));
+fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Value, SettingOrigin)> {
+    let by = |id: &str, variable: &str| {
+        said(id, matches).unwrap_or_else(|| SettingOrigin::new("environment", variable))
+    };
     match name {
         "concurrency" => options.jobs.map(|n| (json!(n), by("jobs", "QUORUM_JOBS"))),
         "evaluate" if options.no_eval => {
@@ -193,7 +198,7 @@ fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Valu
             let origin = if by_flag { said("no_eval", matches) } else { None };
             Some((
                 json!(false),
-                origin.unwrap_or_else(|| Origin::new("environment", "EVAL")),
+                origin.unwrap_or_else(|| SettingOrigin::new("environment", "EVAL")),
             ))
         }
         "evalThreshold" => options
@@ -213,26 +218,30 @@ fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Valu
 }
 
 /// The flag or variable that set an argument; `None` if nobody did.
-fn said(id: &str, matches: &ArgMatches) -> Option<Origin> {
-    let arguments = Output::augment_args(SessionFlags::augment_args(Command::new("quorum")));
+fn said(id: &str, matches: &ArgMatches) -> Option<SettingOrigin> {
+    let arguments = OutputArgs::augment_args(SessionFlags::augment_args(Command::new("quorum")));
     let argument = arguments
         .get_arguments()
         .find(|argument| argument.get_id() == id)?;
     match matches.value_source(id)? {
         ValueSource::CommandLine => {
             let long = argument.get_long().unwrap_or(id);
-            Some(Origin::new("flag", format!("--{long}")))
+            Some(SettingOrigin::new("flag", format!("--{long}")))
         }
         ValueSource::EnvVariable => {
             let name = argument.get_env().map(|name| name.to_string_lossy().into_owned());
-            Some(Origin::new("environment", name.unwrap_or_default()))
+            Some(SettingOrigin::new("environment", name.unwrap_or_default()))
         }
         _ => None,
     }
 }
 
 /// What no file can say.
-fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<Vec<Row>, Failure> {
+fn flags_alone(
+    arguments: &ShowConfigArgs,
+    matches: &ArgMatches,
+    screen: &Screen,
+) -> Result<Vec<SettingRow>, Failure> {
     let flags = &arguments.flags;
     let folder = own_state_folder(screen.output())?;
     let allowed: Vec<&str> = flags.allow.iter().map(|class| class.as_str()).collect();
@@ -258,24 +267,24 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
             json!(folder.path().display().to_string()),
         ),
     ];
-    let rows = rows.map(|(name, id, value)| Row {
+    let rows = rows.map(|(name, id, value)| SettingRow {
         name: name.to_owned(),
         value,
-        origin: said(id, matches).unwrap_or(Origin::DEFAULT),
+        origin: said(id, matches).unwrap_or(SettingOrigin::DEFAULT),
     });
     // The state folder lies beside the project's file, if there is one.
     let mut rows = Vec::from(rows);
     if let (Some(row), Some(path)) = (rows.last_mut(), project_config_path()?)
         && row.origin.layer == "default"
     {
-        row.origin = Origin::new("project", path.display().to_string());
+        row.origin = SettingOrigin::new("project", path.display().to_string());
     }
     Ok(rows)
 }
 
-fn document<'a>(rows: &'a [Row], paths: &Paths) -> ConfigDocument<'a> {
+fn document<'a>(rows: &'a [SettingRow], paths: &ConfigPaths) -> ConfigDocument<'a> {
     let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    let setting = |row: &'a Row| ConfigSetting {
+    let setting = |row: &'a SettingRow| ConfigSetting {
         name: &row.name,
         value: &row.value,
         origin: row.origin.layer,
@@ -291,7 +300,7 @@ fn document<'a>(rows: &'a [Row], paths: &Paths) -> ConfigDocument<'a> {
     }
 }
 
-fn table(rows: &[Row], with_origin: bool, screen: &Screen) -> String {
+fn table(rows: &[SettingRow], with_origin: bool, screen: &Screen) -> String {
     fn text(value: &Value) -> String {
         match value {
             Value::Null => "-".to_owned(),

@@ -28,20 +28,20 @@ enum DlqCommand {
     List(List),
     /// Show everything about one
     #[command(after_help = "Example: quorum dlq show 20261121-215900-123.n1")]
-    Show(One),
+    Show(LetterArgs),
     /// Retry one at once
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
-    Retry(One),
+    Retry(LetterArgs),
     /// Mark one as dealt with
     #[command(
         after_help = "Example: quorum dlq resolve 20261121-215900-123.n1 --reason 'told them by phone'"
     )]
-    Resolve(Close),
+    Resolve(CloseArgs),
     /// Mark one as not to be done
     #[command(
         after_help = "Example: quorum dlq abandon 20261121-215900-123.n1 --reason 'nobody needs it any more'"
     )]
-    Abandon(Close),
+    Abandon(CloseArgs),
 }
 
 #[derive(Debug, Default, Args)]
@@ -52,14 +52,14 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct LetterArgs {
     /// Its id, or the beginning of it
     #[arg(value_name = "ID")]
     id: String,
 }
 
 #[derive(Debug, Args)]
-struct Close {
+struct CloseArgs {
     /// Its id, or the beginning of it
     #[arg(value_name = "ID")]
     id: String,
@@ -140,7 +140,7 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     })
 }
 
-fn closed(close: &Close, status: LetterStatus, screen: &Screen) -> Result<u8, Failure> {
+fn closed(close: &CloseArgs, status: LetterStatus, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     let queue = queue(screen)?;
     let letter = find(&queue, &close.id)?;

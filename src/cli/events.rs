@@ -22,7 +22,7 @@ use super::writer::has_writer;
 const POLL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
-pub struct Events {
+pub struct EventsArgs {
     #[command(flatten)]
     pub of: OfRun,
     /// Follow new events until the session ends
@@ -30,7 +30,7 @@ pub struct Events {
     pub follow: bool,
 }
 
-pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
+pub fn events(arguments: &EventsArgs, screen: &Screen) -> Result<u8, Failure> {
     let (folder, run) = run_of(&arguments.of, screen)?;
     let started = open_run(&run, |_, _| {})?.started;
     let (mut missions, plan) = Missions::of(&run, &started).map_err(refuse)?;
@@ -64,7 +64,7 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
 
 /// All events so far as one document.
 fn document(
-    arguments: &Events,
+    arguments: &EventsArgs,
     run: &RunFolder,
     mut missions: Missions,
     plan: &Arc<Plan>,

@@ -4,7 +4,7 @@ use clap::{Args, Command};
 
 use crate::mission::{Code, suggestion};
 use crate::report::documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord};
-use crate::report::words::{self, Word};
+use crate::report::words::{self, WordEntry};
 use crate::report::{codes, sanitize};
 
 use super::failure::Failure;
@@ -23,9 +23,9 @@ pub struct Explain {
 }
 
 /// What was asked for.
-enum Found {
+enum Explained {
     Code(Code),
-    Word(Word),
+    Word(WordEntry),
     /// A flag with its help.
     Flag(String, String),
 }
@@ -43,16 +43,16 @@ pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u
     Ok(0)
 }
 
-fn find(text: &str, root: &Command) -> Result<Found, Failure> {
+fn find(text: &str, root: &Command) -> Result<Explained, Failure> {
     if let Ok(code) = text.parse() {
-        return Ok(Found::Code(code));
+        return Ok(Explained::Code(code));
     }
     if let Some(word) = words::find(text) {
-        return Ok(Found::Word(word));
+        return Ok(Explained::Word(word));
     }
     let long = text.trim_start_matches('-');
     if let Some(help) = flag(root, long) {
-        return Ok(Found::Flag(format!("--{long}"), help));
+        return Ok(Explained::Flag(format!("--{long}"), help));
     }
     let known = Code::ALL.iter().map(|code| code.as_str());
     let known: Vec<&str> = known
@@ -71,25 +71,25 @@ fn flag(command: &Command, long: &str) -> Option<String> {
         .or_else(|| command.get_subcommands().find_map(|sub| flag(sub, long)))
 }
 
-fn one(text: &str, found: &Found, screen: &Screen) {
+fn one(text: &str, found: &Explained, screen: &Screen) {
     if screen.is_json() {
         let word = |word, explanation| ExplainDocument {
             codes: Vec::new(),
             words: vec![ExplainedWord { word, explanation }],
         };
         return screen.document(&match found {
-            Found::Code(code) => ExplainDocument {
+            Explained::Code(code) => ExplainDocument {
                 codes: vec![row(*code)],
                 words: Vec::new(),
             },
-            Found::Word(known) => word(text, known.meaning),
-            Found::Flag(name, help) => word(name, help),
+            Explained::Word(known) => word(text, known.meaning),
+            Explained::Flag(name, help) => word(name, help),
         });
     }
     screen.result(&match found {
-        Found::Code(code) => codes::one(*code, &screen.out()),
-        Found::Word(word) => codes::word(&sanitize(text), word.meaning, &screen.out()),
-        Found::Flag(name, help) => codes::word(name, help, &screen.out()),
+        Explained::Code(code) => codes::one(*code, &screen.out()),
+        Explained::Word(word) => codes::word(&sanitize(text), word.meaning, &screen.out()),
+        Explained::Flag(name, help) => codes::word(name, help, &screen.out()),
     });
 }
 
@@ -97,7 +97,7 @@ fn all(screen: &Screen) {
     if !screen.is_json() {
         return screen.result(&codes::all(&screen.out()));
     }
-    let known: Vec<Word> = words::all().collect();
+    let known: Vec<WordEntry> = words::all().collect();
     let words = known.iter().map(|word| ExplainedWord {
         word: word.name(),
         explanation: word.meaning,

@@ -7,7 +7,7 @@ use crate::domain::OutcomeClass;
 use crate::mission::{self, Report};
 use crate::report::documents::commands::ErrorDocument;
 use crate::report::failure as human;
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 
 /// A [`Failure`] of something the user typed or wrote, with a message as of `format!`.
 macro_rules! usage {
@@ -115,7 +115,7 @@ impl Failure {
     }
 
     /// What is printed on stderr.
-    pub fn text(&self, diagnostics: mission::Style, screen: &Screen) -> String {
+    pub fn text(&self, diagnostics: mission::DiagnosticStyle, screen: &TextLayout) -> String {
         let mut text = self.details.clone().unwrap_or_default();
         match &self.report {
             Some(report) => {

@@ -13,7 +13,7 @@ use crate::store::RunFolder;
 use super::args::{OfRun, Trust};
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
+use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};
 use super::project::{is_run, open_run, trusted_run};
 use super::screen::Screen;
 
@@ -21,7 +21,7 @@ use super::screen::Screen;
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
-pub struct Gate {
+pub struct GateArgs {
     /// The gate [default: all]
     #[arg(value_name = "GATE")]
     pub name: Option<String>,
@@ -42,7 +42,7 @@ pub struct Gate {
     #[arg(long, value_name = "TEXT", requires = "let_pass")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
 /// What `quorum gate` exits with where a gate stands so.
@@ -54,7 +54,7 @@ fn class(standing: GateStanding) -> OutcomeClass {
     }
 }
 
-pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
+pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
     let mut state = open_run(&run, |_, _| {})?.state;
     let gates = selected(&state, arguments.name.as_deref()).map_err(|failure| {

@@ -11,10 +11,10 @@ use super::failure::Failure;
 use super::screen::Screen;
 
 /// A row of the root's help: commands, and what they do where that is not what the first of them says of itself.
-pub type Row = (&'static [&'static str], Option<&'static str>);
+pub type HelpRow = (&'static [&'static str], Option<&'static str>);
 
 /// The commands as the root's help shows them.
-pub type Groups = [(&'static str, &'static [Row])];
+pub type Groups = [(&'static str, &'static [HelpRow])];
 
 /// The columns of a group's name, and of its commands.
 const COLUMNS: (usize, usize) = (8, 25);
@@ -63,7 +63,7 @@ pub fn root_template(root: &Command, groups: &Groups) -> String {
 }
 
 /// A page of the documentation.
-struct Topic {
+struct HelpTopic {
     name: &'static str,
     text: &'static str,
 }
@@ -71,8 +71,8 @@ struct Topic {
 /// The topics, each a page of `docs/`.
 macro_rules! topics {
     ($($name:literal: $path:literal),+ $(,)?) => {
-        const TOPICS: &[Topic] = &[
-            $(Topic { name: $name, text: include_str!(concat!("../../docs/", $path)) }),+
+        const TOPICS: &[HelpTopic] = &[
+            $(HelpTopic { name: $name, text: include_str!(concat!("../../docs/", $path)) }),+
         ];
         #[cfg(test)]
         const PAGES: &[&str] = &[$($path),+];

@@ -56,7 +56,7 @@ struct Test {
     agent: String,
     /// Ask only this (repeatable, or with commas) [default: all that the agent can be asked]
     #[arg(long = "kind", value_enum, value_name = "KIND", value_delimiter = ',')]
-    kinds: Vec<Kind>,
+    kinds: Vec<JudgeQuestion>,
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
     #[arg(long, value_name = "MISSION")]
     mission: Option<PathBuf>,
@@ -68,7 +68,7 @@ worded! {
     /// What a judge is asked for.
     #[derive(ValueEnum)]
     #[value(rename_all = "camelCase")]
-    enum Kind {
+    enum JudgeQuestion {
         /// One score
         Evaluation = "evaluation",
         /// A score for each dimension
@@ -86,7 +86,7 @@ worded! {
     }
 }
 
-impl Kind {
+impl JudgeQuestion {
     /// The stage of judging that asks; before the work none does.
     fn stage(self) -> Option<Stage> {
         Some(match self {
@@ -117,7 +117,7 @@ impl Kind {
 }
 
 /// The mission of so many questions to an agent; the picture is this file.
-fn mission(mut agents: Value, agent: &str, kinds: &[Kind], picture: &Path) -> Value {
+fn mission(mut agents: Value, agent: &str, kinds: &[JudgeQuestion], picture: &Path) -> Value {
     agents[STRANGER] = json!({"run": ["echo", WORK], "input": "none"});
     agents[PAINTER] = json!({"run": ["cp", picture, PICTURE], "input": "none"});
     let mut tasks: Vec<Value> = kinds.iter().map(|kind| kind.task(agent)).collect();
@@ -127,14 +127,14 @@ fn mission(mut agents: Value, agent: &str, kinds: &[Kind], picture: &Path) -> Va
     let settings =
         json!({"evaluate": true, "maxAssessmentRetries": 0, "judgeBreaker": 0, "finalChecks": "never"});
     let mut mission = json!({"name": "Judge test", "agents": agents, "settings": settings, "tasks": tasks});
-    if kinds.contains(&Kind::RedTeam) {
+    if kinds.contains(&JudgeQuestion::RedTeam) {
         mission["redTeam"] = json!({"agent": agent});
     }
     mission
 }
 
 /// Fits a mission and what is asked to its one judge. Whether that one is to look at a picture and sees none.
-fn fit(mission: &mut Mission, name: &str, kinds: &mut Vec<Kind>) -> Result<bool, Failure> {
+fn fit(mission: &mut Mission, name: &str, kinds: &mut Vec<JudgeQuestion>) -> Result<bool, Failure> {
     let mut sees = false;
     for (known, agent) in &mut mission.agents.0 {
         let is_judge = **known == *name;
@@ -148,7 +148,7 @@ fn fit(mission: &mut Mission, name: &str, kinds: &mut Vec<Kind>) -> Result<bool,
             ));
         }
     }
-    let Some(at) = kinds.iter().position(|kind| *kind == Kind::Vision) else {
+    let Some(at) = kinds.iter().position(|kind| *kind == JudgeQuestion::Vision) else {
         return Ok(false);
     };
     if sees {
@@ -196,7 +196,7 @@ pub fn judge(arguments: &JudgeArguments, matches: &ArgMatches, screen: &Screen) 
     let name = &arguments.agent;
     let (agents, folder) = defined_agents(arguments.mission.as_deref(), &options, &current_dir()?)?;
     refuse_strangers(from_ref(name), &agents, &options)?;
-    let mut kinds = Kind::ALL.to_vec();
+    let mut kinds = JudgeQuestion::ALL.to_vec();
     kinds.retain(|kind| arguments.kinds.is_empty() || arguments.kinds.contains(kind));
     let picture = place.path().join(PICTURE);
     replace_file(&picture, include_bytes!("red-square.png")).map_err(Failure::environment)?;
@@ -241,7 +241,7 @@ pub fn judge(arguments: &JudgeArguments, matches: &ArgMatches, screen: &Screen) 
     }
     if is_blind {
         rows.push(KindRow::not_possible(
-            Kind::Vision.as_str(),
+            JudgeQuestion::Vision.as_str(),
             "it is not known to see pictures: `vision: true` says that it does",
         ));
     }

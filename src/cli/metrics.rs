@@ -11,12 +11,12 @@ use super::project::{open_run, run_of};
 use super::screen::Screen;
 
 #[derive(Debug, Args)]
-pub struct Metrics {
+pub struct MetricsArgs {
     #[command(flatten)]
     pub of: OfRun,
 }
 
-pub fn metrics(arguments: &Metrics, screen: &Screen) -> Result<u8, Failure> {
+pub fn metrics(arguments: &MetricsArgs, screen: &Screen) -> Result<u8, Failure> {
     let (_, run) = run_of(&arguments.of, screen)?;
     let mut metrics = Collected::default();
     let recovered = open_run(&run, |state, record| {

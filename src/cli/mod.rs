@@ -162,7 +162,7 @@ struct Arguments {
     #[command(flatten)]
     run: args::RunFlags,
     #[command(flatten)]
-    output: args::Output,
+    output: args::OutputArgs,
 }
 
 // What can be done. Each command stands once: how it is called, what its help says, and below, what does it.
@@ -173,10 +173,10 @@ enum Action {
     Run(args::Run),
     /// Continue a run that was stopped or is waiting
     #[command(after_help = "Example: quorum resume --retry-failed")]
-    Resume(resume::Resume),
+    Resume(resume::ResumeArgs),
     /// Show what a run would do, without running it
     #[command(after_help = "Example: quorum plan mission.yaml --format mermaid")]
-    Plan(plan::Plan),
+    Plan(plan::PlanArgs),
     /// Check mission files
     #[command(after_help = "Example: quorum validate mission.yaml")]
     Validate(validate::Validate),
@@ -188,7 +188,7 @@ enum Action {
     Cancel(cancel::Cancel),
     /// Show a run: tasks, scores, gates, what waits
     #[command(after_help = "Example: quorum status --json | jq .outcome")]
-    Status(status::Status),
+    Status(status::StatusArgs),
     /// Print what the agent of a task wrote
     #[command(after_help = "Example: quorum logs implement-api -f")]
     Logs(logs::Logs),
@@ -199,7 +199,7 @@ enum Action {
     #[command(
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
     )]
-    Events(events::Events),
+    Events(events::EventsArgs),
     /// List what waits for a person
     #[command(after_help = "Example: quorum inbox --json | jq -r '.approvals[].id'")]
     Inbox(args::OfRun),
@@ -211,12 +211,12 @@ enum Action {
     Reject(answer::Reject),
     /// Answer a question of an agent
     #[command(after_help = "Example: quorum answer 20261121-215900-123.0.1 'Use the second one.'")]
-    Answer(answer::Answer),
+    Answer(answer::AnswerArgs),
     /// Check gates, or override a failed one
     #[command(
         after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
     )]
-    Gate(gate::Gate),
+    Gate(gate::GateArgs),
     /// Submit new work, and decide about it
     #[command(after_help = "Example: quorum request submit 'Fix the login' && quorum request approve req-1")]
     Request(request::RequestArguments),
@@ -224,7 +224,7 @@ enum Action {
     #[command(
         after_help = "Examples: quorum review 'Implement GET /users'\n          quorum review --replay\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
     )]
-    Review(review::Review),
+    Review(review::ReviewArgs),
     /// Show whether the replies of a judge can be read
     #[command(after_help = "Example: quorum judge test critic")]
     Judge(judge::JudgeArguments),
@@ -234,7 +234,7 @@ enum Action {
     Show(show::Show),
     /// Show scores, fixes, retries of tasks and agents
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
-    Metrics(metrics::Metrics),
+    Metrics(metrics::MetricsArgs),
     /// List the runs, the newest last
     #[command(after_help = "Example: quorum runs -n 5")]
     Runs(runs::Runs),
@@ -243,13 +243,13 @@ enum Action {
     Clean(clean::Clean),
     /// Write JUnit, Markdown, HTML or JSON reports
     #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
-    Report(report::Report),
+    Report(report::ReportArgs),
     /// Inspect and retry notifications that failed
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Dlq(dlq::Dlq),
     Init(init::Init),
     Doctor(doctor::Doctor),
-    Config(config::Config),
+    Config(config::ConfigArgs),
     Schema(schema::Schema),
     Explain(explain::Explain),
     Man(man::Man),
@@ -257,7 +257,7 @@ enum Action {
     Help(help::Help),
     /// For agents inside a task: ask, delegate, progress, result
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
-    Agent(agent_commands::Agent),
+    Agent(agent_commands::AgentArgs),
     /// List what waits for a person: the first half of `quorum inbox`
     #[command(
         hide = true,
@@ -273,7 +273,7 @@ enum Action {
 }
 
 /// The commands as the root's help shows them. Every visible command stands in exactly one group.
-const GROUPS: [(&str, &[help::Row]); 7] = [
+const GROUPS: [(&str, &[help::HelpRow]); 7] = [
     (
         "Run",
         &[

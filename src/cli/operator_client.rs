@@ -33,13 +33,13 @@ const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 
 /// Who speaks.
 #[derive(Debug, Clone, Args)]
-pub struct Actor {
+pub struct ActorArgs {
     /// The name that is recorded: a record, not a proof [default: the user's]
     #[arg(long = "as", value_name = "NAME")]
     pub acts_as: Option<String>,
 }
 
-impl Actor {
+impl ActorArgs {
     /// The name that is recorded.
     pub fn name(&self) -> String {
         let user = || {
@@ -82,7 +82,7 @@ pub fn submit_command(
     folder: &StateFolder,
     run: &RunFolder,
     command: Command,
-    actor: &Actor,
+    actor: &ActorArgs,
 ) -> Result<Submitted, Failure> {
     refuse_agents()?;
     let queued = Queued {

@@ -25,7 +25,7 @@ use super::session::{fork_supervisor, make_workspace};
 
 /// The flags of `run`, so that one word changes a run into its plan.
 #[derive(Debug, Args)]
-pub struct Plan {
+pub struct PlanArgs {
     #[command(flatten)]
     pub run: Run,
     /// Run the checks of all tasks that depend on nothing, and show what each says before the work
@@ -33,7 +33,7 @@ pub struct Plan {
     pub baseline: bool,
 }
 
-impl Plan {
+impl PlanArgs {
     pub fn show(&self, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
         match self.baseline {
             true => baseline(&self.run, matches, screen),

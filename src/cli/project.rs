@@ -14,7 +14,7 @@ use crate::runtime::{
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
-use super::args::{LATEST, OfRun, Output, Trust};
+use super::args::{LATEST, OfRun, OutputArgs, Trust};
 use super::failure::Failure;
 use super::screen::Screen;
 use super::variables::check_config;
@@ -67,14 +67,14 @@ pub fn current_dir() -> Result<PathBuf, Failure> {
 }
 
 /// The state folder that a run begins in: the one that the flags, the project or the current folder name. It may not exist.
-pub fn own_state_folder(output: &Output) -> Result<StateFolder, Failure> {
+pub fn own_state_folder(output: &OutputArgs) -> Result<StateFolder, Failure> {
     let folder = state_folder_at(output.state_dir.as_deref(), false)?;
     folder.check().map_err(unusable)?;
     Ok(folder)
 }
 
 /// The state folder of a command that reads what is there or goes on with it: where there is none here, the nearest above.
-pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
+pub fn state_folder(output: &OutputArgs) -> Result<StateFolder, Failure> {
     let folder = unchecked_state_folder(output)?;
     folder.check().map_err(unusable)?;
     Ok(folder)
@@ -91,7 +91,7 @@ pub fn unusable(error: FolderError) -> Failure {
 }
 
 /// The same whatever is in it.
-pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
+pub fn unchecked_state_folder(output: &OutputArgs) -> Result<StateFolder, Failure> {
     state_folder_at(output.state_dir.as_deref(), true)
 }
 

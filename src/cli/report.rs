@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::markdown::markdown;
 
-use super::args::{Json, OfRun};
+use super::args::{JsonFlag, OfRun};
 use super::failure::Failure;
 use super::project::{open_run, run_of};
 use super::report_kind::{ReportKind, ReportTarget};
@@ -18,7 +18,7 @@ use super::writer::has_writer;
 
 /// Without a file the report goes to stdout: Markdown, or the run's document with `--format json`.
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportArgs {
     #[command(flatten)]
     pub of: OfRun,
     #[arg(
@@ -43,17 +43,17 @@ pub struct Report {
         num_args = 0..=1,
         help_heading = "Global options",
         default_missing_value = "-",
-        value_parser = PathBufValueParser::new().map(Json::File)
+        value_parser = PathBufValueParser::new().map(JsonFlag::File)
     )]
-    pub json: Vec<Json>,
+    pub json: Vec<JsonFlag>,
 }
 
-impl Report {
+impl ReportArgs {
     fn targets(&self) -> Vec<ReportTarget> {
         let json = self.json.iter().filter_map(|json| match json {
-            Json::File(path) => Some(path.clone()),
+            JsonFlag::File(path) => Some(path.clone()),
             // The global flag's variable, which concerns stdout.
-            Json::Document | Json::Unsaid => None,
+            JsonFlag::Document | JsonFlag::Unsaid => None,
         });
         let kinds = [
             (ReportKind::Junit, self.junit.clone()),
@@ -69,7 +69,7 @@ impl Report {
     }
 }
 
-pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
+pub fn report(arguments: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
     let targets = arguments.targets();
     if screen.is_json() && targets.iter().any(ReportTarget::is_stdout) {
         return Err(usage!("stdout holds one thing: a report, or the run's document")

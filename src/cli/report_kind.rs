@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::ValueEnum;
 
 use crate::report::documents::RunDocument;
-use crate::report::html::{Told, histories, html};
+use crate::report::html::{PageInput, histories, html};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::runtime::{VerifiedFiles, recover};
@@ -126,7 +126,7 @@ fn page(folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
         let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
         by_worker.then(|| file_view(folder, name, &vouched)).flatten()
     };
-    let told = Told {
+    let told = PageInput {
         run,
         histories: &histories,
         files: &quoted,

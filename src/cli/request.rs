@@ -22,7 +22,7 @@ use super::args::{LATEST, OfRun};
 use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
-use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
+use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};
 use super::project::{all_runs, find_run, open_run, state_folder, warn};
 use super::screen::Screen;
 use super::session::fork_supervisor;
@@ -49,16 +49,16 @@ enum RequestCommand {
     List,
     /// Show everything about one
     #[command(after_help = "Example: quorum request show req-1")]
-    Show(One),
+    Show(RequestArgs),
     /// Make it a task of a run, which is judged like every other
     #[command(after_help = "Example: quorum request approve req-1 && quorum resume")]
-    Approve(Approve),
+    Approve(ApproveArgs),
     /// Reject it; the reason is kept
     #[command(after_help = "Example: quorum request reject req-1 --reason 'out of scope'")]
-    Reject(Reject),
+    Reject(RejectArgs),
     /// Cancel it
     #[command(after_help = "Example: quorum request cancel req-1")]
-    Cancel(Cancel),
+    Cancel(CancelArgs),
 }
 
 #[derive(Debug, Args)]
@@ -82,18 +82,18 @@ struct Submit {
     #[arg(long, value_name = "PATH")]
     target_file: Vec<String>,
     #[command(flatten)]
-    actor: Actor,
+    actor: ActorArgs,
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct RequestArgs {
     /// Its id
     #[arg(value_name = "ID")]
     id: String,
 }
 
 #[derive(Debug, Args)]
-struct Approve {
+struct ApproveArgs {
     /// Its id
     #[arg(value_name = "ID")]
     id: String,
@@ -106,7 +106,7 @@ struct Approve {
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     #[command(flatten)]
-    actor: Actor,
+    actor: ActorArgs,
 }
 
 /// How a request is looked at.
@@ -117,7 +117,7 @@ enum Strategy {
 }
 
 #[derive(Debug, Args)]
-struct Reject {
+struct RejectArgs {
     /// Its id
     #[arg(value_name = "ID")]
     id: String,
@@ -125,11 +125,11 @@ struct Reject {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    actor: Actor,
+    actor: ActorArgs,
 }
 
 #[derive(Debug, Args)]
-struct Cancel {
+struct CancelArgs {
     /// Its id
     #[arg(value_name = "ID")]
     id: String,
@@ -137,7 +137,7 @@ struct Cancel {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
-    actor: Actor,
+    actor: ActorArgs,
 }
 
 pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Failure> {
@@ -228,7 +228,7 @@ fn standard_input() -> Result<String, Failure> {
 fn approve(
     folder: &StateFolder,
     requests: &Requests,
-    approve: &Approve,
+    approve: &ApproveArgs,
     screen: &Screen,
 ) -> Result<u8, Failure> {
     refuse_agents()?;
@@ -336,7 +336,7 @@ fn triaged(
     requests: &Requests,
     run: &RunFolder,
     request: Request,
-    approve: &Approve,
+    approve: &ApproveArgs,
     supervisor: supervisor::Handle,
 ) -> Result<Request, Failure> {
     let state = open_run(run, |_, _| {})?.state;

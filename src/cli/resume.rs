@@ -30,7 +30,7 @@ use super::session::{
 };
 
 #[derive(Debug, Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     #[command(flatten)]
     pub of: OfRun,
     /// Try failed tasks again, with full allowances, and what failed only because they did
@@ -51,7 +51,7 @@ pub struct Resume {
     pub flags: SessionFlags,
 }
 
-pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
@@ -197,7 +197,7 @@ fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Fai
 fn begin_again(
     folder: &StateFolder,
     run: &RunFolder,
-    arguments: &Resume,
+    arguments: &ResumeArgs,
     screen: &Screen,
 ) -> Result<(), Failure> {
     let withdraws = arguments.retry_failed || !arguments.redo.is_empty();

@@ -26,14 +26,14 @@ use crate::runtime::Observer;
 use crate::store::{Record, RunFolder, SpoolName};
 use crate::supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
-use super::args::{Format, Json, Output, Progress, SessionFlags, When};
+use super::args::{Format, JsonFlag, OutputArgs, Progress, SessionFlags, When};
 use super::failure::Failure;
 use super::harmless::Harmless;
 use super::variables::Log;
 
 /// The two streams of this process and how to write to them.
 pub struct Screen {
-    output: Output,
+    output: OutputArgs,
     /// How much is said, where a variable says so and no flag does.
     log: Option<Log>,
     lost: Cell<bool>,
@@ -187,7 +187,7 @@ pub struct Watchers {
 }
 
 impl Screen {
-    pub fn new(output: &Output, log: Option<Log>) -> Self {
+    pub fn new(output: &OutputArgs, log: Option<Log>) -> Self {
         let mut output = output.clone();
         output.quiet |= log == Some(Log::Quiet);
         Self {
@@ -197,13 +197,13 @@ impl Screen {
         }
     }
 
-    pub fn output(&self) -> &Output {
+    pub fn output(&self) -> &OutputArgs {
         &self.output
     }
 
     /// Whether stdout carries one document and nothing else.
     pub fn is_json(&self) -> bool {
-        self.output.json == Json::Document || matches!(self.output.format, Some(Format::Json))
+        self.output.json == JsonFlag::Document || matches!(self.output.format, Some(Format::Json))
     }
 
     /// Whether stdout carries one object a line.
@@ -212,9 +212,9 @@ impl Screen {
     }
 
     /// How diagnostics on stderr are drawn.
-    pub fn diagnostics(&self) -> mission::Style {
-        let style::Screen { width, style } = self.err();
-        mission::Style {
+    pub fn diagnostics(&self) -> mission::DiagnosticStyle {
+        let style::TextLayout { width, style } = self.err();
+        mission::DiagnosticStyle {
             color: style.color,
             ascii: !style.unicode,
             columns: width,
@@ -300,7 +300,7 @@ impl Screen {
     }
 
     /// Prints a result: its document, or what people are told of it.
-    pub fn show(&self, document: &impl Serialize, human: impl FnOnce(&style::Screen) -> String) {
+    pub fn show(&self, document: &impl Serialize, human: impl FnOnce(&style::TextLayout) -> String) {
         if self.is_json() {
             self.document(document)
         } else {
@@ -312,7 +312,7 @@ impl Screen {
     pub fn page<D: Serialize>(
         &self,
         document: D,
-        human: impl FnOnce(D, &style::Screen) -> Result<String, minijinja::Error>,
+        human: impl FnOnce(D, &style::TextLayout) -> Result<String, minijinja::Error>,
     ) {
         if self.is_json() {
             return self.document(&document);
@@ -331,17 +331,17 @@ impl Screen {
     }
 
     /// The terminal behind stdout, for text that people read.
-    pub fn out(&self) -> style::Screen {
+    pub fn out(&self) -> style::TextLayout {
         self.screen(io::stdout().is_terminal(), columns(io::stdout()))
     }
 
     /// The terminal behind stderr, for messages that people read.
-    pub fn err(&self) -> style::Screen {
+    pub fn err(&self) -> style::TextLayout {
         self.screen(io::stderr().is_terminal(), columns_of_stderr())
     }
 
-    fn screen(&self, terminal: bool, columns: Option<usize>) -> style::Screen {
-        style::Screen {
+    fn screen(&self, terminal: bool, columns: Option<usize>) -> style::TextLayout {
+        style::TextLayout {
             width: terminal.then(|| columns.unwrap_or(80)),
             style: self.style(terminal),
         }
@@ -399,7 +399,7 @@ impl Screen {
                     };
                     last_lines(open_output(&identity, 1)?).pop()
                 };
-                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr, last_line);
+                let bar = progress::BarView::stderr(run.clone(), screen, columns_of_stderr, last_line);
                 observers.push(Box::new(bar.verbose(details)));
             }
             Progress::Auto | Progress::Plain => {

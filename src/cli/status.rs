@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const STILL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
-pub struct Status {
+pub struct StatusArgs {
     #[command(flatten)]
     pub of: OfRun,
     /// Show it again whenever it changes, until the session ends
@@ -37,7 +37,7 @@ pub struct Status {
     pub trust: Trust,
 }
 
-pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
+pub fn status(arguments: &StatusArgs, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let (run, vouched) = vouched_run(&folder, arguments.of.id())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;

@@ -9,7 +9,7 @@ use crate::mission::did_you_mean;
 use crate::report::sanitize;
 use crate::runtime::CONFIG;
 
-use super::args::Output;
+use super::args::OutputArgs;
 use super::failure::Failure;
 
 /// What a variable means, for people: the page of the command line lists them.
@@ -136,7 +136,7 @@ fn wrong(name: &str, value: &str, words: &str) -> Failure {
 ///
 /// # Errors
 /// When it says something else.
-pub fn log(output: &Output, matches: &ArgMatches) -> Result<Option<Log>, Failure> {
+pub fn log(output: &OutputArgs, matches: &ArgMatches) -> Result<Option<Log>, Failure> {
     let Some(level) = text(LOG) else {
         return Ok(None);
     };

@@ -9,7 +9,7 @@ use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, TurnId};
 use crate::engine::{JobEnd, OutputRefs};
 use crate::judging::heuristic::{self, CommandFacts, Content, Facts, FileFacts, Text};
-use crate::mission::Verification;
+use crate::mission::VerificationPlan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
 
@@ -30,7 +30,7 @@ pub struct Grading {
 }
 
 impl Grading {
-    fn verification(&self) -> Option<&Verification> {
+    fn verification(&self) -> Option<&VerificationPlan> {
         self.commands.plan.task(self.commands.task).verification()
     }
 

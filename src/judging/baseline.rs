@@ -1,7 +1,7 @@
 //! What is looked at of a task before its first attempt, and what each of it is to be then (semantics, section 24).
 
 use crate::domain::{BeforeWork, Digest, StageKey, TaskId};
-use crate::mission::model::{Before, Check, TaskType};
+use crate::mission::model::{BeforeRule, Check, TaskType};
 use crate::mission::{Extent, FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
 
 use super::heuristic;
@@ -24,7 +24,7 @@ pub enum CheckPlace {
 pub struct Item {
     pub place: CheckPlace,
     /// What it is to be before the work, where the file tells.
-    pub declared: Option<Before>,
+    pub declared: Option<BeforeRule>,
     /// Which list of tests names it, if one does.
     pub list: Option<ListOf>,
     /// Whether it guards whatever the file says: it asks whether the work compiles.
@@ -40,12 +40,12 @@ pub struct Item {
 impl Item {
     /// Whether it is to fail before the work.
     pub fn is_to_be_red(&self) -> bool {
-        self.declared == Some(Before::Red) || self.list == Some(ListOf::FailToPass)
+        self.declared == Some(BeforeRule::Red) || self.list == Some(ListOf::FailToPass)
     }
 
     /// Whether it is not there to show that the work was done.
     pub fn is_declared_guard(&self) -> bool {
-        self.guards_by_nature || matches!(self.declared, Some(Before::Green | Before::Any))
+        self.guards_by_nature || matches!(self.declared, Some(BeforeRule::Green | BeforeRule::Any))
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = Item> {
     stages.iter().flat_map(items_of)
 }
 
-fn item(place: CheckPlace, declared: Option<Before>, key: &str, label: String) -> Item {
+fn item(place: CheckPlace, declared: Option<BeforeRule>, key: &str, label: String) -> Item {
     Item {
         place,
         declared,
@@ -156,7 +156,7 @@ fn required((at, command): (u32, &FinishCommand)) -> Item {
     };
     let declared = match command.list {
         Some(ListOf::FailToPass) => None,
-        Some(ListOf::PassToPass) => Some(Before::Green),
+        Some(ListOf::PassToPass) => Some(BeforeRule::Green),
         None => command.before,
     };
     let key = format!("{:?} {}", command.shows, command.command);

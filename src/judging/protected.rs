@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::domain::{AgentId, TaskId};
 use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::model::{Check, CommandLine};
-use crate::mission::shell_line::{Word, simple_commands};
+use crate::mission::shell_line::{ShellWord, simple_commands};
 use crate::mission::{ApproverPlan, Plan, Requirement, StagePlan};
 
 use super::heuristic::named_commands;
@@ -239,7 +239,7 @@ impl Named {
         let text = served.as_deref().unwrap_or(text);
         // Patterns are followed only where a script is named by one: here a word may be anything.
         let written = written_anew(text);
-        let is_name = |word: &&Word| !word.text.contains(['*', '?']) && written != Some(&*word.text);
+        let is_name = |word: &&ShellWord| !word.text.contains(['*', '?']) && written != Some(&*word.text);
         for word in simple_commands(text).iter().flatten().filter(is_name) {
             self.word(folder, word, command);
         }
@@ -247,7 +247,7 @@ impl Named {
     }
 
     /// A word as the shell reads it. Of one that has a variable in it what stands behind that may be the path.
-    fn word(&mut self, folder: &Path, word: &Word, command: &str) {
+    fn word(&mut self, folder: &Path, word: &ShellWord, command: &str) {
         let path = word.text.split("::").next().unwrap_or_default();
         self.name(folder, path, command);
         let ends = path.match_indices('/').filter(|_| word.is_open);

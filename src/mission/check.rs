@@ -8,15 +8,15 @@ use std::collections::HashSet;
 use crate::domain::Millis;
 
 use super::codes::Code;
-use super::diagnostics::Severity;
-use super::document::{Entry, Kind, NodeId, Tree};
+use super::diagnostics::DiagnosticSeverity;
+use super::document::{MapEntry, NodeId, NodeKind, Tree};
 use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
-use super::shape::{Key, OneShape, Shape, Table};
+use super::shape::{OneShape, Shape, Table, TableKey};
 use super::suggest::suggestion;
 use super::synonyms;
 use super::text::quoted;
 use super::together;
-use super::violation::{Place, Violation, Violations, first_line, is_misspelt};
+use super::violation::{Violation, ViolationPlace, Violations, first_line, is_misspelt};
 
 /// What the check found out.
 #[derive(Debug, Default)]
@@ -65,12 +65,12 @@ struct Checker<'t, 's> {
 
 impl Checker<'_, '_> {
     fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) {
-        let place = Place::Span(first_line(self.tree, node));
+        let place = ViolationPlace::Span(first_line(self.tree, node));
         self.found.problems.refuse(code, place, message, help);
     }
 
-    fn place(&self, node: NodeId) -> Place {
-        Place::Span(first_line(self.tree, node))
+    fn place(&self, node: NodeId) -> ViolationPlace {
+        ViolationPlace::Span(first_line(self.tree, node))
     }
 
     /// Checks a map; `true` if it and everything in it is right. `types`: what else it could have been.
@@ -98,7 +98,7 @@ impl Checker<'_, '_> {
         is_right
     }
 
-    fn is_present(&mut self, map: NodeId, key: &Key, table: &Table) -> bool {
+    fn is_present(&mut self, map: NodeId, key: &TableKey, table: &Table) -> bool {
         // A pruned value was there: what is wrong with it has been said.
         let is_there = self
             .tree
@@ -112,7 +112,7 @@ impl Checker<'_, '_> {
                 message = format!("{subject} needs `{}`, which is empty", key.name);
             }
             let place = if map == self.tree.root() {
-                Place::File
+                ViolationPlace::File
             } else {
                 self.place(map)
             };
@@ -122,7 +122,7 @@ impl Checker<'_, '_> {
         is_there
     }
 
-    fn entry(&mut self, entry: Entry, key: &'static Key) -> bool {
+    fn entry(&mut self, entry: MapEntry, key: &'static TableKey) -> bool {
         let was_later = self.later;
         self.later |= !key.is_built();
         let is_right = self.value(entry.value, key.name, &key.shape);
@@ -161,11 +161,11 @@ impl Checker<'_, '_> {
     /// Checks a value that is not null.
     fn value(&mut self, node: NodeId, key: &'static str, shape: &'static Shape) -> bool {
         match (shape, self.tree.kind(node)) {
-            (Shape::One(one), Kind::Plain | Kind::Quoted) => self.one(node, one),
-            (Shape::Map(table), Kind::Map) => self.map(node, table, &[]),
-            (Shape::Named(name, of), Kind::Map) => self.named(node, key, name, of),
-            (Shape::List(of), Kind::List) => self.list(node, key, of),
-            (Shape::NonEmptyList(of), Kind::List) => {
+            (Shape::One(one), NodeKind::Plain | NodeKind::Quoted) => self.one(node, one),
+            (Shape::Map(table), NodeKind::Map) => self.map(node, table, &[]),
+            (Shape::Named(name, of), NodeKind::Map) => self.named(node, key, name, of),
+            (Shape::List(of), NodeKind::List) => self.list(node, key, of),
+            (Shape::NonEmptyList(of), NodeKind::List) => {
                 if self.tree.items(node).next().is_none() {
                     self.error(
                         node,
@@ -177,7 +177,7 @@ impl Checker<'_, '_> {
                 }
                 self.list(node, key, of)
             }
-            (Shape::Expectations(types), Kind::List) => self.expectations(node, types),
+            (Shape::Expectations(types), NodeKind::List) => self.expectations(node, types),
             (Shape::Either(shapes), kind) => match shapes.iter().find(|shape| takes(shape, kind)) {
                 Some(shape) => self.value(node, key, shape),
                 None => self.wrong_kind(node, key, shape),
@@ -196,8 +196,8 @@ impl Checker<'_, '_> {
         let is_duration = [Millis::EXPECTS, Deadline::EXPECTS].contains(&shape.expects);
         if let (true, Ok(number @ ..1000)) = (is_duration, self.tree.text(node).trim().parse::<u64>()) {
             let message = format!("{number} is {number} milliseconds");
-            let warning =
-                Violation::error(Code::NoUnit, self.place(node), message).severity(Severity::Warning);
+            let warning = Violation::error(Code::NoUnit, self.place(node), message)
+                .severity(DiagnosticSeverity::Warning);
             let help = format!("write {number}ms if that is meant, or {number}s, {number}m");
             self.found.problems.push(warning.help(help));
         }
@@ -227,9 +227,9 @@ impl Checker<'_, '_> {
 
     fn wrong_type(&mut self, node: NodeId, what: &str, shape: &Shape, help: impl Into<String>) -> bool {
         let found = match self.tree.kind(node) {
-            Kind::Map => "a map".to_owned(),
-            Kind::List => "a list".to_owned(),
-            Kind::Plain | Kind::Quoted => quoted(self.tree.text(node)),
+            NodeKind::Map => "a map".to_owned(),
+            NodeKind::List => "a list".to_owned(),
+            NodeKind::Plain | NodeKind::Quoted => quoted(self.tree.text(node)),
         };
         let message = format!("{what} takes {}, not {found}", expects(shape));
         self.error(node, Code::WrongType, message, help);
@@ -252,7 +252,7 @@ impl Checker<'_, '_> {
                 self.entry_value(item, key, shape)
             };
             // A map with something wrong in it is still a task, a gate, an agent; a single value is nothing.
-            if !fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(item) != Kind::Map) {
+            if !fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(item) != NodeKind::Map) {
                 self.pruned.push(item);
                 self.forget_name(key);
             }
@@ -285,7 +285,8 @@ impl Checker<'_, '_> {
                 self.entry_value(entry.value, key, shape)
             };
             if !fits_name
-                || (!fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != Kind::Map))
+                || (!fits
+                    && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != NodeKind::Map))
             {
                 self.pruned.push(entry.key);
                 self.forget_name(key);
@@ -309,7 +310,7 @@ impl Checker<'_, '_> {
     }
 
     fn expectation(&mut self, item: NodeId, types: &'static Types) -> bool {
-        if self.tree.kind(item) != Kind::Map {
+        if self.tree.kind(item) != NodeKind::Map {
             return self.wrong_kind(item, "expectations", &Shape::Expectations(types));
         }
         let words: Vec<&str> = types.iter().map(|(word, _)| *word).collect();
@@ -350,7 +351,7 @@ impl Checker<'_, '_> {
 }
 
 /// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
-pub fn not_built(place: Place, what: &str, area: &str) -> Violation {
+pub fn not_built(place: ViolationPlace, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
     Violation::error(Code::NotBuiltYet, place, message).help("remove it: nothing acts on it yet")
 }
@@ -363,7 +364,8 @@ fn unknown_key(
     (types, other): (&Types, Option<&'static Table>),
 ) -> Violation {
     let name = tree.text(key);
-    let error = |code, message: String| Violation::error(code, Place::Span(first_line(tree, key)), message);
+    let error =
+        |code, message: String| Violation::error(code, ViolationPlace::Span(first_line(tree, key)), message);
     if other.is_some_and(|other| other.key(name).is_some()) {
         return error(Code::NotInConfig, format!("`{name}` belongs in a mission file"))
             .help("a quorum.yaml holds agents, channels, rubrics and settings");
@@ -385,11 +387,11 @@ fn unknown_key(
 }
 
 /// Whether a shape takes values of this kind.
-fn takes(shape: &Shape, kind: Kind) -> bool {
+fn takes(shape: &Shape, kind: NodeKind) -> bool {
     match shape {
-        Shape::One(_) => matches!(kind, Kind::Plain | Kind::Quoted),
-        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations(_) => kind == Kind::List,
-        Shape::Map(_) | Shape::Named(..) => kind == Kind::Map,
+        Shape::One(_) => matches!(kind, NodeKind::Plain | NodeKind::Quoted),
+        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations(_) => kind == NodeKind::List,
+        Shape::Map(_) | Shape::Named(..) => kind == NodeKind::Map,
         Shape::Either(shapes) => shapes.iter().any(|shape| takes(shape, kind)),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobSet};
 
-use super::shell_line::{Word, is_shells_own, simple_commands};
+use super::shell_line::{ShellWord, is_shells_own, simple_commands};
 
 /// What a test is, by its path from the workspace.
 const TESTS: &str = "**/tests/** **/test/** **/spec/** **/__tests__/** **/*_test.* **/test_*.* **/*.test.* **/*.spec.* **/*.bats \
@@ -88,11 +88,11 @@ const SETTINGS_OF_TESTS: [&str; 3] = ["pytest.ini", "tox.ini", "conftest.py"];
 
 /// What a command says of files: which of its words judge, and where it goes.
 #[derive(Debug, Default)]
-pub struct Judging {
+pub struct JudgingWords {
     /// Words that may name files that judge.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// Words that name what may be a test, by its path.
-    pub maybe_tests: Vec<Word>,
+    pub maybe_tests: Vec<ShellWord>,
     /// Folders that it goes into.
     pub folders: Vec<String>,
     /// What is started, where no shell knows it as a word of its own.
@@ -102,8 +102,8 @@ pub struct Judging {
 }
 
 /// What of a check's words judges.
-pub fn judging_words(text: &str) -> Judging {
-    let mut found = Judging::default();
+pub fn judging_words(text: &str) -> JudgingWords {
+    let mut found = JudgingWords::default();
     for command in simple_commands(text) {
         found.maybe_tests.extend(command.iter().cloned());
         found.command(&command);
@@ -113,7 +113,7 @@ pub fn judging_words(text: &str) -> Judging {
 
 /// The files that a check certainly goes by, as its words name them: none that a pattern or a variable stands for.
 pub fn judging_files(text: &str) -> Vec<String> {
-    let Judging {
+    let JudgingWords {
         words,
         maybe_tests,
         programs,
@@ -154,7 +154,7 @@ fn is_in(list: &str, word: &str) -> bool {
 }
 
 /// A program's name without its folder and version: `/usr/bin/python3.11` is `python`.
-fn name_of(word: &Word) -> &str {
+fn name_of(word: &ShellWord) -> &str {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if interpreter(bare).is_some() { bare } else { name }
@@ -166,19 +166,19 @@ fn interpreter(name: &str) -> Option<&'static Interpreter> {
     INTERPRETERS.iter().find(|(names, ..)| is_in(names, name))
 }
 
-fn is_option(word: &Word) -> bool {
+fn is_option(word: &ShellWord) -> bool {
     word.text.starts_with(['-', '+'])
 }
 
 /// `NAME=value` before a program.
-fn is_assignment(word: &Word) -> bool {
+fn is_assignment(word: &ShellWord) -> bool {
     let is_name =
         |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     word.text.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
-impl Judging {
-    fn command(&mut self, words: &[Word]) {
+impl JudgingWords {
+    fn command(&mut self, words: &[ShellWord]) {
         let mut rest = words;
         let mut is_behind = false;
         while let [first, others @ ..] = rest {
@@ -203,7 +203,7 @@ impl Judging {
         self.starts(program, is_behind);
         self.is_open |= program.is_open;
         // `find -exec sh check.sh`, `timeout --foreground x sh check.sh`
-        let inner = |word: &Word| is_behind && interpreter(name_of(word)).is_some();
+        let inner = |word: &ShellWord| is_behind && interpreter(name_of(word)).is_some();
         let behind_exec = arguments.iter().position(|word| word.text.starts_with("-exec"));
         let inner = behind_exec
             .map(|at| at + 1)
@@ -214,7 +214,7 @@ impl Judging {
         self.program(name_of(program), arguments);
     }
 
-    fn program(&mut self, name: &str, arguments: &[Word]) {
+    fn program(&mut self, name: &str, arguments: &[ShellWord]) {
         match name {
             "." | "source" => {
                 let script = arguments.iter().take(1);
@@ -235,7 +235,7 @@ impl Judging {
         }
     }
 
-    fn interpreted(&mut self, (names, values, code, looks): &Interpreter, arguments: &[Word]) {
+    fn interpreted(&mut self, (names, values, code, looks): &Interpreter, arguments: &[ShellWord]) {
         let is_shell = is_in(names, "sh");
         let mut all = arguments.iter().enumerate();
         while let Some((at, word)) = all.next() {
@@ -275,13 +275,13 @@ impl Judging {
         self.is_open |= inner.is_open;
     }
 
-    fn script(&mut self, word: &Word) {
+    fn script(&mut self, word: &ShellWord) {
         self.is_open |= word.is_open;
         self.judges(word);
     }
 
-    fn arguments(&mut self, program: &str, arguments: &[Word]) {
-        let has_list = |word: &Word| {
+    fn arguments(&mut self, program: &str, arguments: &[ShellWord]) {
+        let has_list = |word: &ShellWord| {
             word.text == "--check"
                 || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
         };
@@ -306,7 +306,7 @@ impl Judging {
                 continue;
             };
             let value = match value {
-                Some(text) => Some(Word {
+                Some(text) => Some(ShellWord {
                     text,
                     is_open: word.is_open,
                 }),
@@ -315,7 +315,7 @@ impl Judging {
             if let Some(value) = value {
                 if word.text.starts_with("--rootdir") {
                     let settings = SETTINGS_OF_TESTS.map(|name| format!("{}/{name}", value.text));
-                    let settings = settings.into_iter().map(|text| Word {
+                    let settings = settings.into_iter().map(|text| ShellWord {
                         text,
                         is_open: value.is_open,
                     });
@@ -326,13 +326,13 @@ impl Judging {
         }
     }
 
-    fn starts(&mut self, program: &Word, is_behind: bool) {
+    fn starts(&mut self, program: &ShellWord, is_behind: bool) {
         if is_behind || !is_shells_own(&program.text) {
             self.programs.push(program.text.clone());
         }
     }
 
-    fn judges(&mut self, word: &Word) {
+    fn judges(&mut self, word: &ShellWord) {
         self.words.push(word.clone());
     }
 }

@@ -22,14 +22,14 @@ use thin_vec::ThinVec;
 
 use super::confinement::Confinement;
 use super::defaults;
-use super::finish_plan::{FinishCommand, FinishGate, ListOf, Requirement};
+use super::finish_plan::{FinishCommand, FinishGatePlan, ListOf, Requirement};
 use super::growth::AddedTask;
 use super::keys::Named;
 use super::model::{self, Autonomy, Expectation, Grader, LlmReview, Mission, Settings, Stakes, TestList};
-use super::pipeline::{Judge, Panel, Reviewers, StagePlan, Verification};
-use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, Silence, TaskPlan};
+use super::pipeline::{Judge, Panel, PanelSeats, StagePlan, VerificationPlan};
+use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, IdleTimeout, Part, Plan, TaskPlan};
 use super::run_options::RunOptions;
-use super::scalar::{Fraction, Positive, Span, Tries};
+use super::scalar::{Fraction, Positive, Span, TryCount};
 use super::stages::{self, FurtherStages};
 use super::validate::budget::too_dear;
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
@@ -62,11 +62,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
-    let timeouts: Vec<Times> = mission
+    let timeouts: Vec<TurnLimits> = mission
         .agents
         .0
         .iter()
-        .map(|(_, agent)| Times::of(agent))
+        .map(|(_, agent)| TurnLimits::of(agent))
         .collect();
     let names_bar: Vec<bool> = mission.tasks.iter().map(names_bar).collect();
     let tasks = mission
@@ -160,7 +160,7 @@ pub fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         verify: added.verify.clone(),
         ..model::Task::default()
     };
-    let timeout = Times::of(&plan.agent(added.agent).spec);
+    let timeout = TurnLimits::of(&plan.agent(added.agent).spec);
     TaskPlan {
         priority: added.priority.unwrap_or(Decimal::ONE),
         approvals: approvals_of_added(plan, settings, task.clone(), added.agent),
@@ -197,12 +197,12 @@ fn assignees(mission: &Mission) -> Vec<AgentId> {
 
 /// What an agent says of the time of its turns.
 #[derive(Clone, Copy)]
-struct Times {
+struct TurnLimits {
     timeout: Option<Millis>,
     stale: Option<Millis>,
 }
 
-impl Times {
+impl TurnLimits {
     fn of(agent: &model::Agent) -> Self {
         Self {
             timeout: agent.timeout,
@@ -226,7 +226,7 @@ impl Compiler<'_> {
         known(self.agents.get(name))
     }
 
-    fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
+    fn task(&self, task: model::Task, agent: AgentId, of_agent: TurnLimits) -> TaskPlan {
         let is_verification = task.kind == model::TaskType::Verification;
         let (priority, side_effects) = (task.priority().get(), task.side_effects());
         let turn_timeout = task.max_duration.map(Span::get).or(of_agent.timeout);
@@ -259,7 +259,7 @@ impl Compiler<'_> {
             side_effects,
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
-            silence: Silence::of(
+            silence: IdleTimeout::of(
                 task.stale_threshold.map(Span::get).or(of_agent.stale),
                 self.settings.stale_threshold(),
             ),
@@ -295,8 +295,8 @@ impl Compiler<'_> {
     fn limits(&self, task: &model::Task) -> AttemptLimits {
         let (fixes, retries) = (task.max_fix_attempts, task.max_retries);
         AttemptLimits {
-            max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), Tries::get),
-            max_retries: retries.map_or_else(|| self.settings.max_retries(), Tries::get),
+            max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), TryCount::get),
+            max_retries: retries.map_or_else(|| self.settings.max_retries(), TryCount::get),
             max_attempts: self
                 .options
                 .max_attempts
@@ -341,7 +341,7 @@ impl Compiler<'_> {
 
     /// How the criteria of a task are graded: by plain facts, else by a judge with a rubric. Criteria alone ask for no
     /// grades: they are what worker and judges are told.
-    fn verification(&self, task: &model::Task) -> Verification {
+    fn verification(&self, task: &model::Task) -> VerificationPlan {
         let declared = task.verification.as_deref().cloned().unwrap_or_default();
         let rubric = (declared.grader == Grader::Llm).then(|| {
             let name = declared.rubric();
@@ -361,7 +361,7 @@ impl Compiler<'_> {
         let least = least.unwrap_or_else(|| model::Verification::default().min_confidence());
         let least = least.points();
         let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);
-        Verification {
+        VerificationPlan {
             min_confidence: match declared.min_confidence.map(Fraction::points) {
                 // A task may ask for more certainty than its rubric, never for less.
                 Some(own) if rubric.is_some() => own.max(least),
@@ -410,9 +410,9 @@ impl Compiler<'_> {
             names_bar: review.threshold.is_some() || bar.origin == BarOrigin::Flag,
             calibrated: None,
             reviewers: match review.reviewers() {
-                model::Reviewers::Seats(seats) => Reviewers::Seats(seats),
+                model::Reviewers::Seats(seats) => PanelSeats::Seats(seats),
                 model::Reviewers::Named(names) => {
-                    Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
+                    PanelSeats::Named(names.iter().map(|name| self.agent(name)).collect())
                 }
             },
             independence: review.independence.unwrap_or_else(|| settings.independence()),
@@ -430,7 +430,7 @@ impl Compiler<'_> {
 }
 
 /// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
-fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Option<FinishGate> {
+fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Option<FinishGatePlan> {
     let declared = declared.filter(|declared| !declared.is_empty())?;
     let command = |shows, command: &str, list| FinishCommand {
         shows,
@@ -472,7 +472,7 @@ fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Op
     }
     let others = declared.commands.iter();
     commands.extend(others.map(|other| command(Requirement::Command, other, None)));
-    Some(FinishGate {
+    Some(FinishGatePlan {
         commands,
         require_file_changes: declared.require_file_changes,
         max_nudges: declared.max_attempts(),

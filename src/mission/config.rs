@@ -10,7 +10,7 @@ use super::load::{Document, Report, Source, read_document};
 use super::model::{Config, Mission, Settings};
 use super::shape::Shape;
 use super::validate;
-use super::written::Written;
+use super::written::WrittenSettings;
 use crate::domain::{Bar, BarOrigin};
 
 /// Whose a configuration file is.
@@ -91,7 +91,7 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         return Err(Report { diagnostics, more });
     }
     config.notes = diagnostics;
-    config.written = Written::of(&source.name, text, &tree);
+    config.written = WrittenSettings::of(&source.name, text, &tree);
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,
         ConfigLayer::User => BarOrigin::User,

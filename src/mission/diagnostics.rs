@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 worded! {
     /// How much a diagnostic weighs.
     #[derive(PartialOrd, Ord)]
-    pub enum Severity {
+    pub enum DiagnosticSeverity {
         /// The file cannot be used.
         Error = "error",
         /// Probably not what was meant.
@@ -38,12 +38,12 @@ pub struct Location {
     pub column: usize,
     /// The marked text as it stands in the file, its first line only.
     pub text: String,
-    excerpt: Excerpt,
+    excerpt: SourceExcerpt,
 }
 
 /// The part of a source line that is shown: printable, and short even if the line is not.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Excerpt {
+struct SourceExcerpt {
     line: String,
     /// Byte range of the marked text within `line`.
     mark: (usize, usize),
@@ -52,14 +52,14 @@ struct Excerpt {
 }
 
 /// Where the lines of a text begin, so that many places are found without reading the text again for each.
-pub struct Lines<'s> {
+pub struct LineStarts<'s> {
     source: &'s str,
     starts: Vec<usize>,
     /// What must not be shown.
     hidden: Vec<Range<usize>>,
 }
 
-impl<'s> Lines<'s> {
+impl<'s> LineStarts<'s> {
     /// `hidden`: the secrets of the file; they are shown as stars.
     pub fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
         let breaks = source
@@ -111,7 +111,7 @@ impl<'s> Lines<'s> {
             line,
             column: self.source[line_start..start].chars().count() + 1,
             text: printable(&self.shown(start..end), 200),
-            excerpt: Excerpt::cut(
+            excerpt: SourceExcerpt::cut(
                 &self.shown(line_start..line_end),
                 start - line_start..end - line_start,
             ),
@@ -119,7 +119,7 @@ impl<'s> Lines<'s> {
     }
 }
 
-impl Excerpt {
+impl SourceExcerpt {
     /// Characters kept before the mark, of the mark itself, and after it. The renderer cuts further to the width of
     /// a terminal; this is about lines that are no lines at all.
     const KEPT: (usize, usize, usize) = (300, 80, 300);
@@ -153,7 +153,7 @@ pub struct Diagnostic {
     /// Its stable code.
     pub code: Code,
     /// How much it weighs.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
     /// The file as the user named it.
@@ -199,7 +199,7 @@ impl Diagnostic {
     ) -> Self {
         Self {
             code,
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             message: message.into(),
             file: Arc::clone(file),
             spot: None,
@@ -224,11 +224,11 @@ impl Diagnostic {
     }
 
     /// The form for people, without a trailing newline.
-    pub fn render(&self, style: Style) -> String {
+    pub fn render(&self, style: DiagnosticStyle) -> String {
         let fit = |text: &str| if style.ascii { ascii(text) } else { text.to_owned() };
         let level = match self.severity {
-            Severity::Error => Level::ERROR,
-            Severity::Warning => Level::WARNING,
+            DiagnosticSeverity::Error => Level::ERROR,
+            DiagnosticSeverity::Warning => Level::WARNING,
         };
         let title = level.primary_title(fit(&self.message)).id(self.code.as_str());
         let file = fit(&printable(&self.file, 200));
@@ -292,7 +292,7 @@ impl Diagnostic {
     }
 }
 
-impl Excerpt {
+impl SourceExcerpt {
     /// The line and the mark, both in the characters that the terminal can show.
     fn fitted(&self, to_ascii: bool) -> (String, Range<usize>) {
         let (from, to) = self.mark;
@@ -308,7 +308,7 @@ impl Excerpt {
 
 /// How diagnostics are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Style {
+pub struct DiagnosticStyle {
     /// With ANSI colours.
     pub color: bool,
     /// With ASCII characters only, for terminals that are not UTF-8.
@@ -317,7 +317,7 @@ pub struct Style {
     pub columns: Option<usize>,
 }
 
-fn renderer(style: Style) -> Renderer {
+fn renderer(style: DiagnosticStyle) -> Renderer {
     let renderer = if style.color {
         Renderer::styled()
     } else {
@@ -331,7 +331,7 @@ fn renderer(style: Style) -> Renderer {
 }
 
 /// All diagnostics for people: the first twenty, the number of the others, and a last line that sums up.
-pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: Style) -> String {
+pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: DiagnosticStyle) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter().take(SHOWN) {
         text.push_str(&diagnostic.render(style));
@@ -358,10 +358,10 @@ mod tests {
     fn at(source: &str, range: Range<usize>) -> Diagnostic {
         Diagnostic {
             code: Code::BadValue,
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             message: "the value is bad".to_owned(),
             file: "m.yaml".into(),
-            spot: Some(Lines::new(source, vec![]).spot(range)),
+            spot: Some(LineStarts::new(source, vec![]).spot(range)),
             label: Some("here".to_owned()),
             related: None,
             help: Some("write a good one".to_owned()),
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn it_looks_like_a_compilers() {
-        insta::assert_snapshot!(at("name: x\ntasks: 7\n", 15..16).render(Style::default()));
+        insta::assert_snapshot!(at("name: x\ntasks: 7\n", 15..16).render(DiagnosticStyle::default()));
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
         let start = source.find("BAD").unwrap();
         let diagnostic = at(&source, start..start + 3);
         assert_eq!(diagnostic.spot.as_ref().unwrap().column, 5_004);
-        let text = diagnostic.render(Style::default());
+        let text = diagnostic.render(DiagnosticStyle::default());
         assert!(
             text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"),
             "{text}"
@@ -390,10 +390,10 @@ mod tests {
     fn control_characters_never_reach_the_terminal() {
         let source = "a\u{1b}[2Jb: \u{7}x\u{9b}y\u{202e}z";
         for style in [
-            Style::default(),
-            Style {
+            DiagnosticStyle::default(),
+            DiagnosticStyle {
                 ascii: true,
-                ..Style::default()
+                ..DiagnosticStyle::default()
             },
         ] {
             let text = at(source, 4..source.len()).render(style);
@@ -408,9 +408,9 @@ mod tests {
 
     #[test]
     fn ascii_style_is_ascii() {
-        let text = at("name: größe\n", 6..13).render(Style {
+        let text = at("name: größe\n", 6..13).render(DiagnosticStyle {
             ascii: true,
-            ..Style::default()
+            ..DiagnosticStyle::default()
         });
         assert!(text.is_ascii(), "{text}");
     }
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn more_than_twenty_are_counted() {
         let many = vec![at("name: x\n", 6..7); 25];
-        assert!(render_all(&many, 3, Style::default()).ends_with("... and 8 more\n"));
-        assert_eq!(render_all(&[], 0, Style::default()), "");
+        assert!(render_all(&many, 3, DiagnosticStyle::default()).ends_with("... and 8 more\n"));
+        assert_eq!(render_all(&[], 0, DiagnosticStyle::default()), "");
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::{AgentId, StageKey, TaskId};
 
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
-use super::pipeline::{Judge, Reviewers, StageJudge, StagePlan};
+use super::pipeline::{Judge, PanelSeats, StageJudge, StagePlan};
 use super::plan::{ApproverPlan, Plan, TaskPlan};
 
 impl Plan {
@@ -82,8 +82,8 @@ pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(Ag
 /// The reviewers that the mission names for a task.
 pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
     match &plan.task(task).panel()?.reviewers {
-        Reviewers::Named(agents) => Some(agents.as_slice()),
-        Reviewers::Seats(_) => None,
+        PanelSeats::Named(agents) => Some(agents.as_slice()),
+        PanelSeats::Seats(_) => None,
     }
 }
 

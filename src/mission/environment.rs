@@ -3,7 +3,7 @@
 //! Only agents' `env`, `headers` and `apiKey` and the URLs and headers of channels are expanded. `$${` stands for a literal `${`.
 
 use super::codes::Code;
-use super::scalar::{Fault, Form, Scalar};
+use super::scalar::{Fault, JsonForm, Scalar};
 use super::text::quoted;
 
 /// A text with `${NAME}` in it, checked but not expanded.
@@ -26,7 +26,7 @@ impl From<Secret> for String {
 
 impl Scalar for Template {
     const EXPECTS: &'static str = "a text, in which ${NAME} stands for an environment variable";
-    const FORM: Form = Form::Text("");
+    const FORM: JsonForm = JsonForm::Text("");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         if text.contains('\0') {
@@ -34,7 +34,7 @@ impl Scalar for Template {
         }
         pieces(text)
             .find_map(|piece| match piece {
-                Piece::Malformed(part) => Some(part),
+                TemplatePiece::Malformed(part) => Some(part),
                 _ => None,
             })
             .map_or_else(
@@ -52,27 +52,27 @@ impl Scalar for Template {
 
 impl Scalar for Secret {
     const EXPECTS: &'static str = "${NAME} of an environment variable";
-    const FORM: Form = Form::Text(r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$");
+    const FORM: JsonForm = JsonForm::Text(r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$");
 
     /// The text is never repeated in the message: it may be the key itself.
     fn parse(text: &str) -> Result<Self, Fault> {
         let mut parts = pieces(text);
         match (parts.next(), parts.next()) {
-            (Some(Piece::Variable(_)), None) => Ok(Self(text.to_owned())),
+            (Some(TemplatePiece::Variable(_)), None) => Ok(Self(text.to_owned())),
             _ => Err(Fault::new(Code::SecretInFile, "a key must not stand in the file")
                 .with_help("write ${NAME}, and set the variable NAME where quorum runs")),
         }
     }
 }
 
-enum Piece<'t> {
+enum TemplatePiece<'t> {
     Literal(&'t str),
     Variable(&'t str),
     Malformed(&'t str),
 }
 
 /// Cuts a text into literals and variables.
-fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+fn pieces(text: &str) -> impl Iterator<Item = TemplatePiece<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -80,7 +80,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         }
         if let Some(after) = rest.strip_prefix("$${") {
             rest = after;
-            return Some(Piece::Literal("${"));
+            return Some(TemplatePiece::Literal("${"));
         }
         if let Some(after) = rest.strip_prefix("${") {
             let end = after.find('}').map_or(after.len(), |at| at + 1);
@@ -88,14 +88,14 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
             let whole = &rest[..2 + end];
             rest = following;
             let name = inner.strip_suffix('}').filter(|name| is_variable_name(name));
-            return Some(name.map_or(Piece::Malformed(whole), Piece::Variable));
+            return Some(name.map_or(TemplatePiece::Malformed(whole), TemplatePiece::Variable));
         }
         // At least one character, then up to the next dollar sign.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let end = rest[first..].find('$').map_or(rest.len(), |at| first + at);
         let (literal, following) = rest.split_at(end);
         rest = following;
-        Some(Piece::Literal(literal))
+        Some(TemplatePiece::Literal(literal))
     })
 }
 
@@ -118,8 +118,8 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
     let mut expanded = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Literal(part) | Piece::Malformed(part) => expanded.push_str(part),
-            Piece::Variable(name) => {
+            TemplatePiece::Literal(part) | TemplatePiece::Malformed(part) => expanded.push_str(part),
+            TemplatePiece::Variable(name) => {
                 expanded.push_str(&lookup(name).ok_or_else(|| UnsetVariable(name.to_owned()))?);
             }
         }
@@ -130,7 +130,7 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
 /// The names of the variables in a text.
 pub fn variables(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| match piece {
-        Piece::Variable(name) => Some(name),
+        TemplatePiece::Variable(name) => Some(name),
         _ => None,
     })
 }

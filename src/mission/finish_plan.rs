@@ -4,7 +4,7 @@ use super::model;
 
 /// `verify`, resolved: each command in a run of its own, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FinishGate {
+pub struct FinishGatePlan {
     /// What must exit 0.
     pub commands: Vec<FinishCommand>,
     /// Whether a file must have changed.
@@ -15,7 +15,7 @@ pub struct FinishGate {
     pub max_compile_nudges: u32,
 }
 
-impl FinishGate {
+impl FinishGatePlan {
     /// Whether its commands show more of the work than that it compiles, as checks do.
     pub fn checks_work(&self) -> bool {
         let mut commands = self.commands.iter();
@@ -31,7 +31,7 @@ pub struct FinishCommand {
     /// The command, in which `{test}` stands for the test's name.
     pub command: String,
     /// What it is to say before the work, where the file tells.
-    pub before: Option<model::Before>,
+    pub before: Option<model::BeforeRule>,
     /// Of a test: which list names it, if one does.
     pub list: Option<ListOf>,
 }

@@ -34,7 +34,7 @@ use thin_vec::ThinVec;
 use super::document::{Node, Tree};
 use super::scalar::{
     Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, Reruns, RubricLevel, Scalar, Span,
-    Temperature, Tries, VariableName,
+    Temperature, TryCount, VariableName,
 };
 use super::shape::{OneShape, Shape, Table};
 use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
@@ -120,7 +120,7 @@ macro_rules! keys {
                 static TABLE: $crate::mission::shape::Table = $crate::mission::shape::Table {
                     name: $about,
                     keys: &[$(
-                        $crate::mission::shape::Key::new(
+                        $crate::mission::shape::TableKey::new(
                             $key,
                             <$T as $crate::mission::keys::Value $(<$As>)?>::SHAPE,
                             concat!($($doc),+),
@@ -244,7 +244,7 @@ single!(
     Positive,
     Severity,
     Span,
-    Tries,
+    TryCount,
 );
 
 /// Types that store what a scalar reads.
@@ -356,7 +356,7 @@ macro_rules! list_or_one {
             ]);
 
             fn read(node: $crate::mission::document::Node<'_, '_>) -> Option<Self> {
-                if node.kind() == $crate::mission::document::Kind::List {
+                if node.kind() == $crate::mission::document::NodeKind::List {
                     return Some($list(node.items().map(|item| item.text().into()).collect()));
                 }
                 <$One as $crate::mission::scalar::Scalar>::parse(node.text())
@@ -480,7 +480,7 @@ macro_rules! words {
         $crate::mission::keys::words!(of $type: $expects, $($word => $value),+);
         $crate::mission::keys::single!($type);
 
-        impl $crate::mission::levels::Shown for $type {
+        impl $crate::mission::levels::ShowValue for $type {
             fn shown(&self) -> serde_json::Value {
                 self.as_str().into()
             }
@@ -489,7 +489,7 @@ macro_rules! words {
     (of $type:ident: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
         impl $crate::mission::scalar::Scalar for $type {
             const EXPECTS: &'static str = $expects;
-            const FORM: $crate::mission::scalar::Form = $crate::mission::scalar::Form::Words(&[$($word),+]);
+            const FORM: $crate::mission::scalar::JsonForm = $crate::mission::scalar::JsonForm::Words(&[$($word),+]);
 
             fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
                 match text {

@@ -34,12 +34,12 @@ pub trait Level: Sized {
 }
 
 /// A value as `quorum config show` shows it.
-pub trait Shown {
+pub trait ShowValue {
     /// As a file would say it.
     fn shown(&self) -> Json;
 }
 
-impl<T: Value + Shown> Level for Option<T> {
+impl<T: Value + ShowValue> Level for Option<T> {
     fn over(self, below: Self) -> Self {
         self.or(below)
     }
@@ -49,7 +49,7 @@ impl<T: Value + Shown> Level for Option<T> {
     }
 
     fn told(&self, _: &str) -> Option<Json> {
-        self.as_ref().map(Shown::shown)
+        self.as_ref().map(ShowValue::shown)
     }
 }
 
@@ -90,7 +90,7 @@ impl Level for Box<[Box<str>]> {
     }
 }
 
-impl<T: Shown> Level for Named<T> {
+impl<T: ShowValue> Level for Named<T> {
     const GATHERS: bool = true;
 
     fn over(mut self, below: Self) -> Self {
@@ -160,7 +160,7 @@ pub(super) use levels;
 /// Values that JSON has words for.
 macro_rules! shown {
     ($($T:ty: |$value:ident| $shown:expr),+ $(,)?) => {$(
-        impl $crate::mission::levels::Shown for $T {
+        impl $crate::mission::levels::ShowValue for $T {
             fn shown(&self) -> serde_json::Value {
                 let $value = self;
                 serde_json::json!($shown)

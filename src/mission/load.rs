@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::check::{self, Checked};
 use super::codes::Code;
 use super::config::Layers;
-use super::diagnostics::{Diagnostic, DiagnosticRow, Severity, Style, render_all};
-use super::document::{Kind, Node, NodeId, Tree};
+use super::diagnostics::{Diagnostic, DiagnosticRow, DiagnosticSeverity, DiagnosticStyle, render_all};
+use super::document::{Node, NodeId, NodeKind, Tree};
 use super::keys::{Keys, Value as Readable};
 use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::scalar::Referent;
@@ -20,8 +20,8 @@ use super::shape::Table;
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::validate;
-use super::violation::{Path, Place, Violation, Violations};
-use super::written::Written;
+use super::violation::{Path, Violation, ViolationPlace, Violations};
+use super::written::WrittenSettings;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -157,11 +157,11 @@ impl Report {
     pub fn has_errors(&self) -> bool {
         self.diagnostics
             .iter()
-            .any(|diagnostic| diagnostic.severity == Severity::Error)
+            .any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error)
     }
 
     /// The text for people: at most twenty diagnostics, and how many more there are.
-    pub fn render(&self, style: Style) -> String {
+    pub fn render(&self, style: DiagnosticStyle) -> String {
         render_all(&self.diagnostics, self.more, style)
     }
 
@@ -191,7 +191,7 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
         mut checked,
         value: mut mission,
     } = read_document::<Mission>(&source.name, text, None)?;
-    mission.written = vec![Written::of("", text, &tree)];
+    mission.written = vec![WrittenSettings::of("", text, &tree)];
     let mission = layers.under(mission);
     let mut problems = std::mem::take(&mut checked.problems);
     problems.append(check_references(&tree, &checked, &mission, layers));
@@ -231,7 +231,7 @@ pub fn unnamed(source: &Source, found: Vec<(usize, String)>) -> Vec<Diagnostic> 
 /// them loads them as a mission or as settings.
 pub fn plain(text: &str) -> Option<Value> {
     let (tree, _) = Tree::parse(text).ok()?;
-    (tree.kind(tree.root()) == Kind::Map).then(|| tree.plain(tree.root()))
+    (tree.kind(tree.root()) == NodeKind::Map).then(|| tree.plain(tree.root()))
 }
 
 /// The agents that a mission defines itself, as plain data. A mission may leave all its agents to `quorum.yaml`.
@@ -262,7 +262,8 @@ pub fn read_document<'s, T: Readable + Keys>(
         let (diagnostics, more) = problems.locate(name, text, tree);
         Report { diagnostics, more }
     };
-    let empty = || Violation::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP);
+    let empty =
+        || Violation::error(Code::Empty, ViolationPlace::File, "the file holds nothing").help(EMPTY_HELP);
     let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| match refusal.code {
         Code::Empty => stop(empty(), None),
         _ => stop(Violation::refusal(refusal), None),
@@ -271,15 +272,15 @@ pub fn read_document<'s, T: Readable + Keys>(
     if tree.is_null(root) {
         return Err(stop(empty(), None));
     }
-    if tree.kind(root) != Kind::Map {
-        let found = if tree.kind(root) == Kind::List {
+    if tree.kind(root) != NodeKind::Map {
+        let found = if tree.kind(root) == NodeKind::List {
             "a list"
         } else {
             "a single value"
         };
         let message = format!("{} is a map of keys; this file is {found}", T::TABLE.name);
         return Err(stop(
-            Violation::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP),
+            Violation::error(Code::NotAMap, ViolationPlace::Span(tree.span(root)), message).help(EMPTY_HELP),
             None,
         ));
     }
@@ -296,7 +297,7 @@ pub fn read_document<'s, T: Readable + Keys>(
         }
         None => {
             let message = "the file passed the check of its keys but could not be read";
-            let problem = Violation::error(Code::Internal, Place::File, message);
+            let problem = Violation::error(Code::Internal, ViolationPlace::File, message);
             Err(stop(problem.help("please report this with the file"), None))
         }
     }
@@ -320,7 +321,7 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
     rubrics.extend(BUILT_IN_RUBRICS.map(str::to_owned));
     for (referent, node) in &checked.references {
         let name = tree.text(*node);
-        let place = || Place::Span(tree.span(*node));
+        let place = || ViolationPlace::Span(tree.span(*node));
         match referent {
             Referent::Agent => names.check_agent(name, place, &mut problems),
             Referent::Task => names.check_task(name, mission, place, &mut problems),
@@ -366,7 +367,7 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
                 .unwrap_or_default();
             problems.refuse(
                 Code::UnknownChannel,
-                Place::File,
+                ViolationPlace::File,
                 format!("{place} names a channel that is not there: {}", quoted(name)),
                 "define it below `channels` of the mission or of a quorum.yaml",
             );
@@ -383,7 +384,7 @@ fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     }
 }
 
-fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Violation {
+fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: ViolationPlace) -> Violation {
     let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     let problem = Violation::error(code, place, format!("there is no {what} {}", quoted(name)));

@@ -14,7 +14,7 @@ use crate::domain::{AgentId, BarrierId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
-    let ids = Ids {
+    let ids = MigratedIds {
         agents: Places::new(
             old.agents.iter().map(|a| &*a.name),
             new.agents.iter().map(|a| &*a.name),
@@ -87,12 +87,12 @@ fn goes_on_with(task: &mut TaskPlan, before: &TaskPlan, agents: &[AgentPlan]) {
 }
 
 /// The ids of the old plan, for those of the new one.
-struct Ids {
+struct MigratedIds {
     agents: Places,
     tasks: Places,
 }
 
-impl Ids {
+impl MigratedIds {
     fn agent(&self, id: AgentId) -> AgentId {
         AgentId::from_index(self.agents.of(id.index()))
     }
@@ -129,7 +129,12 @@ impl Ids {
 }
 
 /// What waits for what: as the new mission says, and what was added for itself.
-fn pairs(old: &Plan, new: &Plan, ids: &Ids, (alive, added): (&Alive, &[TaskId])) -> Vec<(u32, TaskId)> {
+fn pairs(
+    old: &Plan,
+    new: &Plan,
+    ids: &MigratedIds,
+    (alive, added): (&Alive, &[TaskId]),
+) -> Vec<(u32, TaskId)> {
     let mut pairs = Vec::new();
     for id in new.every_task_id() {
         let needed = new.dependencies.of(id).iter();
@@ -147,7 +152,7 @@ fn pairs(old: &Plan, new: &Plan, ids: &Ids, (alive, added): (&Alive, &[TaskId]))
     pairs
 }
 
-fn gates(old: &Plan, new: &Plan, ids: &Ids) -> Vec<GatePlan> {
+fn gates(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<GatePlan> {
     let moved = new.gates.iter().map(|plan| GatePlan {
         after: ids.tasks(&plan.after),
         blocks: ids.tasks(&plan.blocks),
@@ -165,7 +170,7 @@ fn gates(old: &Plan, new: &Plan, ids: &Ids) -> Vec<GatePlan> {
     })
 }
 
-fn holds(old: &Plan, new: &Plan, ids: &Ids) -> Vec<BarrierPlan> {
+fn holds(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<BarrierPlan> {
     let name = |hold: &BarrierPlan| match hold.kind {
         BarrierKind::Checkpoint => format!("checkpoint {}", hold.name),
         BarrierKind::Delay(_) => format!("delay {}", hold.name),
@@ -205,7 +210,7 @@ impl Alive {
 }
 
 /// Added tasks stay as long as their agent and what they come from do.
-fn alive(old: &Plan, new: &Plan, Ids { agents, tasks }: &Ids) -> Alive {
+fn alive(old: &Plan, new: &Plan, MigratedIds { agents, tasks }: &MigratedIds) -> Alive {
     let mut alive = Alive {
         tasks: vec![false; old.tasks.len()],
         added: vec![false; old.tasks.len()],

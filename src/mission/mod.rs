@@ -132,10 +132,10 @@ pub use confinement::Confinement;
 pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
 #[cfg(test)]
-pub use diagnostics::Severity;
-pub use diagnostics::{DiagnosticRow, Style};
+pub use diagnostics::DiagnosticSeverity;
+pub use diagnostics::{DiagnosticRow, DiagnosticStyle};
 pub use environment::{UnsetVariable, expand};
-pub use finish_plan::{FinishCommand, FinishGate, ListOf, Requirement};
+pub use finish_plan::{FinishCommand, FinishGatePlan, ListOf, Requirement};
 pub use folders::FilesIn;
 pub use growth::{AddedTask, Addition, PlanStep};
 pub use levels::money_value;
@@ -143,14 +143,14 @@ pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, 
 pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
 pub use pipeline::{
-    Judge, OwnStage, Panel, RedTeamPlan, Reviewers, StageJudge, StagePlan, Verification, VisionPlan,
+    Judge, OwnStage, Panel, PanelSeats, RedTeamPlan, StageJudge, StagePlan, VerificationPlan, VisionPlan,
 };
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, Extent, GatePlan, Part,
     Plan, Rules, TaskPlan,
 };
 #[cfg(test)]
-pub use plan::{AttemptLimits, Silence};
+pub use plan::{AttemptLimits, IdleTimeout};
 #[cfg(test)]
 pub use presets::preset_of;
 pub use provenance::Origin;

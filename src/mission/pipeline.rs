@@ -12,7 +12,7 @@ use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, StageKey, 
 
 use super::calibrated::Calibrated;
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
-use super::finish_plan::FinishGate;
+use super::finish_plan::FinishGatePlan;
 use super::model::{
     self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind,
 };
@@ -25,13 +25,13 @@ pub enum StagePlan {
     /// What plain evidence rejects before anybody is asked.
     Preflight,
     /// What must hold before the agent may call itself finished.
-    Finish(FinishGate),
+    Finish(FinishGatePlan),
     /// Declared checks, in file order.
     Checks(Vec<Check>),
     /// Who has an opinion of the work.
     Judge(Judge),
     /// The criteria that the work is accepted by, and how they are graded.
-    Verification(Verification),
+    Verification(VerificationPlan),
     /// A stage that an agent, a person or a command decides by a verdict of its own: one of the mission's or the task's own
     /// `stages`, or one of a kind that has a key of its own.
     Own(OwnStage),
@@ -55,7 +55,7 @@ pub enum Judge {
 
 /// `acceptance` and `verification`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Verification {
+pub struct VerificationPlan {
     /// What a judge grades by; `None`: plain facts decide.
     pub rubric: Option<Arc<model::Rubric>>,
     /// The judge that grades by it: the first who may. `None` where plain facts grade, or nobody may.
@@ -73,7 +73,7 @@ pub struct Verification {
     /// How sure the verdict must be, a share as points.
     pub min_confidence: Points,
     /// What the facts that grade it are to be before the work, where the file tells.
-    pub before: Option<model::Before>,
+    pub before: Option<model::BeforeRule>,
 }
 
 /// An `llm_review`, resolved.
@@ -90,7 +90,7 @@ pub struct Panel {
     /// What labelled work says of its seats, where that gives the bar.
     pub calibrated: Option<Box<Calibrated>>,
     /// Who is to sit on it.
-    pub reviewers: Reviewers,
+    pub reviewers: PanelSeats,
     /// The agents who do, one a seat.
     pub seats: Vec<AgentId>,
     /// The people who were named. People are asked last and only about work that is worth their time: first the agents'
@@ -115,7 +115,7 @@ pub struct Panel {
 
 /// Who fills the seats of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Reviewers {
+pub enum PanelSeats {
     /// So many seats, filled by the rules of semantics section 8.
     Seats(u32),
     /// These agents, in this order.
@@ -135,7 +135,7 @@ pub struct OwnStage {
     /// What keeps its agent from judging the task, in words.
     pub barred: Option<Box<str>>,
     /// What its command is to say before the work, where the file tells.
-    pub before: Option<model::Before>,
+    pub before: Option<model::BeforeRule>,
 }
 
 /// Who judges in a stage.
@@ -267,8 +267,8 @@ impl StagePlan {
     fn agents_mut(&mut self) -> Vec<&mut AgentId> {
         match self {
             Self::Judge(Judge::Panel(panel)) => match &mut panel.reviewers {
-                Reviewers::Named(named) => named.iter_mut().collect(),
-                Reviewers::Seats(_) => Vec::new(),
+                PanelSeats::Named(named) => named.iter_mut().collect(),
+                PanelSeats::Seats(_) => Vec::new(),
             },
             Self::Verification(verification) => verification.decomposer.iter_mut().collect(),
             Self::Own(OwnStage {
@@ -318,7 +318,7 @@ impl TaskPlan {
     }
 
     /// What must hold before its agent may call itself finished.
-    pub fn finish(&self) -> Option<&FinishGate> {
+    pub fn finish(&self) -> Option<&FinishGatePlan> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Finish(gate) => Some(gate),
             _ => None,
@@ -364,7 +364,7 @@ impl TaskPlan {
     }
 
     /// The criteria that it is accepted by, and how they are graded.
-    pub fn verification(&self) -> Option<&Verification> {
+    pub fn verification(&self) -> Option<&VerificationPlan> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Verification(verification) => Some(verification),
             _ => None,
@@ -536,7 +536,7 @@ impl Plan {
             },
             task.verification().map(|verification| {
                 let decomposer = verification.decomposer;
-                StagePlan::Verification(Verification {
+                StagePlan::Verification(VerificationPlan {
                     grader: grader(self, id),
                     decomposer_barred: decomposer
                         .and_then(|agent| keeps_from_cutting(self, id, agent).map(Into::into)),
@@ -560,8 +560,8 @@ impl Plan {
         if let Some(panel) = task.panel() {
             let names = named(self, id);
             let seats = match &panel.reviewers {
-                Reviewers::Named(agents) => agents.len(),
-                Reviewers::Seats(seats) => *seats as usize,
+                PanelSeats::Named(agents) => agents.len(),
+                PanelSeats::Seats(seats) => *seats as usize,
             };
             let all = seat_agents(self, &reviewers(self, id, names), seats);
             let is_person = |id: &AgentId| self.agent(*id).spec.adapter == Adapter::Human;
@@ -587,7 +587,7 @@ impl Plan {
             // Checks and criteria that plain facts decide ask nobody.
             None if task.has_expectations()
                 // What an agent asks of work that it hands down is its own word.
-                || task.delegated_by.is_none() && task.finish().is_some_and(FinishGate::checks_work)
+                || task.delegated_by.is_none() && task.finish().is_some_and(FinishGatePlan::checks_work)
                 || task.verification().is_some()
                 || task.own_stages().next().is_some() =>
             {

@@ -377,7 +377,7 @@ pub struct TaskPlan {
     /// How long one turn may take.
     pub turn_timeout: Millis,
     /// How long its agent may be silent.
-    pub silence: Silence,
+    pub silence: IdleTimeout,
     /// How often it may be tried.
     pub limits: AttemptLimits,
     /// Whether it asks for review.
@@ -429,7 +429,7 @@ pub struct TaskPlan {
 
 /// How long an agent may be silent (semantics, section 5).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Silence {
+pub struct IdleTimeout {
     /// Then somebody is warned.
     pub warned_after: Millis,
     /// Then it is killed; `None`: never. An agent that prints once at its end is not stale, so only one that was given a
@@ -437,7 +437,7 @@ pub struct Silence {
     pub killed_after: Option<Millis>,
 }
 
-impl Silence {
+impl IdleTimeout {
     /// By the threshold of the task or its agent, else by the one of all.
     pub fn of(own: Option<Millis>, all: Millis) -> Self {
         Self {

@@ -36,7 +36,7 @@ pub trait Scalar: Sized {
     /// What the key takes, to complete "this key takes …".
     const EXPECTS: &'static str;
     /// What it looks like to a reader of the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
-    const FORM: Form;
+    const FORM: JsonForm;
     /// What it names, if it refers to something.
     const REFERS_TO: Option<Referent> = None;
 
@@ -52,7 +52,7 @@ macro_rules! scalars {
     ($($T:ty: $expects:literal, $form:expr, $read:expr $(, help $help:literal)?;)+) => {$(
         impl $crate::mission::scalar::Scalar for $T {
             const EXPECTS: &'static str = $expects;
-            const FORM: $crate::mission::scalar::Form = $form;
+            const FORM: $crate::mission::scalar::JsonForm = $form;
 
             fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
                 let read: fn(&str) -> Option<Self> = $read;
@@ -74,7 +74,7 @@ pub enum Referent {
 
 /// What a value looks like, in the terms of JSON Schema.
 #[derive(Debug, Clone, Copy)]
-pub enum Form {
+pub enum JsonForm {
     /// A text that matches this pattern; an empty one matches everything. Numbers and truth values are texts too.
     Text(&'static str),
     /// A text that matches this pattern and is no number.
@@ -95,7 +95,7 @@ pub enum Form {
     Either(&'static [Self]),
 }
 
-impl Form {
+impl JsonForm {
     const fn number(least: i64, most: i64) -> Self {
         Self::Number {
             above: None,
@@ -134,7 +134,7 @@ impl Fault {
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";
-    const FORM: Form = Form::Flag;
+    const FORM: JsonForm = JsonForm::Flag;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         match text {
@@ -149,19 +149,19 @@ impl Scalar for bool {
 
 scalars! {
     Millis: "a duration",
-        Form::Either(&[Form::Whole(1, u64::MAX), Form::Mixed(r"^\s*0*[1-9][0-9]*(ms|s|m|h|d)?$")]),
+        JsonForm::Either(&[JsonForm::Whole(1, u64::MAX), JsonForm::Mixed(r"^\s*0*[1-9][0-9]*(ms|s|m|h|d)?$")]),
         |text| Self::in_file(text).ok().filter(|span| span.0 > 0),
         help "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
     Points: "a bar",
-        Form::Either(&[
-            Form::number(1, 5),
-            Form::number(20, 100),
-            Form::Mixed(r"^\s*[0-9.]+\s*(/\s*(5|100)\s*)?$"),
+        JsonForm::Either(&[
+            JsonForm::number(1, 5),
+            JsonForm::number(20, 100),
+            JsonForm::Mixed(r"^\s*[0-9.]+\s*(/\s*(5|100)\s*)?$"),
         ]),
         |text| text.parse().ok(),
         help "write a score from 1 to 5 (3.5), points from 20 to 100 (70), or name the scale: \"3.5/5\", \"10/100\"";
     Deadline: "a deadline",
-        Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]),
+        JsonForm::Either(&[JsonForm::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]),
         |text| {
             // Without a zone it is UTC.
             let utc = || text.parse::<chrono::NaiveDateTime>().ok()?.and_utc().timestamp_millis().try_into().ok();
@@ -199,9 +199,9 @@ const UNITS: [(&str, u64); 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 <
 
 impl Scalar for Bytes {
     const EXPECTS: &'static str = "a size";
-    const FORM: Form = Form::Either(&[
-        Form::Whole(1, u64::MAX),
-        Form::Mixed(r"^\s*0*[1-9][0-9]*\s*(KiB|MiB|GiB)\s*$"),
+    const FORM: JsonForm = JsonForm::Either(&[
+        JsonForm::Whole(1, u64::MAX),
+        JsonForm::Mixed(r"^\s*0*[1-9][0-9]*\s*(KiB|MiB|GiB)\s*$"),
     ]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
@@ -234,7 +234,7 @@ impl Span {
 
 impl Scalar for Span {
     const EXPECTS: &'static str = Millis::EXPECTS;
-    const FORM: Form = Millis::FORM;
+    const FORM: JsonForm = Millis::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let span = NonZeroU64::new(Millis::parse(text)?.0);
@@ -244,18 +244,18 @@ impl Scalar for Span {
 
 /// A number of tries that a mission of many tasks keeps for each of them: never the largest one, so that none takes no room.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tries(NonZeroU32);
+pub struct TryCount(NonZeroU32);
 
-impl Tries {
+impl TryCount {
     /// The number.
     pub fn get(self) -> u32 {
         self.0.get() - 1
     }
 }
 
-impl Scalar for Tries {
+impl Scalar for TryCount {
     const EXPECTS: &'static str = "a whole number from 0 to 4294967294";
-    const FORM: Form = Form::Whole(0, u32::MAX as u64 - 1);
+    const FORM: JsonForm = JsonForm::Whole(0, u32::MAX as u64 - 1);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let more = u32::parse(text)?.checked_add(1).and_then(NonZeroU32::new);
@@ -275,7 +275,7 @@ pub enum Deadline {
 /// A bar of the mission file itself; [`super::config`] changes the origin of those in a `quorum.yaml`.
 impl Scalar for Bar {
     const EXPECTS: &'static str = Points::EXPECTS;
-    const FORM: Form = Points::FORM;
+    const FORM: JsonForm = Points::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Points::parse(text).map(|points| Self {
@@ -287,7 +287,7 @@ impl Scalar for Bar {
 
 impl Scalar for VersionReq {
     const EXPECTS: &'static str = "a range of versions";
-    const FORM: Form = Form::Text(r"\S");
+    const FORM: JsonForm = JsonForm::Text(r"\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         // People write `quorum >=0.2` as they would say it.

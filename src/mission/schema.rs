@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::check::expects;
 use super::keys::Keys;
 use super::model::{Config, Mission, Preset};
-use super::scalar::Form;
-use super::shape::{Key, OneShape, Shape, Table};
+use super::scalar::JsonForm;
+use super::shape::{OneShape, Shape, Table, TableKey};
 use super::suggest::suggestion;
 
 /// A kind of file that has a schema.
@@ -99,7 +99,7 @@ fn table_schema(table: &'static Table, definitions: &mut Map<String, Value>) -> 
     schema
 }
 
-fn key_schema(key: &'static Key, definitions: &mut Map<String, Value>) -> Value {
+fn key_schema(key: &'static TableKey, definitions: &mut Map<String, Value>) -> Value {
     let mut schema = shape_schema(&key.shape, definitions);
     if !key.required {
         // `key:` with nothing behind it is the same as no key.
@@ -117,7 +117,7 @@ fn or_null(schema: Value) -> Value {
 }
 
 /// What of a key is not built yet.
-fn not_built(key: &Key) -> Option<String> {
+fn not_built(key: &TableKey) -> Option<String> {
     key.later.map(|_| "not built yet".to_owned())
 }
 
@@ -168,17 +168,17 @@ fn one_schema(one: &OneShape) -> Value {
     form_schema(&one.form)
 }
 
-fn form_schema(form: &Form) -> Value {
+fn form_schema(form: &JsonForm) -> Value {
     match form {
         // Every single value is read from its text, so `title: 1.0` is a text as well.
-        Form::Text("") => json!({"type": ["string", "number", "boolean"]}),
-        Form::Text(pattern) => json!({"type": ["string", "number", "boolean"], "pattern": pattern}),
-        Form::Mixed(pattern) => json!({"type": "string", "pattern": pattern}),
-        Form::Words(words) => json!({"type": "string", "enum": words}),
-        Form::Flag => json!({"type": "boolean"}),
-        Form::Whole(least, u64::MAX) => json!({"type": "integer", "minimum": least}),
-        Form::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
-        Form::Number { above, least, most } => {
+        JsonForm::Text("") => json!({"type": ["string", "number", "boolean"]}),
+        JsonForm::Text(pattern) => json!({"type": ["string", "number", "boolean"], "pattern": pattern}),
+        JsonForm::Mixed(pattern) => json!({"type": "string", "pattern": pattern}),
+        JsonForm::Words(words) => json!({"type": "string", "enum": words}),
+        JsonForm::Flag => json!({"type": "boolean"}),
+        JsonForm::Whole(least, u64::MAX) => json!({"type": "integer", "minimum": least}),
+        JsonForm::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        JsonForm::Number { above, least, most } => {
             let mut schema = json!({"type": "number"});
             let bounds = [("exclusiveMinimum", above), ("minimum", least), ("maximum", most)];
             for (keyword, bound) in bounds {
@@ -188,17 +188,17 @@ fn form_schema(form: &Form) -> Value {
             }
             schema
         }
-        Form::Either(forms) => json!({"anyOf": forms.iter().map(form_schema).collect::<Vec<_>>()}),
+        JsonForm::Either(forms) => json!({"anyOf": forms.iter().map(form_schema).collect::<Vec<_>>()}),
     }
 }
 
 /// Names of maps are always texts in JSON.
-fn name_schema(form: &Form) -> Value {
+fn name_schema(form: &JsonForm) -> Value {
     match form {
-        Form::Text("") => json!({}),
-        Form::Text(pattern) => json!({"pattern": pattern}),
-        Form::Whole(least, most) if *most <= 9 => json!({"pattern": format!("^[{least}-{most}]$")}),
-        Form::Words(words) => json!({"enum": words}),
+        JsonForm::Text("") => json!({}),
+        JsonForm::Text(pattern) => json!({"pattern": pattern}),
+        JsonForm::Whole(least, most) if *most <= 9 => json!({"pattern": format!("^[{least}-{most}]$")}),
+        JsonForm::Words(words) => json!({"enum": words}),
         _ => json!({}),
     }
 }
@@ -245,7 +245,7 @@ pub struct NoSuchField {
 /// When there is no such key.
 pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
     let mut tables = vec![kind.table()];
-    let mut found: Option<&'static Key> = None;
+    let mut found: Option<&'static TableKey> = None;
     // Whether the tables belong to named entries, or to types, whose name has not been passed yet.
     let mut may_be_named = false;
     for part in path
@@ -283,7 +283,7 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
     })
 }
 
-fn no_such_field(tables: &[&'static Table], below: Option<&Key>, key: &str) -> NoSuchField {
+fn no_such_field(tables: &[&'static Table], below: Option<&TableKey>, key: &str) -> NoSuchField {
     let known = keys_of(tables);
     let known = known.iter().map(|(name, _)| *name);
     NoSuchField {
@@ -327,7 +327,7 @@ fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, String)> {
 /// What the loader says to somebody who wrote something that is no such value.
 fn how_to_write(shape: &Shape) -> Option<String> {
     match shape {
-        Shape::One(one) if !matches!(one.form, Form::Words(_)) => (one.check)("?").err()?.help,
+        Shape::One(one) if !matches!(one.form, JsonForm::Words(_)) => (one.check)("?").err()?.help,
         Shape::List(of) | Shape::NonEmptyList(of) => how_to_write(of),
         Shape::Either(shapes) => shapes.iter().find_map(how_to_write),
         _ => None,
@@ -337,12 +337,12 @@ fn how_to_write(shape: &Shape) -> Option<String> {
 fn words_of(shape: &'static Shape) -> &'static [&'static str] {
     match shape {
         Shape::One(OneShape {
-            form: Form::Words(words),
+            form: JsonForm::Words(words),
             ..
         }) => words,
         // Words, or something else.
         Shape::One(OneShape {
-            form: Form::Either([Form::Words(words), ..]),
+            form: JsonForm::Either([JsonForm::Words(words), ..]),
             ..
         }) => words,
         Shape::List(of) | Shape::NonEmptyList(of) => words_of(of),

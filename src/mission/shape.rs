@@ -1,29 +1,29 @@
 //! What may stand where in a file: shapes of values, and tables of keys.
 //!
 //! The shapes come from the types of the model, the tables from their declarations (`keys`). Documents are checked against
-//! them, and the JSON Schema (`quorum schema`) is printed from them. A key marked [`Key::later`] is checked like any
+//! them, and the JSON Schema (`quorum schema`) is printed from them. A key marked [`TableKey::later`] is checked like any
 //! other; `validate` notes it and `run` refuses it.
 
-use super::scalar::{Fault, Form, Referent, Scalar};
+use super::scalar::{Fault, JsonForm, Referent, Scalar};
 
 /// What may stand in one kind of map.
 #[derive(Debug)]
 pub struct Table {
     /// What such a map describes, with its article: "a task".
     pub name: &'static str,
-    pub keys: &'static [Key],
+    pub keys: &'static [TableKey],
 }
 
 impl Table {
     /// The key with this name.
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
+    pub fn key(&self, name: &str) -> Option<&'static TableKey> {
         self.keys.iter().find(|key| key.name == name)
     }
 }
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
+pub struct TableKey {
     /// As written, camelCase.
     pub name: &'static str,
     /// What it holds.
@@ -62,7 +62,7 @@ pub struct OneShape {
     /// To complete "this key takes …".
     pub expects: &'static str,
     /// What it looks like, for the schema.
-    pub form: Form,
+    pub form: JsonForm,
     /// Whether the text stands for such a value.
     pub check: fn(&str) -> Result<(), Fault>,
     /// What it names, if it refers to something.
@@ -92,7 +92,7 @@ impl Shape {
 }
 
 /// The marks that a declaration may give a key.
-impl Key {
+impl TableKey {
     /// An optional key that is built.
     pub const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
         Self {

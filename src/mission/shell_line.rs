@@ -58,7 +58,7 @@ pub fn characters(command: &str) -> impl Iterator<Item = (usize, char, Quoting)>
 
 /// A word of a command as the program gets it: without quotes and escapes, its pieces joined.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Word {
+pub struct ShellWord {
     /// What it says.
     pub text: String,
     /// Whether it has a part that only the shell can tell: a variable, what another command prints.
@@ -67,14 +67,14 @@ pub struct Word {
 
 /// The simple commands of a text, each with its words: what a file is read for stands among them, where output goes does not.
 /// `$PWD` is the folder itself.
-pub fn simple_commands(text: &str) -> Vec<Vec<Word>> {
+pub fn simple_commands(text: &str) -> Vec<Vec<ShellWord>> {
     let here = ["\"$PWD\"", "${PWD}", "$PWD", "$(pwd)"];
     let text = here
         .iter()
         .fold(text.to_owned(), |text, form| text.replace(form, "."));
-    let mut read = Read {
+    let mut read = ShellRead {
         commands: vec![Vec::new()],
-        ..Read::default()
+        ..ShellRead::default()
     };
     let mut escape = None;
     let mut last = '\n';
@@ -122,22 +122,22 @@ pub fn simple_commands(text: &str) -> Vec<Vec<Word>> {
     }
     read.end_word();
     // A mark that is closed behind another command leaves a word of nothing.
-    let is_some = |word: &Word| !word.text.is_empty();
+    let is_some = |word: &ShellWord| !word.text.is_empty();
     read.commands.retain(|command| command.iter().any(is_some));
     read.commands
 }
 
 #[derive(Default)]
-struct Read {
-    commands: Vec<Vec<Word>>,
+struct ShellRead {
+    commands: Vec<Vec<ShellWord>>,
     /// The word that has begun.
-    open: Option<Word>,
+    open: Option<ShellWord>,
     /// Whether the next word says where output goes, or what ends a text.
     is_target: bool,
 }
 
-impl Read {
-    fn word(&mut self) -> &mut Word {
+impl ShellRead {
+    fn word(&mut self) -> &mut ShellWord {
         self.open.get_or_insert_default()
     }
 
@@ -154,7 +154,7 @@ impl Read {
 
     /// A number before such a mark is a descriptor.
     fn end_at_mark(&mut self) {
-        let is_number = |word: &mut Word| word.text.chars().all(|c| c.is_ascii_digit());
+        let is_number = |word: &mut ShellWord| word.text.chars().all(|c| c.is_ascii_digit());
         drop(self.open.take_if(is_number));
         self.end_word();
     }
@@ -321,7 +321,8 @@ mod tests {
     fn words_are_read_as_the_shell_does() {
         let read = |text: &str| -> Vec<String> {
             let commands = simple_commands(text).into_iter();
-            let words = |command: Vec<Word>| command.into_iter().map(|word| word.text).collect::<Vec<_>>();
+            let words =
+                |command: Vec<ShellWord>| command.into_iter().map(|word| word.text).collect::<Vec<_>>();
             commands.map(|command| words(command).join("|")).collect()
         };
         for (text, expected) in [

@@ -21,7 +21,7 @@ pub struct FurtherStages {
 
 impl FurtherStages {
     /// The further stages of a task, with those of its own. Pipelines put them in their order.
-    pub fn pipeline(&self, task: &model::Task, ids: &Ids) -> Vec<StagePlan> {
+    pub fn pipeline(&self, task: &model::Task, ids: &AgentIds) -> Vec<StagePlan> {
         let is_own = |stage: &&StagePlan| matches!(stage.key(), StageKey::Own(_));
         let of_mission = self.stages.iter().filter(is_own).count();
         self.stages
@@ -42,10 +42,10 @@ impl FurtherStages {
 }
 
 /// Agents by name; every name that a loaded mission uses is there.
-type Ids = HashMap<Box<str>, AgentId>;
+type AgentIds = HashMap<Box<str>, AgentId>;
 
 /// What holds for all tasks of a mission.
-pub fn of_mission(mission: &Mission, ids: &Ids) -> FurtherStages {
+pub fn of_mission(mission: &Mission, ids: &AgentIds) -> FurtherStages {
     let red_team = mission.red_team.as_ref().and_then(|declared| {
         Some(StagePlan::RedTeam(RedTeamPlan {
             agent: *ids.get(&declared.agent)?,
@@ -88,10 +88,10 @@ pub fn agents(mission: &Mission) -> impl Iterator<Item = &str> {
 /// Declared stages, numbered from `first`.
 fn stages<'a>(
     first: usize,
-    declared: &'a [model::Stage],
-    ids: &'a Ids,
+    declared: &'a [model::ExtraStage],
+    ids: &'a AgentIds,
 ) -> impl Iterator<Item = StagePlan> + use<'a> {
-    let plan = move |(n, stage): (u32, &model::Stage)| {
+    let plan = move |(n, stage): (u32, &model::ExtraStage)| {
         let by = match (&stage.command, &stage.agent) {
             (Some(command), _) => StageJudge::Command(command.clone()),
             (None, agent) => StageJudge::Agent {

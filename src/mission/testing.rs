@@ -10,7 +10,7 @@ use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, EffectiveSettings, Isolation, MergeInto, Review,
     Settings, Stakes, TaskType,
 };
-use super::{AttemptLimits, Extent, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan, WorktreePlan};
+use super::{AttemptLimits, Extent, IdleTimeout, Part, Rules, SlaPlan, StagePlan, TaskPlan, WorktreePlan};
 use crate::domain::{AgentId, Bar, Millis};
 
 impl Rules {
@@ -64,7 +64,7 @@ impl TaskPlan {
             may_change_tests: false,
             confinement: Confinement::default(),
             deadline: None,
-            silence: Silence::of(None, Settings::default().stale_threshold()),
+            silence: IdleTimeout::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,
             route: None,
             middleware: None,

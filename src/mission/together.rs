@@ -8,7 +8,7 @@ use super::document::{NodeId, Tree};
 use super::scalar::Scalar;
 use super::suggest::suggestion;
 use super::text::quoted;
-use super::violation::{Place, Violation, Violations, first_line};
+use super::violation::{Violation, ViolationPlace, Violations, first_line};
 
 /// Reports what does not fit together anywhere in a mission.
 pub fn check(tree: &Tree<'_>) -> Violations {
@@ -41,8 +41,8 @@ fn items<'t>(tree: &'t Tree<'_>, map: NodeId, key: &str) -> Box<dyn Iterator<Ite
     }
 }
 
-fn at(tree: &Tree<'_>, node: NodeId) -> Place {
-    Place::Span(first_line(tree, node))
+fn at(tree: &Tree<'_>, node: NodeId) -> ViolationPlace {
+    ViolationPlace::Span(first_line(tree, node))
 }
 
 /// Criteria and the one who grades them: neither means anything without the other.

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::codes::Code;
-use super::diagnostics::{Diagnostic, Lines, Severity};
-use super::document::{Kind, NodeId, Tree, YamlError};
+use super::diagnostics::{Diagnostic, DiagnosticSeverity, LineStarts};
+use super::document::{NodeId, NodeKind, Tree, YamlError};
 use super::scalar::Fault;
 use super::suggest::closest;
 
@@ -20,10 +20,10 @@ const KEPT: usize = 100;
 
 /// A path to a value in the document.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Path(Vec<Step>);
+pub struct Path(Vec<PathStep>);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Step {
+enum PathStep {
     Key(Cow<'static, str>),
     Item(usize),
 }
@@ -34,12 +34,12 @@ impl Path {
     }
 
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.push(Step::Key(key.into()));
+        self.0.push(PathStep::Key(key.into()));
         self
     }
 
     pub fn item(mut self, index: usize) -> Self {
-        self.0.push(Step::Item(index));
+        self.0.push(PathStep::Item(index));
         self
     }
 }
@@ -47,16 +47,16 @@ impl Path {
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().enumerate().try_for_each(|(at, step)| match step {
-            Step::Key(key) if at == 0 => f.write_str(key),
-            Step::Key(key) => write!(f, ".{key}"),
-            Step::Item(index) => write!(f, "[{index}]"),
+            PathStep::Key(key) if at == 0 => f.write_str(key),
+            PathStep::Key(key) => write!(f, ".{key}"),
+            PathStep::Item(index) => write!(f, "[{index}]"),
         })
     }
 }
 
 /// Where a problem is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Place {
+pub enum ViolationPlace {
     /// The file as a whole.
     File,
     /// These bytes.
@@ -67,7 +67,7 @@ pub enum Place {
     Key(Path),
 }
 
-impl From<Path> for Place {
+impl From<Path> for ViolationPlace {
     fn from(path: Path) -> Self {
         Self::Value(path)
     }
@@ -77,21 +77,21 @@ impl From<Path> for Place {
 #[derive(Debug, Clone)]
 pub struct Violation {
     pub code: Code,
-    pub severity: Severity,
-    pub place: Place,
+    pub severity: DiagnosticSeverity,
+    pub place: ViolationPlace,
     pub message: String,
     pub label: Option<String>,
     pub help: Option<String>,
-    pub related: Option<(Place, String)>,
+    pub related: Option<(ViolationPlace, String)>,
     /// The problem follows from another one if the value here was found to be wrong.
     pub unless: Option<Path>,
 }
 
 impl Violation {
-    pub fn error(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, place: impl Into<ViolationPlace>, message: impl Into<String>) -> Self {
         Self {
             code,
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             place: place.into(),
             message: message.into(),
             label: None,
@@ -101,7 +101,7 @@ impl Violation {
         }
     }
 
-    pub fn fault(place: Place, fault: Fault) -> Self {
+    pub fn fault(place: ViolationPlace, fault: Fault) -> Self {
         Self {
             help: fault.help,
             ..Self::error(fault.code, place, fault.message)
@@ -113,12 +113,12 @@ impl Violation {
             help: refusal.help.map(str::to_owned),
             related: refusal
                 .related
-                .map(|(span, label)| (Place::Span(span), label.to_owned())),
-            ..Self::error(refusal.code, Place::Span(refusal.span), refusal.message)
+                .map(|(span, label)| (ViolationPlace::Span(span), label.to_owned())),
+            ..Self::error(refusal.code, ViolationPlace::Span(refusal.span), refusal.message)
         }
     }
 
-    pub fn severity(mut self, severity: Severity) -> Self {
+    pub fn severity(mut self, severity: DiagnosticSeverity) -> Self {
         self.severity = severity;
         self
     }
@@ -138,7 +138,7 @@ impl Violation {
         self
     }
 
-    pub fn related(mut self, place: impl Into<Place>, label: impl Into<String>) -> Self {
+    pub fn related(mut self, place: impl Into<ViolationPlace>, label: impl Into<String>) -> Self {
         self.related = Some((place.into(), label.into()));
         self
     }
@@ -158,7 +158,7 @@ impl Violations {
             self.kept.push(problem);
         } else {
             self.dropped += 1;
-            self.dropped_error |= problem.severity == Severity::Error;
+            self.dropped_error |= problem.severity == DiagnosticSeverity::Error;
         }
     }
 
@@ -166,7 +166,7 @@ impl Violations {
     pub fn refuse(
         &mut self,
         code: Code,
-        place: impl Into<Place>,
+        place: impl Into<ViolationPlace>,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
@@ -177,14 +177,14 @@ impl Violations {
     pub fn warn(
         &mut self,
         code: Code,
-        place: impl Into<Place>,
+        place: impl Into<ViolationPlace>,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
         self.push(
             Violation::error(code, place, message)
                 .help(help)
-                .severity(Severity::Warning),
+                .severity(DiagnosticSeverity::Warning),
         );
     }
 
@@ -204,13 +204,13 @@ impl Violations {
             || self
                 .kept
                 .iter()
-                .any(|problem| problem.severity == Severity::Error)
+                .any(|problem| problem.severity == DiagnosticSeverity::Error)
     }
 
     /// The message of the first error.
     pub fn first_error(&self) -> Option<&str> {
         let mut errors = self.kept.iter();
-        let error = errors.find(|problem| problem.severity == Severity::Error)?;
+        let error = errors.find(|problem| problem.severity == DiagnosticSeverity::Error)?;
         Some(&error.message)
     }
 
@@ -239,7 +239,7 @@ impl Violations {
         if tree.is_none() {
             hidden.extend(possible_secrets(source));
         }
-        let lines = Lines::new(source, hidden);
+        let lines = LineStarts::new(source, hidden);
         let diagnostics = located
             .into_iter()
             .map(|(range, problem)| Diagnostic {
@@ -286,12 +286,12 @@ impl Locator<'_, '_> {
 
     /// The bytes of a place; `Some(None)` is the file as a whole. `None`: the place was pruned, so what is wrong there
     /// has been said already.
-    fn locate(&mut self, place: &Place) -> Option<Option<Range<usize>>> {
+    fn locate(&mut self, place: &ViolationPlace) -> Option<Option<Range<usize>>> {
         match place {
-            Place::File => Some(None),
-            Place::Span(span) => Some(Some(span.clone())),
-            Place::Value(path) => self.follow(path, false),
-            Place::Key(path) => self.follow(path, true),
+            ViolationPlace::File => Some(None),
+            ViolationPlace::Span(span) => Some(Some(span.clone())),
+            ViolationPlace::Value(path) => self.follow(path, false),
+            ViolationPlace::Key(path) => self.follow(path, true),
         }
     }
 
@@ -301,12 +301,12 @@ impl Locator<'_, '_> {
         let mut key = None;
         for step in &path.0 {
             let next = match step {
-                Step::Item(index) => {
+                PathStep::Item(index) => {
                     let items = self.lists.entry(at).or_insert_with(|| tree.items(at).collect());
                     key = None;
                     items.get(*index).copied()
                 }
-                Step::Key(name) => match tree.entry(at, name) {
+                PathStep::Key(name) => match tree.entry(at, name) {
                     Some(entry) if tree.is_pruned(entry.key) || tree.is_pruned(entry.value) => return None,
                     Some(entry) => {
                         key = Some(entry.key);
@@ -329,7 +329,7 @@ impl Locator<'_, '_> {
 /// Whether a map has a key that was probably meant to be this one: what follows from its absence has been said then.
 pub fn is_misspelt(tree: &Tree<'_>, map: NodeId, name: &str, is_wrong: impl Fn(NodeId) -> bool) -> bool {
     let is_meant = |key| !tree.text(key).starts_with("x-") && closest(tree.text(key), [name]).is_some();
-    tree.kind(map) == Kind::Map
+    tree.kind(map) == NodeKind::Map
         && tree
             .all_entries(map)
             .any(|entry| is_wrong(entry.key) && is_meant(entry.key))
@@ -346,7 +346,7 @@ fn missing_in(tree: &Tree<'_>, node: NodeId, key: Option<NodeId>) -> Option<Rang
 
 /// The place of a value; of a map its first key, which reads better than the bracket or nothing at all.
 pub fn first_line(tree: &Tree<'_>, node: NodeId) -> Range<usize> {
-    if tree.kind(node) == Kind::Map
+    if tree.kind(node) == NodeKind::Map
         && let Some(entry) = tree.all_entries(node).next()
     {
         return tree.span(entry.key);

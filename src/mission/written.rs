@@ -7,13 +7,13 @@ use super::document::Tree;
 
 /// What one file says under `settings`, and of rubrics, and on which line.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenSettings {
     /// What the file is called; empty for the mission itself.
     file: Box<str>,
     lines: Vec<(Box<str>, usize)>,
 }
 
-impl Written {
+impl WrittenSettings {
     /// What a document says: its settings by their keys, its rubrics as `rubrics.NAME`.
     pub fn of(file: &str, source: &str, tree: &Tree<'_>) -> Self {
         let settings = tree.get(tree.root(), "settings");

@@ -2,11 +2,11 @@
 
 use crate::mission::Code;
 
-use super::style::{Role, Screen};
+use super::style::{Role, TextLayout};
 use super::words;
 
 /// What a code means and what to do about it, with a line feed at the end.
-pub fn one(code: Code, screen: &Screen) -> String {
+pub fn one(code: Code, screen: &TextLayout) -> String {
     let head = format!("{code}: {}", code.summary());
     let head = screen.style.paint(Role::Strong, head);
     let text = format!("{head}\n\n{}\n", code.explanation());
@@ -14,13 +14,13 @@ pub fn one(code: Code, screen: &Screen) -> String {
 }
 
 /// What something means that has a name, with a line feed at the end.
-pub fn word(name: &str, meaning: &str, screen: &Screen) -> String {
+pub fn word(name: &str, meaning: &str, screen: &TextLayout) -> String {
     let head = screen.style.paint(Role::Strong, format!("{name}:"));
     screen.wrap_flush(&letters(&format!("{head} {meaning}\n"), screen))
 }
 
 /// All codes and words with a few words each.
-pub fn all(screen: &Screen) -> String {
+pub fn all(screen: &TextLayout) -> String {
     let line = |name: &str, says: &str| {
         let name = screen.style.paint(Role::Strong, name);
         format!("{name}  {says}\n")
@@ -32,7 +32,7 @@ pub fn all(screen: &Screen) -> String {
 }
 
 /// Our own words in the letters of the screen.
-fn letters(text: &str, screen: &Screen) -> String {
+fn letters(text: &str, screen: &TextLayout) -> String {
     if screen.style.unicode {
         text.to_owned()
     } else {

@@ -5,12 +5,12 @@ use minijinja::value::Serde;
 use serde_json::{Map, Value};
 
 use super::documents::commands::{DoctorCheck, DoctorDocument};
-use super::style::Screen;
+use super::style::TextLayout;
 use super::templates::render;
 
 worded! {
     /// How a check ended.
-    pub enum Verdict {
+    pub enum CheckOutcome {
         /// As it should be.
         Ok = "ok",
         /// A run may go wrong.
@@ -24,19 +24,19 @@ worded! {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
-pub struct Check {
+pub struct HealthCheck {
     pub name: String,
     /// How it is.
-    pub verdict: Verdict,
+    pub verdict: CheckOutcome,
     /// What was seen.
     pub message: String,
     /// What scripts need beside it.
     pub details: Map<String, Value>,
 }
 
-impl Check {
+impl HealthCheck {
     /// A check that has been made.
-    pub fn new(name: impl Into<String>, verdict: Verdict, message: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, verdict: CheckOutcome, message: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             verdict,
@@ -53,7 +53,7 @@ impl Check {
     }
 }
 
-pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
+pub fn document(checks: &[HealthCheck], is_fit: bool) -> DoctorDocument<'_> {
     let rows = checks.iter().map(|check| DoctorCheck {
         name: &check.name,
         status: check.verdict.as_str(),
@@ -70,7 +70,7 @@ pub fn document(checks: &[Check], is_fit: bool) -> DoctorDocument<'_> {
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn human(document: DoctorDocument<'_>, screen: &Screen) -> Result<String, Error> {
+pub fn human(document: DoctorDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
     let text = render(screen, include_str!("doctor.txt"), Serde(document).into())?;
     Ok(screen.wrap(&text))
 }

@@ -7,7 +7,7 @@ use crate::domain::RequestStatus;
 use crate::store::Request;
 
 use super::documents::commands::{IntakeDocument, IntakeRow, IntakeStep};
-use super::style::Screen;
+use super::style::TextLayout;
 use super::templates::render;
 
 /// A request in a document.
@@ -41,7 +41,7 @@ pub fn row(request: &Request) -> IntakeRow<'_> {
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn human(document: IntakeDocument<'_>, screen: &Screen) -> Result<String, Error> {
+pub fn human(document: IntakeDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
     let text = render(screen, include_str!("intake.txt"), Serde(document).into())?;
     Ok(screen.wrap(&text))
 }

@@ -1,10 +1,10 @@
 //! `quorum logs`: what stands between the outputs of turns.
 
 use super::history::{TurnHistory, TurnStanding};
-use super::style::{Role, Screen};
+use super::style::{Role, TextLayout};
 
 /// The line before a turn's output, with a line feed at its end.
-pub fn header(turn: &TurnHistory, screen: &Screen) -> String {
+pub fn header(turn: &TurnHistory, screen: &TextLayout) -> String {
     let standing = match turn.end {
         TurnStanding::Lost => " (interrupted)",
         TurnStanding::Open | TurnStanding::Finished(_) => "",

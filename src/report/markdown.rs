@@ -20,7 +20,7 @@ const RESERVE: usize = 512;
 
 /// The page. `most` is how many bytes it may have.
 pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
-    let mut page = Page {
+    let mut page = MarkdownPage {
         text: String::new(),
         most: most.saturating_sub(RESERVE),
     };
@@ -53,12 +53,12 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
     page.text
 }
 
-struct Page {
+struct MarkdownPage {
     text: String,
     most: usize,
 }
 
-impl Page {
+impl MarkdownPage {
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }

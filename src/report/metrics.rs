@@ -14,7 +14,7 @@ use super::documents::{MetricsDocument, MetricsRow};
 /// Sums over assessments: attempts on which judging said pass or fail. An agent's own failure is none, and where
 /// judging could not say, there is none yet.
 #[derive(Debug, Clone, Default)]
-struct Sums {
+struct AssessmentSums {
     assessments: u64,
     passed: u64,
     scores: Vec<Points>,
@@ -28,7 +28,7 @@ struct Sums {
 /// Collects the metrics of a run from its events.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    tasks: Vec<Sums>,
+    tasks: Vec<AssessmentSums>,
     /// The mission's own deadline: whether it was met.
     mission: Option<bool>,
     /// Whether the current attempt has its verdict.
@@ -39,7 +39,7 @@ impl Metrics {
     /// Takes in one event.
     pub fn apply(&mut self, plan: &Plan, event: &Event) {
         if self.tasks.len() != plan.tasks.len() {
-            self.tasks.resize_with(plan.tasks.len(), Sums::default);
+            self.tasks.resize_with(plan.tasks.len(), AssessmentSums::default);
             self.decided.resize(plan.tasks.len(), false);
         }
         match event {
@@ -110,13 +110,13 @@ impl Metrics {
 
     /// The document.
     pub fn document<'a>(&self, plan: &'a Plan, run: &'a RunId) -> MetricsDocument<'a> {
-        let nothing = Sums::default();
+        let nothing = AssessmentSums::default();
         let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);
-        let mut agents = vec![(false, Sums::default()); plan.agents.len()];
-        let mut mission = Sums {
+        let mut agents = vec![(false, AssessmentSums::default()); plan.agents.len()];
+        let mut mission = AssessmentSums {
             met: u64::from(self.mission == Some(true)),
             missed: u64::from(self.mission == Some(false)),
-            ..Sums::default()
+            ..AssessmentSums::default()
         };
         // Work for tasks that a changed mission no longer has was done all the same.
         for task in plan.every_task_id() {
@@ -136,7 +136,7 @@ impl Metrics {
     }
 }
 
-impl Sums {
+impl AssessmentSums {
     fn add(&mut self, other: &Self) {
         self.assessments += other.assessments;
         self.passed += other.passed;
@@ -153,7 +153,7 @@ impl Sums {
 }
 
 /// The row of what has this name.
-fn row<'a>(name: &'a str, sums: &Sums) -> MetricsRow<'a> {
+fn row<'a>(name: &'a str, sums: &AssessmentSums) -> MetricsRow<'a> {
     let mean = |scores: &[Points]| Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
     let dimensions = |of: fn(Points) -> f64| {
         let means = sums.dimensions.iter();

@@ -4,7 +4,7 @@ use std::mem::take;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::style::{Role, Screen};
+use super::style::{Role, TextLayout};
 use super::text::width;
 
 /// Columns where there is no terminal, and the most that are used of one: longer lines are hard to read.
@@ -13,7 +13,7 @@ const COLUMNS: (usize, usize) = (80, 100);
 const FIRST: usize = 22;
 
 /// A row of a table: its first cell, and the others beside it, or below it where it is long.
-fn row(screen: &Screen, first: &str, rest: &str) -> String {
+fn row(screen: &TextLayout, first: &str, rest: &str) -> String {
     let rest = screen.wrap_beside(rest, FIRST);
     if width(first) > FIRST {
         return format!("{}\n{:FIRST$}{rest}\n", screen.wrap_beside(first, 0), "");
@@ -22,9 +22,9 @@ fn row(screen: &Screen, first: &str, rest: &str) -> String {
 }
 
 /// The page, rendered.
-pub fn page(markdown: &str, screen: &Screen) -> String {
+pub fn page(markdown: &str, screen: &TextLayout) -> String {
     let columns = screen.width.unwrap_or(COLUMNS.0).min(COLUMNS.1);
-    let screen = Screen {
+    let screen = TextLayout {
         width: Some(columns),
         ..*screen
     };

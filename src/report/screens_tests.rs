@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::doctor::{Check, Verdict};
+use super::doctor::{CheckOutcome, HealthCheck};
 use super::documents::plan::PlanDocument;
 use super::documents::reviews::CriterionRow;
 use super::documents::runs::{self, RunRow};
@@ -13,7 +13,7 @@ use super::documents::{plan, show};
 use super::history::TaskHistory;
 use super::settings::{self, Setting};
 use super::status::StatusPage;
-use super::style::Screen;
+use super::style::TextLayout;
 use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
 use super::{codes, doctor, failure, logs, metrics, status};
 use crate::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
@@ -27,7 +27,7 @@ const LONG: &str = "the reason is long, and it goes on for as long as it likes, 
                     terminal of eighty columns\u{1b}]0;title\u{7} and does not intend to";
 
 /// The screen on all kinds of output, one below the other.
-fn everywhere(render: impl Fn(&Screen) -> String) -> String {
+fn everywhere(render: impl Fn(&TextLayout) -> String) -> String {
     let mut all = String::new();
     for (name, screen) in SCREENS {
         let text = render(&screen);
@@ -79,7 +79,7 @@ fn history(scene: &Scene<'_>, task: u32) -> TaskHistory {
 #[test]
 fn a_plan() {
     let scene = Scene::start(hostile());
-    let page = |screen: &Screen| plan::human(PlanDocument::of(&scene.state), screen).unwrap();
+    let page = |screen: &TextLayout| plan::human(PlanDocument::of(&scene.state), screen).unwrap();
     insta::assert_snapshot!(everywhere(page));
 }
 
@@ -234,14 +234,14 @@ fn what_a_code_means() {
 #[test]
 fn the_machine() {
     let checks = [
-        Check::new("state folder", Verdict::Ok, "/site/.polpo can be written"),
-        Check::new("clock", Verdict::Warn, LONG),
-        Check::new(
+        HealthCheck::new("state folder", CheckOutcome::Ok, "/site/.polpo can be written"),
+        HealthCheck::new("clock", CheckOutcome::Warn, LONG),
+        HealthCheck::new(
             format!("agent {HOSTILE}"),
-            Verdict::Fail,
+            CheckOutcome::Fail,
             "there is no program 'x'",
         ),
-        Check::new("endpoint", Verdict::Skipped, "it was not contacted"),
+        HealthCheck::new("endpoint", CheckOutcome::Skipped, "it was not contacted"),
     ];
     insta::assert_snapshot!(everywhere(|screen| doctor::human(
         doctor::document(&checks, false),
@@ -291,7 +291,7 @@ fn what_a_review_came_to() {
     document.findings = &findings;
     insta::assert_snapshot!(everywhere(|screen| document.human(screen).unwrap()));
     let without = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::Indeterminate);
-    let text = without.human(&Screen::default()).unwrap();
+    let text = without.human(&TextLayout::default()).unwrap();
     assert!(
         text.contains(": indeterminate\nexit 6 (indeterminate)\n"),
         "{text}"
@@ -304,7 +304,7 @@ fn diagnostics_of_a_mission() {
     let source = Source::new("missions/with a name.yaml", text.as_bytes().to_vec());
     let report = mission::load(&source, &Layers::default()).expect_err("it is wrong");
     insta::assert_snapshot!(everywhere(|screen| {
-        report.render(mission::Style {
+        report.render(mission::DiagnosticStyle {
             color: screen.style.color,
             ascii: !screen.style.unicode,
             columns: screen.width,
@@ -312,7 +312,7 @@ fn diagnostics_of_a_mission() {
     }));
 }
 
-fn status_page(scene: &Scene<'_>, standing: RunState, screen: &Screen) -> String {
+fn status_page(scene: &Scene<'_>, standing: RunState, screen: &TextLayout) -> String {
     let run = RunDocument::of(&scene.state, &scene.view, standing, None);
     StatusPage::of(&run).render(standing, scene.now, screen)
 }

@@ -1,6 +1,6 @@
 //! `quorum config show` for people.
 
-use super::style::{Role, Screen};
+use super::style::{Role, TextLayout};
 use super::text::{sanitize, width};
 
 /// One setting.
@@ -15,7 +15,7 @@ pub struct Setting {
 }
 
 /// The table, with a line feed at its end.
-pub fn human(settings: &[Setting], with_origin: bool, screen: &Screen) -> String {
+pub fn human(settings: &[Setting], with_origin: bool, screen: &TextLayout) -> String {
     let values: Vec<_> = settings.iter().map(|setting| sanitize(&setting.value)).collect();
     // A long list takes the room that it needs, and no other line is moved aside for it.
     const BESIDE: usize = 20;

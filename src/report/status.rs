@@ -13,7 +13,7 @@ use crate::runtime::Tail;
 use super::documents::{GateRow, RunDocument, RunState, TaskRow, Tasks};
 use super::rank::{Rank, reason};
 use super::stages::stage_name;
-use super::style::{Role, Screen, Sheet};
+use super::style::{Role, Sheet, TextLayout};
 use super::summary::{not_reviewed, outcome_words, resumable_at};
 use super::text::{against_bar, elapsed, fit, sanitize};
 
@@ -30,7 +30,12 @@ const ROW_HEIGHT: usize = 3;
 
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
 /// What failed, runs or waits stays.
-pub fn status_within(run: &RunDocument<'_>, now: Timestamp, screen: &Screen, lines: Option<usize>) -> String {
+pub fn status_within(
+    run: &RunDocument<'_>,
+    now: Timestamp,
+    screen: &TextLayout,
+    lines: Option<usize>,
+) -> String {
     let mut page = StatusPage::of(run);
     let mut text = page.render(run.state, now, screen);
     // The line in which the cursor then stands is one of them.
@@ -41,7 +46,7 @@ pub fn status_within(run: &RunDocument<'_>, now: Timestamp, screen: &Screen, lin
 }
 
 /// A terminal with this page and nothing else: one frame of `--watch`.
-pub fn frame(page: &str, screen: &Screen) -> String {
+pub fn frame(page: &str, screen: &TextLayout) -> String {
     // Cursor to the top left, and everything from there on erased; where there is no cursor, pages follow each other.
     let clear = match screen.width {
         Some(_) => "\u{1b}[H\u{1b}[2J",
@@ -65,10 +70,10 @@ pub struct StatusPage {
     /// What was recorded since the page was drawn up, and is not in it.
     #[serde(skip)]
     since: Option<Tail>,
-    above: Vec<Line>,
+    above: Vec<StatusLine>,
     rows: Vec<TaskLine>,
     hidden: usize,
-    below: Vec<Line>,
+    below: Vec<StatusLine>,
     outcome: Option<String>,
     /// When its last session ended.
     finished: Option<Timestamp>,
@@ -76,7 +81,7 @@ pub struct StatusPage {
 
 /// A line above or below the tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Line {
+struct StatusLine {
     role: Option<Role>,
     text: String,
     /// Whether it holds only while a session works on the run, or only while none does.
@@ -84,7 +89,7 @@ struct Line {
     live: Option<bool>,
 }
 
-impl Line {
+impl StatusLine {
     fn new(role: Option<Role>, text: impl Into<String>) -> Self {
         Self {
             role,
@@ -183,9 +188,9 @@ impl StatusPage {
     }
 
     /// The page for a screen, with a line feed at its end.
-    pub fn render(&self, standing: RunState, now: Timestamp, screen: &Screen) -> String {
+    pub fn render(&self, standing: RunState, now: Timestamp, screen: &TextLayout) -> String {
         let live = standing == RunState::Running;
-        let mut page = Page {
+        let mut page = StatusText {
             told: self,
             // Nobody works on a run without a session, so no time passes in it.
             now: if live { Some(now) } else { self.finished },
@@ -207,38 +212,38 @@ impl StatusPage {
 }
 
 /// What stands above the tasks.
-fn above(run: &RunDocument<'_>) -> Vec<Line> {
-    let not_reviewed = not_reviewed(run.tasks.state).map(|words| Line::warn(sanitize(&words)));
-    let left_out = run.counts.left_out().map(Line::warn);
-    let counts = Line::new(None, format!("tasks: {}", run.counts.words()));
+fn above(run: &RunDocument<'_>) -> Vec<StatusLine> {
+    let not_reviewed = not_reviewed(run.tasks.state).map(|words| StatusLine::warn(sanitize(&words)));
+    let left_out = run.counts.left_out().map(StatusLine::warn);
+    let counts = StatusLine::new(None, format!("tasks: {}", run.counts.words()));
     not_reviewed.into_iter().chain(left_out).chain([counts]).collect()
 }
 
 /// What stands below them: gates, holds, what waits, warnings.
-fn below(run: &RunDocument<'_>) -> Vec<Line> {
-    let mut lines: Vec<Line> = run.gates.iter().map(gate_line).collect();
+fn below(run: &RunDocument<'_>) -> Vec<StatusLine> {
+    let mut lines: Vec<StatusLine> = run.gates.iter().map(gate_line).collect();
     let holds = run.checkpoints.iter().chain(&run.delays).take(ROWS);
-    lines.extend(holds.map(|hold| Line::new(None, hold.line())));
+    lines.extend(holds.map(|hold| StatusLine::new(None, hold.line())));
     let waits = run.asked().take(ROWS).chain(run.windows().take(ROWS));
-    lines.extend(waits.map(|wait| Line::warn(format!("waiting {}", wait.line()))));
-    lines.extend(resumable_at(run).map(|words| Line::warn(words).while_live(false)));
+    lines.extend(waits.map(|wait| StatusLine::warn(format!("waiting {}", wait.line()))));
+    lines.extend(resumable_at(run).map(|words| StatusLine::warn(words).while_live(false)));
     let until = run.tasks.state.waits_until();
     lines.extend(until.map(|until| {
         let words = format!("the session waits for a person until {}", until.to_rfc3339());
-        Line::warn(words).while_live(true)
+        StatusLine::warn(words).while_live(true)
     }));
     let unconfined = run.unconfined.map(sanitize);
-    lines.extend(unconfined.map(|why| Line::warn(format!("unconfined: {why}"))));
+    lines.extend(unconfined.map(|why| StatusLine::warn(format!("unconfined: {why}"))));
     let warnings = run.warnings.iter().take(ROWS);
-    lines.extend(warnings.map(|warning| Line::warn(format!("warning: {}", sanitize(warning)))));
+    lines.extend(warnings.map(|warning| StatusLine::warn(format!("warning: {}", sanitize(warning)))));
     if run.warnings.len() > ROWS {
         let more = run.warnings.len() - ROWS;
-        lines.push(Line::warn(format!("and {more} more warnings")));
+        lines.push(StatusLine::warn(format!("and {more} more warnings")));
     }
     lines
 }
 
-fn gate_line(gate: &GateRow<'_>) -> Line {
+fn gate_line(gate: &GateRow<'_>) -> StatusLine {
     let stands = match gate.state {
         GateStanding::NotTaken => "not taken",
         stands => stands.as_str(),
@@ -250,7 +255,7 @@ fn gate_line(gate: &GateRow<'_>) -> Line {
     if let Some(reason) = &gate.reason {
         append!(text, ", {}", sanitize(reason));
     }
-    Line::new((gate.state == GateStanding::Failed).then_some(Role::Bad), text)
+    StatusLine::new((gate.state == GateStanding::Failed).then_some(Role::Bad), text)
 }
 
 /// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
@@ -403,14 +408,14 @@ fn queued(state: &State, id: TaskId) -> Option<String> {
     })
 }
 
-struct Page<'a> {
+struct StatusText<'a> {
     told: &'a StatusPage,
     /// Up to when what has not ended has taken its time.
     now: Option<Timestamp>,
     sheet: Sheet<'a>,
 }
 
-impl Page<'_> {
+impl StatusText<'_> {
     fn head(&mut self, standing: RunState) {
         let told = self.told;
         let name = sanitize(&told.mission);
@@ -436,7 +441,7 @@ impl Page<'_> {
         }
     }
 
-    fn lines(&mut self, lines: &[Line], live: bool) {
+    fn lines(&mut self, lines: &[StatusLine], live: bool) {
         for line in lines
             .iter()
             .filter(|line| line.live.is_none_or(|wanted| wanted == live))
@@ -591,7 +596,7 @@ mod tests {
         RunDocument::of(&scene.state, &scene.view, standing, scene.view.outcome.as_ref())
     }
 
-    fn status(scene: &Scene<'_>, standing: RunState, screen: &Screen) -> String {
+    fn status(scene: &Scene<'_>, standing: RunState, screen: &TextLayout) -> String {
         StatusPage::of(&document(scene, standing)).render(standing, scene.now, screen)
     }
 
@@ -611,7 +616,7 @@ mod tests {
         let mut scene = Scene::start(eventful());
         scene.works(0).scored(0, 0, 4, 4);
         scene.works(2).evaluated(2, 40, "no");
-        let text = status(&scene, RunState::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &TextLayout::default());
         insta::assert_snapshot!(text);
     }
 
@@ -621,7 +626,7 @@ mod tests {
         mission.plan.rules.settings.evaluate = false;
         let mut scene = Scene::start(mission);
         scene.works(0);
-        let text = status(&scene, RunState::Ended, &Screen::default());
+        let text = status(&scene, RunState::Ended, &TextLayout::default());
         insta::assert_snapshot!(text, @r"
         run 20261121-215900-ab12: m, ended
         NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
@@ -655,7 +660,7 @@ mod tests {
             .max_concurrent = Some(1);
         let scene = Scene::start(mission);
         let waits = "waits for agent worker (maxConcurrent: 1)";
-        let text = status(&scene, RunState::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &TextLayout::default());
         assert!(text.contains(waits), "{text}");
     }
 
@@ -664,7 +669,7 @@ mod tests {
         let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
         scene.works(0);
         let mut page = StatusPage::of(&document(&scene, RunState::Crashed));
-        let text = |page: &StatusPage| page.render(RunState::Crashed, scene.now, &Screen::default());
+        let text = |page: &StatusPage| page.render(RunState::Crashed, scene.now, &TextLayout::default());
         let plain = text(&page);
         let mut since = Tail {
             from: Timestamp(1_795_298_340_000),
@@ -710,7 +715,7 @@ mod tests {
         });
         let mut scene = Scene::start(mission);
         scene.works(0).evaluated(0, 90, "");
-        let text = status(&scene, RunState::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &TextLayout::default());
         assert!(!text.contains("task 0 ") && text.contains("task 1 "), "{text}");
         assert!(text.contains("\nand 100 more, all in --json\n"), "{text}");
     }

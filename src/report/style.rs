@@ -166,7 +166,7 @@ const ASCII: Symbols = Symbols {
 
 /// Where text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Screen {
+pub struct TextLayout {
     /// Columns of the terminal; `None` where it is none: then nothing is cut and no lines are drawn.
     pub width: Option<usize>,
     /// How text may look there.
@@ -177,11 +177,11 @@ pub struct Screen {
 #[derive(Debug)]
 pub(super) struct Sheet<'s> {
     pub text: String,
-    pub screen: &'s Screen,
+    pub screen: &'s TextLayout,
 }
 
 impl<'s> Sheet<'s> {
-    pub fn new(screen: &'s Screen) -> Self {
+    pub fn new(screen: &'s TextLayout) -> Self {
         Self {
             text: String::new(),
             screen,
@@ -200,7 +200,7 @@ impl<'s> Sheet<'s> {
     }
 }
 
-impl Screen {
+impl TextLayout {
     /// The text, cut to the columns that are left after `used`.
     pub(super) fn fit<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
         match self.width {

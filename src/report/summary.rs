@@ -14,7 +14,7 @@ use super::budget;
 use super::documents::{FailureRow, GateRow, RunDocument, blocked_by};
 use super::findings::{self, Accepted};
 use super::rank::{Rank, reason};
-use super::style::Screen;
+use super::style::TextLayout;
 use super::templates::render;
 use super::text::{against_bar, columns, count, elapsed, sanitize, time_of_day};
 
@@ -38,7 +38,7 @@ pub(super) fn not_reviewed(state: &State) -> Option<String> {
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> Result<String, Error> {
+pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
     let (tasks, state, counts) = (run.tasks, run.tasks.state, &run.counts);
     let of_rank = |rank| tasks.of_rank(rank);
     let because = |id: &TaskId| {
@@ -130,7 +130,7 @@ pub(super) fn gate_sums(gates: &[GateRow<'_>]) -> String {
 }
 
 /// Only where scores are: the worst come first.
-fn scores(state: &State, screen: &Screen) -> Value {
+fn scores(state: &State, screen: &TextLayout) -> Value {
     let mut scored: Vec<(Points, TaskId)> = state
         .plan
         .task_ids()

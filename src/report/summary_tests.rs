@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::StopCause;
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
 
-fn block(scene: &Scene<'_>, screen: &Screen) -> String {
+fn block(scene: &Scene<'_>, screen: &TextLayout) -> String {
     let outcome = scene.view.outcome.as_ref().expect("the session has ended");
     summary(
         &RunDocument::of_session(&scene.state, &scene.view, Some(outcome)),
@@ -14,7 +14,7 @@ fn block(scene: &Scene<'_>, screen: &Screen) -> String {
 }
 
 fn plain(scene: &Scene<'_>) -> String {
-    block(scene, &Screen::default())
+    block(scene, &TextLayout::default())
 }
 
 #[test]

@@ -7,7 +7,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
-use super::style::{Role, Screen};
+use super::style::{Role, TextLayout};
 use super::text::{columns, count, number, sanitize, sanitize_line, seconds};
 use crate::domain::Millis;
 
@@ -21,12 +21,12 @@ const ROLES: [(&str, Role); 5] = [
 ];
 
 /// The text of a screen that is one template.
-pub fn render(screen: &Screen, template: &str, values: Value) -> Result<String, Error> {
+pub fn render(screen: &TextLayout, template: &str, values: Value) -> Result<String, Error> {
     environment(screen)?.render_str(template, values)
 }
 
 /// An engine for the templates of a screen.
-pub fn environment<'t>(screen: &Screen) -> Result<Environment<'t>, Error> {
+pub fn environment<'t>(screen: &TextLayout) -> Result<Environment<'t>, Error> {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
     syntax
@@ -114,7 +114,7 @@ mod tests {
             list => ["x\ny", "z"],
             none => None::<u8>,
         };
-        render(&Screen::default(), template, values)
+        render(&TextLayout::default(), template, values)
     }
 
     #[test]

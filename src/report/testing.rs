@@ -15,34 +15,34 @@ use crate::engine::{
 use crate::judging::baseline::items;
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
-    AgentPlan, GatePlan, Judge, Panel, Part, Plan, Reviewers, Rules, RunOptions, StagePlan, TaskPlan,
-    Verification,
+    AgentPlan, GatePlan, Judge, Panel, PanelSeats, Part, Plan, Rules, RunOptions, StagePlan, TaskPlan,
+    VerificationPlan,
 };
 
 use super::progress::Observer;
-use super::style::{Screen, Style};
+use super::style::{Style, TextLayout};
 use super::view::RunView;
 
 /// 2026-11-21T21:59:00Z
 pub const START: Timestamp = Timestamp(1_795_298_340_000);
 
 /// Columns, and whether there are colours and symbols: what every screen is shown in.
-pub const SCREENS: [(&str, Screen); 4] = [
+pub const SCREENS: [(&str, TextLayout); 4] = [
     ("80", screen(Some(80), false, true)),
     ("120", screen(Some(120), false, true)),
     ("80_color_ascii", screen(Some(80), true, false)),
     ("pipe_ascii", screen(None, false, false)),
 ];
 
-const fn screen(width: Option<usize>, color: bool, unicode: bool) -> Screen {
-    Screen {
+const fn screen(width: Option<usize>, color: bool, unicode: bool) -> TextLayout {
+    TextLayout {
         width,
         style: Style { color, unicode },
     }
 }
 
 /// Every line fits the screen, and holds no control characters but our own colours where there are any.
-pub fn assert_fits(text: &str, screen: &Screen) {
+pub fn assert_fits(text: &str, screen: &TextLayout) {
     for line in text.split('\n') {
         let bare = anstream::adapter::strip_str(line).to_string();
         assert!(screen.style.color || line == bare, "{line:?}");
@@ -108,7 +108,7 @@ impl Mission {
     /// The last task is accepted by these criteria, which plain facts grade.
     pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
         self.last().acceptance = criteria.iter().map(|criterion| Box::from(*criterion)).collect();
-        self.last().declare(StagePlan::Verification(Verification {
+        self.last().declare(StagePlan::Verification(VerificationPlan {
             grader: None,
             decomposer: None,
             decomposer_barred: None,
@@ -168,7 +168,7 @@ impl Mission {
                 points: Points::whole(70),
                 origin: BarOrigin::Mission,
             },
-            reviewers: Reviewers::Named(vec![AgentId(1), AgentId(2)]),
+            reviewers: PanelSeats::Named(vec![AgentId(1), AgentId(2)]),
             independence: crate::mission::model::Independence::Identity,
             consensus: Consensus::Median,
             mode: PanelMode::Parallel,

@@ -21,7 +21,7 @@ const TABLES: [&str; 4] = [
 
 /// A word and what it means.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Word {
+pub struct WordEntry {
     /// The word as screens print it.
     pub word: &'static str,
     /// What it means, and what to do about it where there is something to do.
@@ -29,24 +29,24 @@ pub struct Word {
 }
 
 /// What a word means, however it is written: case, `-`, `_` and blanks do not matter.
-pub fn find(text: &str) -> Option<Word> {
+pub fn find(text: &str) -> Option<WordEntry> {
     let folded = |text: &str| text.trim().to_lowercase().replace(['_', '-'], " ");
     let wanted = folded(text);
     all().find(|known| known.word.split('|').any(|word| folded(word) == wanted))
 }
 
 /// All words, each under its first name.
-pub fn all() -> impl Iterator<Item = Word> {
+pub fn all() -> impl Iterator<Item = WordEntry> {
     let lines = TABLES.into_iter().flat_map(str::lines);
     let words = lines.filter(|line| !line.starts_with('#'));
     let words = words.filter_map(|line| line.split_once(": "));
     let happenings = super::events::HAPPENINGS.into_iter().flatten().copied();
     words
         .chain(happenings)
-        .map(|(word, meaning)| Word { word, meaning })
+        .map(|(word, meaning)| WordEntry { word, meaning })
 }
 
-impl Word {
+impl WordEntry {
     /// The name that it is listed under.
     pub fn name(&self) -> &'static str {
         self.word.split('|').next().unwrap_or_default()

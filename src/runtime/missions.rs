@@ -129,7 +129,7 @@ pub fn frozen_plan(
     }
     let refused = |report: Report| RecoverError::MissionRefused {
         path: path.clone(),
-        message: report.render(mission::Style {
+        message: report.render(mission::DiagnosticStyle {
             color: false,
             ascii: true,
             columns: None,

@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::agents::failure::{MOST_OBJECTS, objects};
 use crate::agents::tools::brief;
-use crate::mission::model::{Field, Operation, OutputFormat, Preset, Rule, Setting};
+use crate::mission::model::{Field, OutputFormat, Preset, Rule, RuleChange, RuleOperation};
 
 /// A longer line is noise, in bytes.
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
@@ -253,9 +253,9 @@ impl Heard {
         }
     }
 
-    fn set(&mut self, event: &Value, setting: &Setting) {
+    fn set(&mut self, event: &Value, setting: &RuleChange) {
         let (operation, field) = (setting.operation, setting.field);
-        if operation == Operation::Clear {
+        if operation == RuleOperation::Clear {
             self.clear(field);
             return;
         }
@@ -265,11 +265,11 @@ impl Heard {
             self.error.get_or_insert_default();
             self.ended = false;
         }
-        if operation == Operation::Replace && !found.is_empty() {
+        if operation == RuleOperation::Replace && !found.is_empty() {
             self.clear(field);
         }
         for (around, value) in found {
-            self.take(field, operation == Operation::Add, value, around);
+            self.take(field, operation == RuleOperation::Add, value, around);
         }
     }
 

@@ -30,7 +30,7 @@ use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
 use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
 
-use super::recorded_replies::{Kept, judges, replies_mut, reply_of, take_over, unusable};
+use super::recorded_replies::{RecordedReplies, judges, replies_mut, reply_of, take_over, unusable};
 use super::{Calibrate, bad_row, panels_of};
 
 /// The author of rows. No agent of a mission can be called so.
@@ -58,14 +58,14 @@ pub struct AskedRow {
 }
 
 /// The rows with what was said about them.
-pub struct Answered {
+pub struct LiveResult {
     /// One line each; those that nobody replied to are left out.
     pub lines: Vec<String>,
     /// How it went.
     pub asked: Vec<AskedRow>,
 }
 
-impl Answered {
+impl LiveResult {
     /// Whether replies that were asked for are missing.
     pub fn is_partial(&self) -> bool {
         self.asked.iter().any(|row| row.missing > 0)
@@ -89,7 +89,7 @@ impl Answered {
 }
 
 /// One row.
-struct Row {
+struct LiveRow {
     /// Its line in the file of labels.
     number: u64,
     value: Value,
@@ -102,7 +102,11 @@ fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
 }
 
 /// What nobody has answered yet: who is asked about what, and where the reply belongs.
-fn open_questions(jury: &Judges, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(usize, Piece)>, Vec<Place>) {
+fn open_questions(
+    jury: &Judges,
+    rows: &[LiveRow],
+    asked: &mut [AskedRow],
+) -> (Vec<(usize, Piece)>, Vec<QuestionKey>) {
     let mut questions = Vec::new();
     let mut places = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -111,7 +115,7 @@ fn open_questions(jury: &Judges, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(
                 asked.kept += 1;
                 continue;
             }
-            places.push(Place {
+            places.push(QuestionKey {
                 row: at,
                 juror,
                 asked_as: jury.asked_as(juror, &row.piece),
@@ -123,13 +127,13 @@ fn open_questions(jury: &Judges, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(
 }
 
 /// Asks the reviewers about all rows that they have not judged yet.
-pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answered, Failure> {
+pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<LiveResult, Failure> {
     refuse_labels(&arguments.labels, record)?;
     let supervisor = fork_supervisor()?;
     let (plan, folder) = plan(arguments, screen)?;
     let reviewers = reviewers(&plan, &arguments.reviewers)?;
     let mut rows = rows(&arguments.labels)?;
-    let mut known = Kept::read(record)?;
+    let mut known = RecordedReplies::read(record)?;
     for row in &mut rows {
         if let Some(earlier) = known.of(&row.value) {
             take_over(&mut row.value, earlier);
@@ -151,7 +155,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     let mut log = known.open_log(record)?;
     let all = questions.len();
     let progress = super::progress(all, "replies", screen);
-    let mut heard = Heard {
+    let mut heard = LiveReplies {
         rows: &mut rows,
         asked: &mut asked,
         places: &places,
@@ -188,7 +192,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
         .replace(record, &rows)
         .map_err(|error| unusable(record, &error))?;
     let lines = rows.iter().map(Value::to_string).collect();
-    Ok(Answered { lines, asked })
+    Ok(LiveResult { lines, asked })
 }
 
 /// Labels are read, and what is kept is written: one file cannot be both.
@@ -205,7 +209,11 @@ fn refuse_labels(labels: &Path, record: &Path) -> Result<(), Failure> {
 }
 
 /// Everything that would go wrong once all have replied.
-fn refuse_what_will_fail(arguments: &Calibrate, rows: &[Row], reviewers: &[String]) -> Result<(), Failure> {
+fn refuse_what_will_fail(
+    arguments: &Calibrate,
+    rows: &[LiveRow],
+    reviewers: &[String],
+) -> Result<(), Failure> {
     let mut collector = Collector::default();
     for row in rows {
         let mut value = row.value.clone();
@@ -223,12 +231,12 @@ fn refuse_what_will_fail(arguments: &Calibrate, rows: &[Row], reviewers: &[Strin
 /// An agent that was changed is another judge. Its old replies are not its own, and they are not thrown away either.
 fn refuse_other_judges(
     jury: &Judges,
-    rows: &[Row],
+    rows: &[LiveRow],
     reviewers: &[String],
     record: &Path,
 ) -> Result<(), Failure> {
     for (juror, name) in reviewers.iter().enumerate() {
-        let is_other = |row: &&Row| {
+        let is_other = |row: &&LiveRow| {
             let reply = reply_of(&row.value, name);
             // Where it is not known as what it was asked, there is nothing to hold against it.
             let was = reply.and_then(|reply| serde_json::from_value::<AskedAs>(reply["asked"].clone()).ok());
@@ -251,22 +259,22 @@ fn refuse_other_judges(
 }
 
 /// Which question a reply is to.
-struct Place {
+struct QuestionKey {
     row: usize,
     juror: usize,
     asked_as: Option<AskedAs>,
 }
 
 /// Takes what comes.
-struct Heard<'a> {
-    rows: &'a mut [Row],
+struct LiveReplies<'a> {
+    rows: &'a mut [LiveRow],
     asked: &'a mut [AskedRow],
-    places: &'a [Place],
+    places: &'a [QuestionKey],
     done: usize,
     last: Instant,
 }
 
-impl Heard<'_> {
+impl LiveReplies<'_> {
     /// The row with the reply, to be kept.
     fn take(&mut self, number: usize, said: Result<ReviewerReply, WorkError>) -> Option<String> {
         self.done += 1;
@@ -356,12 +364,12 @@ fn reviewers(plan: &Plan, names: &[String]) -> Result<Vec<(AgentId, String)>, Fa
 }
 
 /// The labelled rows, each checked before anybody is asked.
-fn rows(path: &Path) -> Result<Vec<Row>, Failure> {
+fn rows(path: &Path) -> Result<Vec<LiveRow>, Failure> {
     let mut rows = Vec::new();
     super::each_line(path, |number, line| {
         let shown = shown(line).map_err(|why| bad_row(path, number, &why))?;
         let value = serde_json::from_str(line).map_err(|error| bad_row(path, number, &error))?;
-        rows.push(Row {
+        rows.push(LiveRow {
             number,
             value,
             piece: piece(shown),

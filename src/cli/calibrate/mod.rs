@@ -21,7 +21,7 @@ use std::fmt::Display;
 
 use crate::domain::Points;
 use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
-use crate::report::documents::calibration::{Document, human};
+use crate::report::documents::calibration::{CalibrationDocument, human};
 
 use crate::cli::failure::Failure;
 use crate::cli::report_place::ReportPlace;
@@ -125,7 +125,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         rounds: arguments.bootstrap,
         seed: arguments.seed,
     };
-    let is_partial = answered.as_ref().is_some_and(live::Answered::is_partial);
+    let is_partial = answered.as_ref().is_some_and(live::LiveResult::is_partial);
     let asked = answered.iter().flat_map(|answered| &answered.asked);
     let asked: Vec<_> = asked.map(|row| serde_json::json!(row)).collect();
     let mut named = arguments.panel.clone();
@@ -140,7 +140,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         });
     }
     if let Some(file) = &arguments.against {
-        let mut document = Document::new(&settings, asked);
+        let mut document = CalibrationDocument::new(&settings, asked);
         document.drift = save::against(file, &sets, settings.seed)?;
         let class = document.class(is_partial);
         screen.page(document, human);
@@ -153,7 +153,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         .map(|(set, panels)| steps(set, panels))
         .sum();
     let progress = progress(all, "judges and panels", screen);
-    let mut document = Document::new(&settings, asked);
+    let mut document = CalibrationDocument::new(&settings, asked);
     let mut measured = Vec::new();
     for (set, panels) in sets.iter().zip(&panels) {
         progress.set_message(set.name.clone());

@@ -21,7 +21,7 @@ use super::bad_row;
 
 /// What was kept earlier.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct RecordedReplies {
     /// One for each row, with all that was said of it, in their order.
     rows: Vec<Value>,
     places: BTreeMap<Digest, usize>,
@@ -31,7 +31,7 @@ pub struct Kept {
     is_open: bool,
 }
 
-impl Kept {
+impl RecordedReplies {
     /// Reads what is there, if anything. Every whole line must be a labelled row that somebody judged.
     pub fn read(record: &Path) -> Result<Self, Failure> {
         let read = real_path(record).and_then(|record| read_regular(&record, LONGEST_FILE));

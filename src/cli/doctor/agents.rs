@@ -9,7 +9,7 @@ use crate::engine::{State, agents_needed};
 use crate::mission::eligibility::reviewers;
 use crate::mission::independence::ModelIdentity;
 use crate::mission::model::{Adapter, CommandLine, Review};
-use crate::mission::{self, AgentPlan, Plan, Reviewers, RunOptions, Source};
+use crate::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions, Source};
 use crate::runtime::{check_repository, lacking_bash, layers_of, locate};
 
 use super::super::args::Demands;
@@ -18,16 +18,16 @@ use super::super::load::mission_folder;
 use super::super::options::{apply_demands, options_with_config};
 use super::super::session::must_be_confined;
 use super::programs;
-use crate::report::doctor::{Check, Verdict};
+use crate::report::doctor::{CheckOutcome, HealthCheck};
 
 /// A mission that loads, and where it lies.
-pub struct Loaded<'p> {
+pub struct LoadedMission<'p> {
     path: &'p Path,
     options: RunOptions,
     state: State,
 }
 
-impl Loaded<'_> {
+impl LoadedMission<'_> {
     /// Who says that nothing of it may begin where processes cannot be confined, if somebody does.
     pub fn must_be_confined(&self) -> Option<&'static str> {
         must_be_confined(&self.state.plan, &self.options)
@@ -35,10 +35,13 @@ impl Loaded<'_> {
 }
 
 /// Loads a mission. One that does not load, or none, is one check.
-pub fn load<'p>(mission: Option<&'p Path>, demands: &Demands) -> Result<Result<Loaded<'p>, Check>, Failure> {
+pub fn load<'p>(
+    mission: Option<&'p Path>,
+    demands: &Demands,
+) -> Result<Result<LoadedMission<'p>, HealthCheck>, Failure> {
     let Some(path) = mission else {
         let message = "there is no mission.yaml here; name one with --mission FILE";
-        return Ok(Err(Check::new("mission", Verdict::Skipped, message)));
+        return Ok(Err(HealthCheck::new("mission", CheckOutcome::Skipped, message)));
     };
     let mut options = options_with_config()?;
     options.mission_folder = mission_folder(path)?;
@@ -48,7 +51,7 @@ pub fn load<'p>(mission: Option<&'p Path>, demands: &Demands) -> Result<Result<L
     Ok(match loaded {
         Ok(loaded) => {
             let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
-            Ok(Loaded { path, options, state })
+            Ok(LoadedMission { path, options, state })
         }
         Err(report) => {
             let count = report.diagnostics.len() + report.more;
@@ -56,15 +59,19 @@ pub fn load<'p>(mission: Option<&'p Path>, demands: &Demands) -> Result<Result<L
                 "{count} error(s); `quorum validate {}` shows them",
                 path.display()
             );
-            Err(Check::new("mission", Verdict::Fail, message))
+            Err(HealthCheck::new("mission", CheckOutcome::Fail, message))
         }
     })
 }
 
 /// The checks of a mission.
-pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
-    let Loaded { path, options, state } = mission;
-    let mut checks = vec![Check::new("mission", Verdict::Ok, path.display().to_string())];
+pub fn checks(mission: &LoadedMission<'_>) -> Vec<HealthCheck> {
+    let LoadedMission { path, options, state } = mission;
+    let mut checks = vec![HealthCheck::new(
+        "mission",
+        CheckOutcome::Ok,
+        path.display().to_string(),
+    )];
     let plan = &*state.plan;
     let needed = agents_needed(state);
     for (index, agent) in plan.agents.iter().enumerate() {
@@ -80,53 +87,53 @@ pub fn checks(mission: &Loaded<'_>) -> Vec<Check> {
     checks.extend(endpoints(plan));
     checks.extend(repository(plan));
     let problem = lacking_bash(plan).map(|problem| problem.to_string());
-    checks.extend(problem.map(|problem| Check::new("bash", Verdict::Fail, problem)));
+    checks.extend(problem.map(|problem| HealthCheck::new("bash", CheckOutcome::Fail, problem)));
     checks.push(judges(plan));
     checks
 }
 
 /// Whether isolated tasks can begin with the workspace, where there are any.
-fn repository(plan: &Plan) -> Option<Check> {
+fn repository(plan: &Plan) -> Option<HealthCheck> {
     let is_needed = plan.selected_ids().any(|id| plan.task(id).has_worktree());
     is_needed.then(|| match check_repository(plan, false) {
         Ok(()) => {
             let place = plan.rules.workspace.display();
-            Check::new(
+            HealthCheck::new(
                 "worktrees",
-                Verdict::Ok,
+                CheckOutcome::Ok,
                 format!("tasks can begin with the repository {place}"),
             )
         }
-        Err(why) => Check::new("worktrees", Verdict::Fail, why.to_string()),
+        Err(why) => HealthCheck::new("worktrees", CheckOutcome::Fail, why.to_string()),
     })
 }
 
 /// What is missing for an agent that no task needs does not stop a run.
-fn not_needed(mut check: Check) -> Check {
-    if check.verdict == Verdict::Fail {
-        check.verdict = Verdict::Warn;
+fn not_needed(mut check: HealthCheck) -> HealthCheck {
+    if check.verdict == CheckOutcome::Fail {
+        check.verdict = CheckOutcome::Warn;
         check.message.push_str(" (no task of this mission needs it)");
     }
     check
 }
 
-fn program(agent: &AgentPlan, folder: &Path) -> Check {
+fn program(agent: &AgentPlan, folder: &Path) -> HealthCheck {
     let name = format!("agent {}", agent.name);
     match locate(agent, folder) {
         Ok(place) => match &agent.spec.run {
-            Some(CommandLine::Shell(_)) => Check::new(
+            Some(CommandLine::Shell(_)) => HealthCheck::new(
                 name,
-                Verdict::Ok,
+                CheckOutcome::Ok,
                 format!("{place} (what the shell line calls is not checked)"),
             ),
-            _ => Check::new(name, Verdict::Ok, place),
+            _ => HealthCheck::new(name, CheckOutcome::Ok, place),
         },
-        Err(problem) => Check::new(name, Verdict::Fail, problem),
+        Err(problem) => HealthCheck::new(name, CheckOutcome::Fail, problem),
     }
 }
 
 /// The variables that an agent needs, by their names only.
-fn variables(agent: &AgentPlan) -> Option<Check> {
+fn variables(agent: &AgentPlan) -> Option<HealthCheck> {
     let needed = agent.spec.variables();
     if needed.is_empty() {
         return None;
@@ -135,7 +142,7 @@ fn variables(agent: &AgentPlan) -> Option<Check> {
     let (set, unset): (Vec<&str>, Vec<&str>) = needed.into_iter().partition(is_set);
     let name = format!("variables of {}", agent.name);
     Some(if unset.is_empty() {
-        Check::new(name, Verdict::Ok, format!("set: {}", set.join(", ")))
+        HealthCheck::new(name, CheckOutcome::Ok, format!("set: {}", set.join(", ")))
     } else {
         // What is set and was not taken is no text.
         let is_no_text = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -144,17 +151,21 @@ fn variables(agent: &AgentPlan) -> Option<Check> {
         } else {
             ""
         };
-        Check::new(name, Verdict::Fail, format!("not set{why}: {}", unset.join(", ")))
+        HealthCheck::new(
+            name,
+            CheckOutcome::Fail,
+            format!("not set{why}: {}", unset.join(", ")),
+        )
     })
 }
 
 /// Whether a model answers could only be found out by asking it, which costs.
-fn endpoints(plan: &Plan) -> Option<Check> {
+fn endpoints(plan: &Plan) -> Option<HealthCheck> {
     let models = plan.agents.iter().filter(|agent| agent.spec.adapter.is_http());
     let names: Vec<&str> = models.map(|a| &*a.name).collect();
     (!names.is_empty()).then(|| {
         let message = format!("not contacted, so that nothing is spent: {}", names.join(", "));
-        Check::new("endpoints", Verdict::Skipped, message)
+        HealthCheck::new("endpoints", CheckOutcome::Skipped, message)
     })
 }
 
@@ -167,11 +178,11 @@ fn family(agent: &AgentPlan) -> String {
     })
 }
 
-fn judges(plan: &Plan) -> Check {
-    let check = |verdict, message: String| Check::new("reviewers", verdict, message);
+fn judges(plan: &Plan) -> HealthCheck {
+    let check = |verdict, message: String| HealthCheck::new("reviewers", verdict, message);
     if !plan.rules.settings.evaluate {
         let message = "evaluation is off: no judge is called".to_owned();
-        return check(Verdict::Warn, message);
+        return check(CheckOutcome::Warn, message);
     }
     let mut judges = BTreeSet::new();
     let (mut without, mut unreviewed) = (Vec::new(), Vec::new());
@@ -193,21 +204,21 @@ fn judges(plan: &Plan) -> Check {
             "nobody may judge {}, which ask(s) for a review",
             shortened(&without)
         );
-        return check(Verdict::Fail, message);
+        return check(CheckOutcome::Fail, message);
     }
     if !unreviewed.is_empty() {
         let message = format!("nobody may judge {}: will be unreviewed", shortened(&unreviewed));
-        return check(Verdict::Warn, message);
+        return check(CheckOutcome::Warn, message);
     }
     if judges.is_empty() {
-        return check(Verdict::Ok, "no task is judged by a reviewer".to_owned());
+        return check(CheckOutcome::Ok, "no task is judged by a reviewer".to_owned());
     }
     let judges: Vec<&AgentPlan> = judges.into_iter().map(|id| plan.agent(id)).collect();
     let names: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
     let families: BTreeSet<String> = judges.iter().map(|judge| family(judge)).collect();
     let families: Vec<String> = families.into_iter().collect();
     check(
-        Verdict::Ok,
+        CheckOutcome::Ok,
         format!("{} (families: {})", names.join(", "), families.join(", ")),
     )
 }
@@ -222,30 +233,30 @@ fn shortened(titles: &[String]) -> String {
 }
 
 /// What review a task gets.
-struct Asked {
+struct ReviewOfTask {
     /// Whether it was asked for, so that work without a reviewer is indeterminate.
     for_sure: bool,
     named: Option<Vec<AgentId>>,
 }
 
-fn asked(plan: &Plan, id: TaskId) -> Option<Asked> {
+fn asked(plan: &Plan, id: TaskId) -> Option<ReviewOfTask> {
     let task = plan.task(id);
     match (task.panel(), task.review) {
-        (Some(panel), _) => Some(Asked {
+        (Some(panel), _) => Some(ReviewOfTask {
             for_sure: true,
             named: match &panel.reviewers {
-                Reviewers::Named(agents) => Some(agents.clone()),
-                Reviewers::Seats(_) => None,
+                PanelSeats::Named(agents) => Some(agents.clone()),
+                PanelSeats::Seats(_) => None,
             },
         }),
-        (None, Review::Required) => Some(Asked {
+        (None, Review::Required) => Some(ReviewOfTask {
             for_sure: true,
             named: None,
         }),
         // Declared checks judge the work, or the mission wants no review.
         (None, Review::None) => None,
         (None, Review::Auto) if task.has_expectations() => None,
-        (None, Review::Auto) => Some(Asked {
+        (None, Review::Auto) => Some(ReviewOfTask {
             for_sure: false,
             named: None,
         }),

@@ -1,6 +1,6 @@
 //! Whether processes can be confined here: how far, by what, and why not (semantics, section 23).
 
-use crate::report::doctor::{Check, Verdict};
+use crate::report::doctor::{CheckOutcome, HealthCheck};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
@@ -15,7 +15,7 @@ pub fn tier() -> Result<Tier, Failure> {
 }
 
 /// What that means, where somebody says that processes must be confined (`required`) and where nobody does.
-pub fn check(tier: Tier, required: Option<&'static str>) -> Check {
+pub fn check(tier: Tier, required: Option<&'static str>) -> HealthCheck {
     let (name, way, reason) = match &tier {
         Tier::Whole(way) => ("whole", Some(*way), None),
         Tier::SharedProcesses(way, why) => ("shared-processes", Some(*way), Some(why.clone())),
@@ -42,15 +42,18 @@ pub fn check(tier: Tier, required: Option<&'static str>) -> Check {
     let (verdict, message) = match (way, required) {
         (Some(_), _) if rustix::process::geteuid().is_root() => {
             let root = "but you are root: what is not protected, an agent can change for the whole machine";
-            (Verdict::Warn, format!("{told}; {root}"))
+            (CheckOutcome::Warn, format!("{told}; {root}"))
         }
-        (Some(_), _) => (Verdict::Ok, told),
-        (None, Some(by)) => (Verdict::Fail, format!("{told}; with {by} nothing begins here")),
+        (Some(_), _) => (CheckOutcome::Ok, told),
+        (None, Some(by)) => (
+            CheckOutcome::Fail,
+            format!("{told}; with {by} nothing begins here"),
+        ),
         (None, None) => {
             let marked = "runs are marked as unconfined, with `sandbox: required` none begins";
-            (Verdict::Warn, format!("{told}; {marked}"))
+            (CheckOutcome::Warn, format!("{told}; {marked}"))
         }
     };
-    let check = Check::new("confinement", verdict, message).with("tier", name);
+    let check = HealthCheck::new("confinement", verdict, message).with("tier", name);
     check.with("way", way).with("reason", reason)
 }

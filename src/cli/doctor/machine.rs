@@ -9,7 +9,7 @@ use rustix::fs::{Access, access, statvfs};
 use crate::store::{Holder, Lock, OperatorKey, StateFolder, read_regular};
 
 use super::super::screen::Screen;
-use crate::report::doctor::{Check, Verdict};
+use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::report::documents::RunState;
 use crate::runtime::recover;
 
@@ -23,7 +23,7 @@ const EARLIEST: Duration = Duration::from_secs(1_735_689_600);
 /// How far in the future a file may lie, for coarse clocks of network file systems.
 const TOLERANCE: Duration = Duration::from_secs(120);
 
-pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<Check> {
+pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<HealthCheck> {
     vec![
         state(folder),
         space(folder.path()),
@@ -41,28 +41,31 @@ fn nearest(path: &Path) -> PathBuf {
 }
 
 /// The key that vouches for runs.
-fn key() -> Check {
-    let check = |verdict, message: String| Check::new("operator key", verdict, message);
+fn key() -> HealthCheck {
+    let check = |verdict, message: String| HealthCheck::new("operator key", verdict, message);
     match OperatorKey::existing() {
-        Ok(Some(key)) => check(Verdict::Ok, format!("its fingerprint is {}", key.fingerprint())),
-        Ok(None) => check(Verdict::Ok, "none yet: the first run makes it".to_owned()),
-        Err(why) => check(Verdict::Warn, format!("nobody can vouch for a run: {why}")),
+        Ok(Some(key)) => check(
+            CheckOutcome::Ok,
+            format!("its fingerprint is {}", key.fingerprint()),
+        ),
+        Ok(None) => check(CheckOutcome::Ok, "none yet: the first run makes it".to_owned()),
+        Err(why) => check(CheckOutcome::Warn, format!("nobody can vouch for a run: {why}")),
     }
 }
 
-fn state(folder: &StateFolder) -> Check {
+fn state(folder: &StateFolder) -> HealthCheck {
     let path = folder.path();
-    let check = |verdict, message: String| Check::new("state folder", verdict, message);
+    let check = |verdict, message: String| HealthCheck::new("state folder", verdict, message);
     if let Err(error) = folder.check() {
-        return check(Verdict::Fail, error.to_string());
+        return check(CheckOutcome::Fail, error.to_string());
     }
     let there = nearest(path);
     if !there.is_dir() {
-        return check(Verdict::Fail, format!("{} is not a folder", there.display()));
+        return check(CheckOutcome::Fail, format!("{} is not a folder", there.display()));
     }
     if let Err(error) = access(&there, Access::WRITE_OK | Access::EXEC_OK) {
         return check(
-            Verdict::Fail,
+            CheckOutcome::Fail,
             format!("{} cannot be written: {error}", there.display()),
         );
     }
@@ -71,46 +74,49 @@ fn state(folder: &StateFolder) -> Check {
     } else {
         format!("{} is not there yet and can be made", path.display())
     };
-    check(Verdict::Ok, message)
+    check(CheckOutcome::Ok, message)
 }
 
-fn space(path: &Path) -> Check {
-    let check = |verdict, message: String| Check::new("free space", verdict, message);
+fn space(path: &Path) -> HealthCheck {
+    let check = |verdict, message: String| HealthCheck::new("free space", verdict, message);
     match statvfs(nearest(path)) {
         Ok(found) => {
             let free = found.f_bavail.saturating_mul(found.f_frsize);
             let verdict = match free {
-                _ if free < NO_SPACE => Verdict::Fail,
-                _ if free < LITTLE_SPACE => Verdict::Warn,
-                _ => Verdict::Ok,
+                _ if free < NO_SPACE => CheckOutcome::Fail,
+                _ if free < LITTLE_SPACE => CheckOutcome::Warn,
+                _ => CheckOutcome::Ok,
             };
             check(verdict, format!("{} MiB", free / MIB))
         }
-        Err(error) => check(Verdict::Skipped, format!("the file system does not say: {error}")),
+        Err(error) => check(
+            CheckOutcome::Skipped,
+            format!("the file system does not say: {error}"),
+        ),
     }
 }
 
-pub fn lock(folder: &StateFolder) -> Check {
+pub fn lock(folder: &StateFolder) -> HealthCheck {
     let path = folder.lock_path();
     let (verdict, message) = match Lock::holder(&path) {
         Ok(None) => free(folder),
-        Ok(Some(Some(holder))) => (Verdict::Warn, format!("held by {}", describe(&holder))),
-        Ok(Some(None)) => (Verdict::Warn, "held by another process".to_owned()),
+        Ok(Some(Some(holder))) => (CheckOutcome::Warn, format!("held by {}", describe(&holder))),
+        Ok(Some(None)) => (CheckOutcome::Warn, "held by another process".to_owned()),
         Err(error) => (
-            Verdict::Fail,
+            CheckOutcome::Fail,
             format!("{} cannot be read: {error}", path.display()),
         ),
     };
-    Check::new("lock", verdict, message)
+    HealthCheck::new("lock", verdict, message)
 }
 
 /// A lock that nobody holds; its file may still tell who had it last.
-fn free(folder: &StateFolder) -> (Verdict, String) {
+fn free(folder: &StateFolder) -> (CheckOutcome, String) {
     let last = read_regular(&folder.lock_path(), 4096).ok();
     match last.and_then(|text| serde_json::from_slice::<Holder>(&text).ok()) {
         // The kernel is asked, not the file. But it may only know of this machine.
         Some(holder) if !holder.is_here() => (
-            Verdict::Warn,
+            CheckOutcome::Warn,
             format!(
                 "free, and last held by {}, which is another machine: a file system that does not share locks between \
                  machines cannot show whether it still works there",
@@ -118,10 +124,10 @@ fn free(folder: &StateFolder) -> (Verdict, String) {
             ),
         ),
         Some(holder) if has_crashed(folder, &holder) => (
-            Verdict::Ok,
+            CheckOutcome::Ok,
             format!("free (stale: last held by {})", describe(&holder)),
         ),
-        Some(_) | None => (Verdict::Ok, "free".to_owned()),
+        Some(_) | None => (CheckOutcome::Ok, "free".to_owned()),
     }
 }
 
@@ -140,30 +146,30 @@ fn describe(holder: &Holder) -> String {
     )
 }
 
-fn locale(screen: &Screen) -> Check {
+fn locale(screen: &Screen) -> HealthCheck {
     if screen.out().style.unicode {
-        Check::new("locale", Verdict::Ok, "UTF-8")
+        HealthCheck::new("locale", CheckOutcome::Ok, "UTF-8")
     } else {
         let message = "not UTF-8: symbols are shown in ASCII (set for example LANG=C.UTF-8)";
-        Check::new("locale", Verdict::Warn, message)
+        HealthCheck::new("locale", CheckOutcome::Warn, message)
     }
 }
 
-fn clock(path: &Path) -> Check {
+fn clock(path: &Path) -> HealthCheck {
     let now = SystemTime::now();
-    let check = |verdict, message: &str| Check::new("clock", verdict, message);
+    let check = |verdict, message: &str| HealthCheck::new("clock", verdict, message);
     if now.duration_since(UNIX_EPOCH).unwrap_or_default() < EARLIEST {
         return check(
-            Verdict::Fail,
+            CheckOutcome::Fail,
             "it shows a time before 2025; deadlines and times of records would be wrong",
         );
     }
     let written = fs::metadata(path).and_then(|data| data.modified());
     match written {
         Ok(written) if written > now + TOLERANCE => check(
-            Verdict::Warn,
+            CheckOutcome::Warn,
             "the state folder was changed in what is the future by this clock",
         ),
-        _ => check(Verdict::Ok, "plausible"),
+        _ => check(CheckOutcome::Ok, "plausible"),
     }
 }

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use clap::{Args, Command, Subcommand};
 
 use crate::domain::OutcomeClass;
-use crate::report::doctor::{Check, Verdict, document, human};
+use crate::report::doctor::{CheckOutcome, HealthCheck, document, human};
 
 use super::args::Demands;
 use super::failure::Failure;
@@ -39,7 +39,7 @@ use super::variables;
 )]
 pub struct Doctor {
     #[command(subcommand)]
-    pub part: Option<Part>,
+    pub part: Option<DoctorPart>,
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
     #[arg(long, value_name = "FILE")]
     pub mission: Option<PathBuf>,
@@ -49,13 +49,13 @@ pub struct Doctor {
 
 /// What is looked at instead.
 #[derive(Debug, Subcommand)]
-pub enum Part {
-    State(state::State),
+pub enum DoctorPart {
+    State(state::StateArgs),
 }
 
 /// Looks at everything and says what it found.
 pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8, Failure> {
-    if let Some(Part::State(arguments)) = &arguments.part {
+    if let Some(DoctorPart::State(arguments)) = &arguments.part {
         return state::state(arguments, screen);
     }
     // First of all, while there is one thread.
@@ -64,10 +64,13 @@ pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8,
     let mut checks = machine::checks(&folder, screen);
     checks.push(programs::git());
     let unknown = variables::unknown(root).into_iter();
-    checks.extend(unknown.map(|why| Check::new("variables", Verdict::Warn, why)));
+    checks.extend(unknown.map(|why| HealthCheck::new("variables", CheckOutcome::Warn, why)));
     let mission = mission_file(arguments.mission.as_deref());
     let mission = agents::load(mission.as_deref(), &arguments.demands)?;
-    let required = mission.as_ref().ok().and_then(agents::Loaded::must_be_confined);
+    let required = mission
+        .as_ref()
+        .ok()
+        .and_then(agents::LoadedMission::must_be_confined);
     checks.push(confinement::check(tier, required));
     match mission {
         Ok(mission) => checks.extend(agents::checks(&mission)),
@@ -77,8 +80,8 @@ pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8,
 }
 
 /// Prints the checks. Returns 0, or the code of `failed` if one of them failed.
-fn show(checks: &[Check], screen: &Screen, failed: OutcomeClass) -> u8 {
-    let is_fit = checks.iter().all(|check| check.verdict != Verdict::Fail);
+fn show(checks: &[HealthCheck], screen: &Screen, failed: OutcomeClass) -> u8 {
+    let is_fit = checks.iter().all(|check| check.verdict != CheckOutcome::Fail);
     screen.page(document(checks, is_fit), human);
     let class = if is_fit { OutcomeClass::Ok } else { failed };
     class.exit_code()

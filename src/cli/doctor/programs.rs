@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::mission::AgentPlan;
 use crate::mission::model::Adapter;
-use crate::report::doctor::{Check, Verdict};
+use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::runtime::{LoginState, git, locate, login_of};
 use crate::supervisor;
 
@@ -20,7 +20,7 @@ const WITHIN: Duration = Duration::from_secs(15);
 const MOST: u64 = 4096;
 
 /// The checks of an agent whose program a preset starts.
-pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<Check> {
+pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<HealthCheck> {
     let Some(preset) = agent.spec.preset.as_deref() else {
         return Vec::new();
     };
@@ -36,7 +36,7 @@ pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<Check> {
 }
 
 /// What a program says its version is, beside the one that its preset was written for.
-fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
+fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> HealthCheck {
     let name = format!("version of {}", agent.name);
     let own = agent
         .spec
@@ -45,7 +45,7 @@ fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
         .and_then(|preset| preset.argv.first());
     if agent.spec.run.is_some() || own.is_none_or(|program| program.contains('/')) {
         let message = "not asked: the mission or a quorum.yaml names the program";
-        return Check::new(name, Verdict::Skipped, message).with("tried", tried);
+        return HealthCheck::new(name, CheckOutcome::Skipped, message).with("tried", tried);
     }
     let said = said_by(Command::new(place).arg("--version"));
     let first = |text: &str| {
@@ -56,18 +56,18 @@ fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> Check {
             .to_owned()
     };
     let (verdict, message) = match (said, tried) {
-        (Err(why), _) => (Verdict::Warn, format!("it does not say its version: {why}")),
+        (Err(why), _) => (CheckOutcome::Warn, format!("it does not say its version: {why}")),
         (Ok(text), Some(tried)) if !text.contains(tried) => (
-            Verdict::Warn,
+            CheckOutcome::Warn,
             format!("{}; its preset is for {tried}", first(&text)),
         ),
-        (Ok(text), _) => (Verdict::Ok, first(&text)),
+        (Ok(text), _) => (CheckOutcome::Ok, first(&text)),
     };
-    Check::new(name, verdict, message).with("tried", tried)
+    HealthCheck::new(name, verdict, message).with("tried", tried)
 }
 
 /// The node that runs a program that is a script for it.
-fn node(agent: &AgentPlan, place: &Path) -> Option<Check> {
+fn node(agent: &AgentPlan, place: &Path) -> Option<HealthCheck> {
     let mut begin = [0; 64];
     let read = File::open(place)
         .and_then(|mut file| file.read(&mut begin))
@@ -78,20 +78,20 @@ fn node(agent: &AgentPlan, place: &Path) -> Option<Check> {
         let name = format!("node of {}", agent.name);
         let path = std::env::var("PATH").unwrap_or_default();
         match supervisor::resolve("node", &path, Path::new("/")) {
-            Err(_) => Check::new(
+            Err(_) => HealthCheck::new(
                 name,
-                Verdict::Fail,
+                CheckOutcome::Fail,
                 "there is no `node` on the PATH, and its program needs it",
             ),
             Ok(node) => match said_by(Command::new(&node).arg("--version")) {
-                Ok(version) => Check::new(
+                Ok(version) => HealthCheck::new(
                     name,
-                    Verdict::Ok,
+                    CheckOutcome::Ok,
                     format!("{} {}", node.display(), version.trim()),
                 ),
-                Err(why) => Check::new(
+                Err(why) => HealthCheck::new(
                     name,
-                    Verdict::Fail,
+                    CheckOutcome::Fail,
                     format!("{} cannot be run: {why}", node.display()),
                 ),
             },
@@ -100,20 +100,28 @@ fn node(agent: &AgentPlan, place: &Path) -> Option<Check> {
 }
 
 /// Whether it can log in, as far as that is seen without a call.
-fn login(agent: &AgentPlan, is_required: bool) -> Option<Check> {
+fn login(agent: &AgentPlan, is_required: bool) -> Option<HealthCheck> {
     let name = format!("login of {}", agent.name);
     Some(match login_of(agent)? {
-        LoginState::Variable(variable) => Check::new(name, Verdict::Ok, format!("{variable} is set")),
-        LoginState::File(file) => Check::new(name, Verdict::Ok, format!("{} is there", file.display())),
+        LoginState::Variable(variable) => {
+            HealthCheck::new(name, CheckOutcome::Ok, format!("{variable} is set"))
+        }
+        LoginState::File(file) => {
+            HealthCheck::new(name, CheckOutcome::Ok, format!("{} is there", file.display()))
+        }
         LoginState::Missing(help) => {
-            let verdict = if is_required { Verdict::Fail } else { Verdict::Warn };
-            Check::new(name, verdict, format!("none is seen: {help}"))
+            let verdict = if is_required {
+                CheckOutcome::Fail
+            } else {
+                CheckOutcome::Warn
+            };
+            HealthCheck::new(name, verdict, format!("none is seen: {help}"))
         }
     })
 }
 
 /// Git, and whether there is something here that it knows of: isolated tasks and reviews of differences need both.
-pub fn git() -> Check {
+pub fn git() -> HealthCheck {
     let here = Path::new(".");
     let ask = |arguments: &[&str]| {
         let git = git::Configuration::of(here)?.git().at(here);
@@ -121,19 +129,20 @@ pub fn git() -> Check {
     };
     let (verdict, message) = match (ask(&["--version"]), ask(&["rev-parse", "--show-toplevel"])) {
         (Err(_), _) => (
-            Verdict::Warn,
+            CheckOutcome::Warn,
             "there is no `git` on the PATH: worktrees and reviews of what changed need it".to_owned(),
         ),
         (Ok(_), Err(why)) if why.to_string().contains("not a git repository") => {
-            (Verdict::Ok, "this folder is in no git repository".to_owned())
+            (CheckOutcome::Ok, "this folder is in no git repository".to_owned())
         }
-        (Ok(_), Err(why)) => (Verdict::Warn, why.to_string()),
-        (Ok(_), Ok(top)) if ask(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => {
-            (Verdict::Ok, format!("the repository {top} has no commit yet"))
-        }
-        (Ok(version), Ok(_)) => (Verdict::Ok, version),
+        (Ok(_), Err(why)) => (CheckOutcome::Warn, why.to_string()),
+        (Ok(_), Ok(top)) if ask(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => (
+            CheckOutcome::Ok,
+            format!("the repository {top} has no commit yet"),
+        ),
+        (Ok(version), Ok(_)) => (CheckOutcome::Ok, version),
     };
-    Check::new("git", verdict, message)
+    HealthCheck::new("git", verdict, message)
 }
 
 /// What a command prints, if it ends in time and well.

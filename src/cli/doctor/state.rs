@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::domain::{OutcomeClass, RunId};
 use crate::engine::Salvaged;
-use crate::report::doctor::{Check, Verdict};
+use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::report::documents::commands::SalvageDocument;
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
 use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, StateFolder, waiting};
@@ -17,7 +17,7 @@ use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, StateFolder, w
 use super::super::confirm;
 use super::super::failure::Failure;
 use super::super::lock::lock;
-use super::super::operator_client::{Actor, refuse_agents, told};
+use super::super::operator_client::{ActorArgs, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
 use super::super::screen::Screen;
 use super::super::writer::has_writer;
@@ -28,7 +28,7 @@ use super::{machine, show};
 #[command(
     after_help = "Examples: quorum doctor state --json\n          quorum doctor state --keep-good-prefix 20261121-215900-123"
 )]
-pub struct State {
+pub struct StateArgs {
     /// The run [default: all]
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
@@ -36,10 +36,10 @@ pub struct State {
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
     pub keep_good_prefix: Option<RunId>,
     #[command(flatten)]
-    pub actor: Actor,
+    pub actor: ActorArgs,
 }
 
-pub fn state(arguments: &State, screen: &Screen) -> Result<u8, Failure> {
+pub fn state(arguments: &StateArgs, screen: &Screen) -> Result<u8, Failure> {
     if let Some(run) = &arguments.keep_good_prefix {
         return keep_good_prefix(run, arguments, screen);
     }
@@ -62,51 +62,51 @@ pub fn state(arguments: &State, screen: &Screen) -> Result<u8, Failure> {
     Ok(show(&checks, screen, OutcomeClass::Internal))
 }
 
-fn version(folder: &StateFolder) -> Check {
+fn version(folder: &StateFolder) -> HealthCheck {
     let (verdict, message) = match folder.check() {
-        Err(error) => (Verdict::Fail, error.to_string()),
+        Err(error) => (CheckOutcome::Fail, error.to_string()),
         Ok(()) if !folder.path().exists() => (
-            Verdict::Ok,
+            CheckOutcome::Ok,
             format!(
                 "{} is not there: no run was ever started",
                 folder.path().display()
             ),
         ),
         Ok(()) => (
-            Verdict::Ok,
+            CheckOutcome::Ok,
             format!("{} can be read by this version", folder.path().display()),
         ),
     };
-    Check::new("state folder", verdict, message)
+    HealthCheck::new("state folder", verdict, message)
 }
 
 /// The checks of a run: one line if it is whole, else one for each thing that is not.
-fn checks_of(folder: &StateFolder, run: &RunFolder) -> Vec<Check> {
+fn checks_of(folder: &StateFolder, run: &RunFolder) -> Vec<HealthCheck> {
     let live = has_writer(folder, run);
     let found = inspect(run);
     let mut checks = problems(run, &found, live);
     for check in &mut checks {
         check.details.insert("runId".to_owned(), run.id().as_str().into());
     }
-    let is_whole = checks.iter().all(|check| check.verdict == Verdict::Ok);
+    let is_whole = checks.iter().all(|check| check.verdict == CheckOutcome::Ok);
     if let (true, Ok((records, _))) = (is_whole, &found.journal) {
         let message = format!(
             "whole: {records} record(s), {} file(s) as recorded{}",
             found.files,
             if live { ", at work" } else { "" }
         );
-        let check = Check::new(format!("run {}", run.id()), Verdict::Ok, message);
+        let check = HealthCheck::new(format!("run {}", run.id()), CheckOutcome::Ok, message);
         checks.insert(0, check.with("runId", run.id().as_str()));
     }
     checks
 }
 
-fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
+fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<HealthCheck> {
     let name = |what: &str| format!("{what} of {}", run.id());
     let mut checks = Vec::new();
     match &found.journal {
         Err(damage) => {
-            let mut check = Check::new(name("journal"), Verdict::Fail, damage.to_string());
+            let mut check = HealthCheck::new(name("journal"), CheckOutcome::Fail, damage.to_string());
             check = check.with("file", damage.path().to_string_lossy().as_ref());
             if let Some((line, byte)) = damage.place() {
                 check = check.with("line", line).with("byte", byte);
@@ -115,28 +115,28 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
             }
             checks.push(check);
         }
-        Ok((_, Some(torn))) if !live => checks.push(Check::new(
+        Ok((_, Some(torn))) if !live => checks.push(HealthCheck::new(
             name("journal"),
-            Verdict::Warn,
+            CheckOutcome::Warn,
             format!("{torn} bytes of an interrupted write at its end; `quorum resume` cuts them off"),
         )),
         Ok(_) => {}
     }
     match &found.fold {
         None | Some(Ok(())) => {}
-        Some(Err(RecoverError::NeverStarted { .. })) => checks.push(Check::new(
+        Some(Err(RecoverError::NeverStarted { .. })) => checks.push(HealthCheck::new(
             name("journal"),
-            Verdict::Warn,
+            CheckOutcome::Warn,
             "the run never started; `quorum clean --all --unfinished --yes` removes it",
         )),
-        Some(Err(error)) => checks.push(Check::new(
+        Some(Err(error)) => checks.push(HealthCheck::new(
             format!("run {}", run.id()),
-            Verdict::Fail,
+            CheckOutcome::Fail,
             error.to_string(),
         )),
     }
     for (path, why) in &found.lost {
-        let check = Check::new(name("evidence"), Verdict::Fail, why.clone());
+        let check = HealthCheck::new(name("evidence"), CheckOutcome::Fail, why.clone());
         checks.push(check.with("file", path.to_string_lossy().as_ref()));
     }
     if found.prompts_gone > 0 {
@@ -144,7 +144,7 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
             "{} prompt(s) are gone; a power loss may do that, and nothing needs them",
             found.prompts_gone
         );
-        checks.push(Check::new(name("prompts"), Verdict::Warn, message));
+        checks.push(HealthCheck::new(name("prompts"), CheckOutcome::Warn, message));
     }
     if let Err(why) = &found.snapshot
         && found.journal.is_ok()
@@ -154,19 +154,19 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
             "{}: {why}; readers fold the journal instead",
             run.snapshot().display()
         );
-        let check = Check::new(name("snapshot"), Verdict::Fail, message);
+        let check = HealthCheck::new(name("snapshot"), CheckOutcome::Fail, message);
         checks.push(check.with("file", run.snapshot().to_string_lossy().as_ref()));
     }
     checks.extend(exits(run, found, live));
     if let Some(why) = &found.unreachable_supervisor {
         let message = format!("agents still work, and `quorum resume` cannot take them over: {why}");
-        checks.push(Check::new(name("supervisor"), Verdict::Warn, message));
+        checks.push(HealthCheck::new(name("supervisor"), CheckOutcome::Warn, message));
     }
     checks.extend(aside(run));
     checks
 }
 
-fn exits(run: &RunFolder, found: &Inspection, live: bool) -> Option<Check> {
+fn exits(run: &RunFolder, found: &Inspection, live: bool) -> Option<HealthCheck> {
     let message = match &found.exits {
         Ok(log) if log.damaged > 0 && !live => format!(
             "{}: {} line(s) are damaged or torn; no exit is taken from them",
@@ -176,12 +176,12 @@ fn exits(run: &RunFolder, found: &Inspection, live: bool) -> Option<Check> {
         Ok(_) => return None,
         Err(error) => format!("{} cannot be read: {error}", run.exits().display()),
     };
-    let check = Check::new(format!("exits of {}", run.id()), Verdict::Fail, message);
+    let check = HealthCheck::new(format!("exits of {}", run.id()), CheckOutcome::Fail, message);
     Some(check.with("file", run.exits().to_string_lossy().as_ref()))
 }
 
 /// What earlier salvages moved aside.
-fn aside(run: &RunFolder) -> Option<Check> {
+fn aside(run: &RunFolder) -> Option<HealthCheck> {
     let names = names_in(run.path());
     let damaged: Vec<&String> = names
         .iter()
@@ -192,17 +192,17 @@ fn aside(run: &RunFolder) -> Option<Check> {
         "{} damaged end(s) of its journal were moved aside, the last one to {last}; what they recorded is unknown",
         damaged.len()
     );
-    Some(Check::new(
+    Some(HealthCheck::new(
         format!("journal of {}", run.id()),
-        Verdict::Warn,
+        CheckOutcome::Warn,
         message,
     ))
 }
 
-fn inbox(folder: &StateFolder) -> Check {
-    let check = |verdict, message: String| Check::new("inbox", verdict, message);
+fn inbox(folder: &StateFolder) -> HealthCheck {
+    let check = |verdict, message: String| HealthCheck::new("inbox", verdict, message);
     match waiting(&folder.inbox(), OperatorKey::existing) {
-        Ok(found) if found.is_empty() => check(Verdict::Ok, "empty".to_owned()),
+        Ok(found) if found.is_empty() => check(CheckOutcome::Ok, "empty".to_owned()),
         Ok(found) => {
             let refused = found.iter().find_map(|found| match found {
                 Found::Refused(path, why) => Some(format!("{} is no command: {why}", path.display())),
@@ -211,19 +211,19 @@ fn inbox(folder: &StateFolder) -> Check {
             });
             let count = format!("{} file(s) wait for the next writer", found.len());
             match refused {
-                Some(refused) => check(Verdict::Warn, format!("{count}; {refused}")),
-                None => check(Verdict::Ok, count),
+                Some(refused) => check(CheckOutcome::Warn, format!("{count}; {refused}")),
+                None => check(CheckOutcome::Ok, count),
             }
         }
         Err(error) => check(
-            Verdict::Fail,
+            CheckOutcome::Fail,
             format!("{} cannot be read: {error}", folder.inbox().display()),
         ),
     }
 }
 
 /// What an interrupted write or removal left behind.
-fn leftovers(folder: &StateFolder) -> Option<Check> {
+fn leftovers(folder: &StateFolder) -> Option<HealthCheck> {
     let runs = folder.path().join("runs");
     let known: Vec<RunFolder> = all_runs(folder).unwrap_or_default();
     let is_run = |name: &str| known.iter().any(|run| run.id().as_str() == name);
@@ -245,7 +245,7 @@ fn leftovers(folder: &StateFolder) -> Option<Check> {
         "left by an interrupted write or removal, and not needed: {}",
         left.join(", ")
     );
-    Some(Check::new("leftovers", Verdict::Warn, message))
+    Some(HealthCheck::new("leftovers", CheckOutcome::Warn, message))
 }
 
 /// The names in a folder, sorted; none if it cannot be read, which other checks say.
@@ -258,7 +258,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-fn keep_good_prefix(id: &RunId, arguments: &State, screen: &Screen) -> Result<u8, Failure> {
+fn keep_good_prefix(id: &RunId, arguments: &StateArgs, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(id))?;

@@ -33,12 +33,12 @@ pub struct Init {
     pub folder: PathBuf,
     /// What to begin with
     #[arg(long, value_enum, value_name = "NAME", default_value_t)]
-    pub template: Template,
+    pub template: InitTemplate,
 }
 
 /// What to begin with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
-pub enum Template {
+pub enum InitTemplate {
     /// Two tasks, a worker and a reviewer
     #[default]
     Minimal,

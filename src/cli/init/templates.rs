@@ -2,7 +2,7 @@
 
 use crate::mission::{FileKind, json_schema};
 
-use super::Template;
+use super::InitTemplate;
 
 /// A file to be written.
 pub struct File {
@@ -17,13 +17,13 @@ const MODELINE: &str = "# yaml-language-server: $schema=./mission.schema.json";
 const SCHEMA: &str = "mission.schema.json";
 
 /// A path and the text of a file.
-type Text = (&'static str, &'static str);
+type TemplateFile = (&'static str, &'static str);
 
-const MINIMAL: [Text; 2] = [
+const MINIMAL: [TemplateFile; 2] = [
     ("agents/writer.sh", include_str!("minimal/writer.sh")),
     ("agents/reviewer.sh", include_str!("minimal/reviewer.sh")),
 ];
-const CODE_REVIEW: [Text; 4] = [
+const CODE_REVIEW: [TemplateFile; 4] = [
     (
         "code-review/collect.sh",
         include_str!("../../../missions/code-review/collect.sh"),
@@ -41,27 +41,27 @@ const CODE_REVIEW: [Text; 4] = [
         include_str!("../../../missions/code-review/decide.sh"),
     ),
 ];
-const CI: [Text; 3] = [
+const CI: [TemplateFile; 3] = [
     ("ci/notes.sh", include_str!("../../../missions/ci/notes.sh")),
     ("ci/judge.sh", include_str!("../../../missions/ci/judge.sh")),
     ("ci/publish.sh", include_str!("../../../missions/ci/publish.sh")),
 ];
 
 /// The files of a template, the mission first.
-pub fn files(template: Template) -> Vec<File> {
-    let (mission, scripts): (&str, &[Text]) = match template {
-        Template::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
-        Template::AgentClis => (include_str!("agent-clis/mission.yaml"), &[]),
-        Template::CodeReview => (include_str!("../../../missions/code-review.yaml"), &CODE_REVIEW),
-        Template::CiGithub | Template::CiGitlab => (include_str!("../../../missions/ci.yaml"), &CI),
+pub fn files(template: InitTemplate) -> Vec<File> {
+    let (mission, scripts): (&str, &[TemplateFile]) = match template {
+        InitTemplate::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
+        InitTemplate::AgentClis => (include_str!("agent-clis/mission.yaml"), &[]),
+        InitTemplate::CodeReview => (include_str!("../../../missions/code-review.yaml"), &CODE_REVIEW),
+        InitTemplate::CiGithub | InitTemplate::CiGitlab => (include_str!("../../../missions/ci.yaml"), &CI),
     };
-    let pipeline: &[Text] = match template {
-        Template::Minimal | Template::AgentClis | Template::CodeReview => &[],
-        Template::CiGithub => &[(
+    let pipeline: &[TemplateFile] = match template {
+        InitTemplate::Minimal | InitTemplate::AgentClis | InitTemplate::CodeReview => &[],
+        InitTemplate::CiGithub => &[(
             ".github/workflows/quorum.yml",
             include_str!("pipelines/github.yml"),
         )],
-        Template::CiGitlab => &[
+        InitTemplate::CiGitlab => &[
             (".gitlab-ci.yml", include_str!("pipelines/gitlab.yml")),
             (".gitlab/quorum.yml", include_str!("../../../ci/gitlab.yml")),
         ],
@@ -71,7 +71,7 @@ pub fn files(template: Template) -> Vec<File> {
         content,
         executable: false,
     };
-    let script = |(path, text): &Text| File {
+    let script = |(path, text): &TemplateFile| File {
         path,
         content: (*text).to_owned(),
         executable: true,
@@ -109,10 +109,10 @@ fn at_home(mission: &str) -> String {
 }
 
 /// What git must not see.
-pub fn ignored(template: Template) -> &'static [&'static str] {
+pub fn ignored(template: InitTemplate) -> &'static [&'static str] {
     match template {
-        Template::Minimal | Template::AgentClis => &[".polpo/", "work/"],
-        Template::CodeReview => &[".polpo/", ".review/"],
-        Template::CiGithub | Template::CiGitlab => &[".polpo/", ".pipeline/", ".quorum/"],
+        InitTemplate::Minimal | InitTemplate::AgentClis => &[".polpo/", "work/"],
+        InitTemplate::CodeReview => &[".polpo/", ".review/"],
+        InitTemplate::CiGithub | InitTemplate::CiGitlab => &[".polpo/", ".pipeline/", ".quorum/"],
     }
 }

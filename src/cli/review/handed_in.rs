@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::failure::Failure;
 use crate::runtime::{WorkingDiff, working_diff};
 
-use super::Review;
+use super::ReviewArgs;
 
 /// The largest work that is read from a pipe or a diff, in bytes.
 pub const LARGEST_WORK: u64 = 64 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub struct HandedIn {
     pub not_shown: Vec<String>,
 }
 
-pub fn handed_in(arguments: &Review, here: &Path) -> Result<HandedIn, Failure> {
+pub fn handed_in(arguments: &ReviewArgs, here: &Path) -> Result<HandedIn, Failure> {
     let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
     let paths: Vec<String> = arguments
         .subjects

@@ -47,7 +47,7 @@ use handed_in::{HandedIn, LARGEST_WORK, handed_in};
 const STRANGER: &str = "(the submitted work)";
 
 #[derive(Debug, Args)]
-pub struct Review {
+pub struct ReviewArgs {
     /// The task of a run, or the files to judge with --criteria; `-` is standard input
     #[arg(value_name = "TASK|PATH")]
     pub subjects: Vec<String>,
@@ -104,7 +104,7 @@ worded! {
 }
 
 /// Work that came without a run, and the mission of one task that it is judged by.
-struct Subject {
+struct ReviewSubject {
     /// What is judged, in a few words.
     title: String,
     /// Agents as the documents define them.
@@ -120,7 +120,7 @@ struct Subject {
 }
 
 /// What is judged, as a run that has nothing else to do.
-struct Case {
+struct ReviewCase {
     /// What is judged, in a few words.
     title: String,
     task: TaskId,
@@ -131,7 +131,7 @@ struct Case {
     not_shown: Vec<String>,
 }
 
-pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+pub fn review(arguments: &ReviewArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     if let Some(run) = &arguments.replay {
         replay::refuse_what_it_cannot_heed(matches)?;
         return replay::replay(run, screen);
@@ -155,7 +155,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         screen.page(&document, ReviewDocument::human);
         return Ok(class.exit_code());
     }
-    let Case { not_shown, .. } = case;
+    let ReviewCase { not_shown, .. } = case;
     let begun = ("quorum review", supervisor, place.path());
     let (ending, mut view) = case.run.start(begun, &arguments.session, screen)?;
     // What a review accepts stands in for nothing.
@@ -206,11 +206,11 @@ fn verdict(state: &State, task: TaskId, not_shown: &[String]) -> OutcomeClass {
 
 /// Work that came without a run, ready to be judged.
 fn submitted(
-    arguments: &Review,
+    arguments: &ReviewArgs,
     matches: &ArgMatches,
     place: &Path,
     screen: &Screen,
-) -> Result<Case, Failure> {
+) -> Result<ReviewCase, Failure> {
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
@@ -226,7 +226,7 @@ fn submitted(
     let loaded = load(&source, &options, screen)?;
     let mut plan = mission::compile(loaded.mission, &options);
     plan.rules.extent = Extent::Judging;
-    Ok(Case {
+    Ok(ReviewCase {
         title: subject.title,
         task: TaskId(0),
         run: InPassing {
@@ -250,7 +250,7 @@ fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
 }
 
 /// Any work: files, a diff, what stands on standard input.
-fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
+fn submitted_work(arguments: &ReviewArgs, options: &RunOptions) -> Result<ReviewSubject, Failure> {
     let here = current_dir()?;
     let HandedIn {
         title,
@@ -276,7 +276,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
             {"type": "llm_review", "criteria": criteria, "threshold": threshold, "reviewers": reviewers},
         ],
     });
-    Ok(Subject {
+    Ok(ReviewSubject {
         title,
         agents,
         task,
@@ -288,7 +288,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
 }
 
 /// The same work, for a grader that needs no agent. What the work says is then the text of the files themselves.
-fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
+fn submitted_facts(arguments: &ReviewArgs) -> Result<ReviewSubject, Failure> {
     if !arguments.reviewers.is_empty() || arguments.mission.is_some() {
         return Err(usage!("the heuristic grader asks no agent").help("leave out --reviewer and --mission"));
     }
@@ -312,7 +312,7 @@ fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
         // No other judge and no person stands behind this one, so what was not checked is not passed over.
         "verification": {"grader": "heuristic", "threshold": format!("{}/100", bar.value()), "minConfidence": 1},
     });
-    Ok(Subject {
+    Ok(ReviewSubject {
         title,
         agents: json!({}),
         task,
@@ -338,7 +338,11 @@ fn text_of(here: &Path, paths: &[String]) -> Result<Vec<u8>, Failure> {
 }
 
 /// A task of a run: its last attempt, to be judged by the mission and the settings of that run.
-fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<Case, Failure> {
+fn recorded_task(
+    arguments: &ReviewArgs,
+    matches: &ArgMatches,
+    screen: &Screen,
+) -> Result<ReviewCase, Failure> {
     let [title] = arguments.subjects.as_slice() else {
         return Err(
             usage!("name one task of a run, or say with --criteria what good work is")
@@ -385,7 +389,7 @@ fn recorded_task(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> R
         SpoolName::TurnTools(turn),
     ];
     let said = said.map(|name| (name, run.spool_file(&name)));
-    Ok(Case {
+    Ok(ReviewCase {
         title: title.clone(),
         task: id,
         run: InPassing {
@@ -445,7 +449,7 @@ fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     })
 }
 
-impl Subject {
+impl ReviewSubject {
     /// The mission as JSON; the work lies in `place`, for the author to print.
     fn mission(&self, place: &Path) -> Result<Vec<u8>, Failure> {
         let work = place.join("work");

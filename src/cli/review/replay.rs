@@ -9,14 +9,14 @@ use crate::cli::screen::Screen;
 use crate::domain::RunId;
 use crate::report::documents::replay::{class, document, human};
 
-use super::Review;
+use super::ReviewArgs;
 
 /// Refuses flags that a replay would leave aside. Variables hold for all commands of a pipeline, and are no such wish.
 ///
 /// # Errors
 /// The first of them.
 pub fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Failure> {
-    let command = Review::augment_args(Command::new("review"));
+    let command = ReviewArgs::augment_args(Command::new("review"));
     let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut vain = command.get_arguments().filter(|argument| {
         let id = argument.get_id().as_str();

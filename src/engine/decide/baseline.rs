@@ -4,7 +4,7 @@
 use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
 use crate::judging::baseline::{self, Item, items, named};
-use crate::mission::model::{Before, TaskType};
+use crate::mission::model::{BeforeRule, TaskType};
 
 use super::transaction::Transaction;
 
@@ -23,7 +23,7 @@ pub fn warn(draft: &mut Transaction<'_>) {
     let all = items(draft.task_plan());
     let is_green = |item: &Item| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
     let is_refactoring = draft.task_plan().kind == TaskType::Refactor && draft.task_plan().is_of_mission();
-    let brings_tests = |item: &Item| item.declared == Some(Before::NewTests);
+    let brings_tests = |item: &Item| item.declared == Some(BeforeRule::NewTests);
     if is_refactoring
         || all.iter().any(brings_tests)
         || !all.iter().all(is_green)

@@ -9,13 +9,13 @@ use crate::engine::job::Job;
 use crate::engine::payload::CheckResult;
 use crate::engine::state::Known;
 use crate::judging::baseline::{CheckPlace, items};
-use crate::mission::{FinishGate, Requirement};
+use crate::mission::{FinishGatePlan, Requirement};
 
 use super::view::{Next, Request, View};
 
 const KEY: StageKey = StageKey::FINISH;
 
-pub fn open(view: View<'_>, gate: &FinishGate) -> Next {
+pub fn open(view: View<'_>, gate: &FinishGatePlan) -> Next {
     if gate.commands.is_empty() {
         settle(view, gate, &[])
     } else {
@@ -29,7 +29,7 @@ fn request(command: usize) -> Next {
 }
 
 /// A command of the gate ended.
-pub fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
+pub fn conclude(view: View<'_>, gate: &FinishGatePlan) -> Next {
     let results: Vec<CheckResult> = view.judging().finish.iter().flatten().cloned().collect();
     if results.len() < gate.commands.len() {
         request(results.len())
@@ -46,7 +46,7 @@ struct Missing {
     unknown: Option<Finding>,
 }
 
-fn missing(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Missing {
+fn missing(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Missing {
     let mut missing = Missing::default();
     let ended = gate.commands.iter().zip(results);
     let is_left_out = |at: u32| {
@@ -85,7 +85,7 @@ fn missing(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Missin
 }
 
 /// All is in: met, told to the worker, or forced.
-fn settle(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Next {
+fn settle(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Next {
     let Missing {
         compilation,
         others,

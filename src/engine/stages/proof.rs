@@ -6,7 +6,7 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::judging::baseline::{Item, ProofOf, Weighed, named, proof_of};
 use crate::mission::ListOf;
-use crate::mission::model::{Before, ProofRule, TaskType};
+use crate::mission::model::{BeforeRule, ProofRule, TaskType};
 
 use super::preflight::{nothing_to_do, undone};
 use super::view::View;
@@ -95,7 +95,7 @@ fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
                 Severity::Info,
                 "of `passToPass` was red before the work, and is left out",
             ),
-            (Some(Before::Green), BeforeWork::Red) => (
+            (Some(BeforeRule::Green), BeforeWork::Red) => (
                 Severity::Medium,
                 "was red already, and the mission wants it green before the work",
             ),

@@ -10,7 +10,7 @@ use crate::engine::state::TaskState;
 use crate::engine::test_looks::{Look, Looked};
 use crate::judging::baseline::{Item, items};
 use crate::mission::Plan;
-use crate::mission::model::{Before, TaskType};
+use crate::mission::model::{BeforeRule, TaskType};
 
 use super::checks::told_flaky;
 use super::proof;
@@ -76,7 +76,7 @@ fn lacking(plan: &Plan, id: TaskId, task: &TaskState) -> impl Iterator<Item = It
     let items = items(plan.task(id)).into_iter();
     items.filter(move |item| {
         let fails = task.new_tests_fail(plan, id, item.key);
-        item.declared == Some(Before::NewTests) && fails != Some(true)
+        item.declared == Some(BeforeRule::NewTests) && fails != Some(true)
     })
 }
 

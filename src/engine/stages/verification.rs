@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::job::Job;
 use crate::judging::verification::{Decision, decide};
 use crate::judging::{probes, rubric};
-use crate::mission::Verification;
+use crate::mission::VerificationPlan;
 use crate::mission::model::{OnRefer, Rubric};
 
 use super::judge::nobody_may;
@@ -17,7 +17,7 @@ use super::view::{Actor, Next, Request, View, Word};
 const KEY: StageKey = StageKey::VERIFICATION;
 
 /// Asks whoever grades: plain facts, or the first who may judge the task; before that, whoever cuts the criteria.
-pub fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
+pub fn open(view: View<'_>, by: &VerificationPlan, round: u32) -> Next {
     if by.rubric.is_none() {
         return Next::Open(vec![Request::Run(Job::Grade(round))]);
     }
@@ -53,7 +53,7 @@ fn lacks_judge(view: View<'_>, message: String) -> Next {
 /// Why a reply does not count; `None` where it does.
 pub fn unfit(
     view: View<'_>,
-    by: &Verification,
+    by: &VerificationPlan,
     purpose: Option<Purpose>,
     said: Result<&Answer, &str>,
 ) -> Option<String> {
@@ -97,7 +97,7 @@ pub fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
     Next::Refer(view.remark(KEY, Verdict::Refer, Some(cause), &message), message)
 }
 
-pub fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Actor<'_>) -> Next {
+pub fn conclude(view: View<'_>, by: &VerificationPlan, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (word, by.rubric.as_deref()) {
         (Word::Answered(Answer::Probes(probes)), _) => Next::Probed(probes.clone()),
         (Word::Answered(Answer::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),
@@ -109,7 +109,7 @@ pub fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Acto
 /// The judge graded.
 fn judged(
     view: View<'_>,
-    (by, rubric): (&Verification, &Rubric),
+    (by, rubric): (&VerificationPlan, &Rubric),
     reply: &RubricReply,
     speaker: Actor<'_>,
 ) -> Next {
@@ -133,7 +133,7 @@ fn judged(
 }
 
 /// Plain facts were held against the criteria.
-fn found(view: View<'_>, by: &Verification, grades: &[CriterionGrade]) -> Next {
+fn found(view: View<'_>, by: &VerificationPlan, grades: &[CriterionGrade]) -> Next {
     let bar = view.plan().relieved(view.id, by.bar);
     let decision = decide(&by.criteria, grades, bar, by.min_confidence);
     let open = by.criteria.iter().zip(grades);
@@ -154,7 +154,7 @@ fn found(view: View<'_>, by: &Verification, grades: &[CriterionGrade]) -> Next {
 /// What follows from the grades. `unsure` says what speaks against deciding without a person, `question` says it to them.
 fn settle(
     view: View<'_>,
-    by: &Verification,
+    by: &VerificationPlan,
     grades: &[CriterionGrade],
     decision: Decision,
     unsure: String,

@@ -91,8 +91,12 @@ pub fn opinion(verdict: DeclaredVerdict) -> Answer {
 
 pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
     let loaded = load(&Source::new("mission.yaml", yaml), &Layers::default());
-    let loaded =
-        loaded.unwrap_or_else(|report| panic!("{}\n{yaml}", report.render(crate::mission::Style::default())));
+    let loaded = loaded.unwrap_or_else(|report| {
+        panic!(
+            "{}\n{yaml}",
+            report.render(crate::mission::DiagnosticStyle::default())
+        )
+    });
     Arc::new(compile(loaded.mission, options))
 }
 

@@ -93,7 +93,7 @@ pub fn holds(mission: &Mission) -> Vec<BarrierPlan> {
     }
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
-    let plan = |hold: &model::Hold, kind| BarrierPlan {
+    let plan = |hold: &model::Delay, kind| BarrierPlan {
         name: hold.name.clone(),
         kind,
         part: Part::Selected,
@@ -102,7 +102,7 @@ pub fn holds(mission: &Mission) -> Vec<BarrierPlan> {
         message: hold.message.clone(),
         notify: hold.notify_channels.clone(),
     };
-    let delay = |hold: &model::Hold| BarrierKind::Delay(hold.duration.unwrap_or_default());
+    let delay = |hold: &model::Delay| BarrierKind::Delay(hold.duration.unwrap_or_default());
     let checkpoints = mission.checkpoints.iter();
     let checkpoints = checkpoints.map(|hold| plan(hold, BarrierKind::Checkpoint));
     let delays = mission.delays.iter().map(|hold| plan(hold, delay(hold)));

@@ -11,4 +11,4 @@ mod tab;
 mod tree;
 
 pub use node::Node;
-pub use tree::{Entry, Kind, NodeId, Tree, YamlError};
+pub use tree::{MapEntry, NodeId, NodeKind, Tree, YamlError};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::tree::{Entry, Kind, NodeId, Tree};
+use super::tree::{MapEntry, NodeId, NodeKind, Tree};
 
 /// A value of a checked document. What was pruned is not seen.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl<'t, 's> Node<'t, 's> {
     }
 
     /// What it is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         self.tree.kind(self.id)
     }
 
@@ -50,13 +50,13 @@ impl Tree<'_> {
     /// A value as plain data. A text without quotes is a number, true or false where JSON writes it just so; any other,
     /// such as a version `1.10`, keeps its letters. A mission that holds the data reads the same from it.
     pub fn plain(&self, node: NodeId) -> Value {
-        let named = |entry: Entry| (self.text(entry.key).to_owned(), self.plain(entry.value));
+        let named = |entry: MapEntry| (self.text(entry.key).to_owned(), self.plain(entry.value));
         match self.kind(node) {
-            Kind::Map => self.entries(node).map(named).collect(),
-            Kind::List => self.items(node).map(|item| self.plain(item)).collect(),
-            Kind::Plain | Kind::Quoted if self.is_null(node) => Value::Null,
-            Kind::Quoted => self.text(node).into(),
-            Kind::Plain => {
+            NodeKind::Map => self.entries(node).map(named).collect(),
+            NodeKind::List => self.items(node).map(|item| self.plain(item)).collect(),
+            NodeKind::Plain | NodeKind::Quoted if self.is_null(node) => Value::Null,
+            NodeKind::Quoted => self.text(node).into(),
+            NodeKind::Plain => {
                 let text = self.text(node);
                 let read = serde_json::from_str::<Value>(text).map(|value| (value.to_string(), value));
                 read.ok()

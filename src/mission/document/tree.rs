@@ -28,7 +28,7 @@ pub struct NodeId(u32);
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum NodeKind {
     Map,
     List,
     /// A text without quotes, which may mean null.
@@ -38,8 +38,8 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
-    kind: Kind,
+struct TreeNode {
+    kind: NodeKind,
     /// Whether it is to be overlooked: it was found to be wrong, or it is an ignored key.
     pruned: bool,
     /// Whether its text is in the tree's own buffer instead of the source.
@@ -56,7 +56,7 @@ struct Node {
 
 /// One key of a map with its value.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct MapEntry {
     pub key: NodeId,
     pub value: NodeId,
 }
@@ -76,7 +76,7 @@ pub struct YamlError {
 #[derive(Debug)]
 pub struct Tree<'s> {
     source: &'s str,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// Texts that differ from the source: escapes, folded lines.
     buffer: String,
 }
@@ -116,17 +116,17 @@ impl<'s> Tree<'s> {
 
     fn push_plain(&mut self, value: &Value) {
         let (kind, text) = match value {
-            Value::Object(_) => (Kind::Map, Cow::Borrowed("")),
-            Value::Array(_) => (Kind::List, Cow::Borrowed("")),
-            Value::String(text) => (Kind::Quoted, Cow::Borrowed(text.as_str())),
-            other => (Kind::Plain, Cow::Owned(other.to_string())),
+            Value::Object(_) => (NodeKind::Map, Cow::Borrowed("")),
+            Value::Array(_) => (NodeKind::List, Cow::Borrowed("")),
+            Value::String(text) => (NodeKind::Quoted, Cow::Borrowed(text.as_str())),
+            other => (NodeKind::Plain, Cow::Owned(other.to_string())),
         };
         self.push_text(kind, &text);
         let at = self.nodes.len() - 1;
         match value {
             Value::Object(entries) => {
                 for (key, value) in entries {
-                    self.push_text(Kind::Quoted, key);
+                    self.push_text(NodeKind::Quoted, key);
                     self.push_plain(value);
                 }
             }
@@ -136,8 +136,8 @@ impl<'s> Tree<'s> {
         self.nodes[at].end = offset(self.nodes.len());
     }
 
-    fn push_text(&mut self, kind: Kind, text: &str) {
-        self.nodes.push(Node {
+    fn push_text(&mut self, kind: NodeKind, text: &str) {
+        self.nodes.push(TreeNode {
             kind,
             pruned: false,
             owned: true,
@@ -155,12 +155,12 @@ impl<'s> Tree<'s> {
         NodeId(0)
     }
 
-    fn node(&self, id: NodeId) -> &Node {
+    fn node(&self, id: NodeId) -> &TreeNode {
         &self.nodes[id.0 as usize]
     }
 
     /// What a node is.
-    pub fn kind(&self, id: NodeId) -> Kind {
+    pub fn kind(&self, id: NodeId) -> NodeKind {
         self.node(id).kind
     }
 
@@ -177,7 +177,7 @@ impl<'s> Tree<'s> {
 
     /// Whether a value says nothing: `key:`, `key: ~`, `key: null`.
     pub fn is_null(&self, id: NodeId) -> bool {
-        self.kind(id) == Kind::Plain && matches!(self.text(id), "" | "~" | "null" | "Null" | "NULL")
+        self.kind(id) == NodeKind::Plain && matches!(self.text(id), "" | "~" | "null" | "Null" | "NULL")
     }
 
     /// Where a value stands in the source. A map or list is pointed at by its first line.
@@ -207,16 +207,16 @@ impl<'s> Tree<'s> {
     }
 
     /// The entries of a map that are not pruned.
-    pub fn entries(&self, map: NodeId) -> impl Iterator<Item = Entry> + '_ {
+    pub fn entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> + '_ {
         self.all_entries(map)
             .filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
     }
 
     /// The entries of a map, with pruned ones.
-    pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = Entry> + '_ {
+    pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> + '_ {
         let mut children = self.children(map);
         std::iter::from_fn(move || {
-            Some(Entry {
+            Some(MapEntry {
                 key: children.next()?,
                 value: children.next()?,
             })
@@ -224,7 +224,7 @@ impl<'s> Tree<'s> {
     }
 
     /// The entry with this key, even if it is pruned.
-    pub fn entry(&self, map: NodeId, key: &str) -> Option<Entry> {
+    pub fn entry(&self, map: NodeId, key: &str) -> Option<MapEntry> {
         self.all_entries(map).find(|entry| self.text(entry.key) == key)
     }
 
@@ -238,7 +238,7 @@ impl<'s> Tree<'s> {
 
     fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let node = self.node(parent);
-        let is_container = matches!(node.kind, Kind::Map | Kind::List);
+        let is_container = matches!(node.kind, NodeKind::Map | NodeKind::List);
         let (mut next, end) = (
             NodeId(parent.0 + 1),
             NodeId(if is_container { node.end } else { 0 }),
@@ -292,16 +292,18 @@ impl<'s> Builder<'s> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let kind = if *style == ScalarStyle::Plain {
-                    Kind::Plain
+                    NodeKind::Plain
                 } else {
-                    Kind::Quoted
+                    NodeKind::Quoted
                 };
                 let id = self.push(kind, span, tag.is_some())?;
                 self.set_text(id, text);
                 self.anchor(*anchor, id);
             }
-            Event::MappingStart(_, anchor, tag) => self.begin(Kind::Map, span, *anchor, tag.is_some())?,
-            Event::SequenceStart(_, anchor, tag) => self.begin(Kind::List, span, *anchor, tag.is_some())?,
+            Event::MappingStart(_, anchor, tag) => self.begin(NodeKind::Map, span, *anchor, tag.is_some())?,
+            Event::SequenceStart(_, anchor, tag) => {
+                self.begin(NodeKind::List, span, *anchor, tag.is_some())?
+            }
             Event::MappingEnd | Event::SequenceEnd => self.finish()?,
             Event::Alias(anchor) => self.alias(*anchor, span)?,
             _ => {}
@@ -309,7 +311,7 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn push(&mut self, kind: Kind, span: Range<usize>, tagged: bool) -> Result<NodeId, YamlError> {
+    fn push(&mut self, kind: NodeKind, span: Range<usize>, tagged: bool) -> Result<NodeId, YamlError> {
         let index = self.tree.nodes.len();
         if index >= MAX_NODES {
             let message = format!("the file holds more than {MAX_NODES} values");
@@ -327,7 +329,7 @@ impl<'s> Builder<'s> {
             });
         }
         let index = offset(index);
-        self.tree.nodes.push(Node {
+        self.tree.nodes.push(TreeNode {
             kind,
             pruned: tagged,
             owned: false,
@@ -369,7 +371,7 @@ impl<'s> Builder<'s> {
 
     fn begin(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         span: Range<usize>,
         anchor: usize,
         tagged: bool,
@@ -384,7 +386,7 @@ impl<'s> Builder<'s> {
             return Ok(());
         };
         self.close(id);
-        if self.tree.kind(id) == Kind::Map {
+        if self.tree.kind(id) == NodeKind::Map {
             self.check_keys(id);
             self.merge(id)?;
             self.close(id);
@@ -431,9 +433,9 @@ impl<'s> Builder<'s> {
     fn check_keys(&mut self, map: NodeId) {
         let mut seen = HashMap::new();
         let mut wrong = Vec::new();
-        for Entry { key, .. } in self.tree.all_entries(map) {
+        for MapEntry { key, .. } in self.tree.all_entries(map) {
             let span = self.tree.span(key);
-            if matches!(self.tree.kind(key), Kind::Map | Kind::List) {
+            if matches!(self.tree.kind(key), NodeKind::Map | NodeKind::List) {
                 wrong.push((key, refuse(Code::UnsupportedYaml, "a key must be a text", span)));
             } else if let Some(first) = seen.insert(self.tree.text(key), key) {
                 let name = quoted(self.tree.text(key));
@@ -455,17 +457,18 @@ impl<'s> Builder<'s> {
 
     /// Puts the entries of `<<: *base` behind the map's own, which win.
     fn merge(&mut self, map: NodeId) -> Result<(), YamlError> {
-        let is_merge =
-            |entry: &Entry| self.tree.kind(entry.key) == Kind::Plain && self.tree.text(entry.key) == "<<";
+        let is_merge = |entry: &MapEntry| {
+            self.tree.kind(entry.key) == NodeKind::Plain && self.tree.text(entry.key) == "<<"
+        };
         let Some(merge) = self.tree.entries(map).find(is_merge) else {
             return Ok(());
         };
         let bases: Vec<NodeId> = match self.tree.kind(merge.value) {
-            Kind::List => self.tree.items(merge.value).collect(),
+            NodeKind::List => self.tree.items(merge.value).collect(),
             _ => vec![merge.value],
         };
         self.tree.prune(merge.key);
-        if let Some(wrong) = bases.iter().find(|base| self.tree.kind(**base) != Kind::Map) {
+        if let Some(wrong) = bases.iter().find(|base| self.tree.kind(**base) != NodeKind::Map) {
             let span = self.tree.span(*wrong);
             self.refusals.push(refuse(
                 Code::UnsupportedYaml,
@@ -480,7 +483,7 @@ impl<'s> Builder<'s> {
             .map(|entry| self.tree.text(entry.key).to_owned())
             .collect();
         for base in bases {
-            let entries: Vec<Entry> = self.tree.entries(base).collect();
+            let entries: Vec<MapEntry> = self.tree.entries(base).collect();
             for entry in entries {
                 if taken.insert(self.tree.text(entry.key).to_owned()) {
                     let span = self.tree.span(entry.key);
@@ -605,14 +608,14 @@ mod tests {
     /// The tree in a compact notation.
     fn show(tree: &Tree<'_>, id: NodeId) -> String {
         match tree.kind(id) {
-            Kind::Map => {
-                let entry = |e: Entry| format!("{}:{}", tree.text(e.key), show(tree, e.value));
+            NodeKind::Map => {
+                let entry = |e: MapEntry| format!("{}:{}", tree.text(e.key), show(tree, e.value));
                 format!(
                     "{{{}}}",
                     tree.entries(id).map(entry).collect::<Vec<_>>().join(",")
                 )
             }
-            Kind::List => {
+            NodeKind::List => {
                 let items: Vec<_> = tree.items(id).map(|item| show(tree, item)).collect();
                 format!("[{}]", items.join(","))
             }

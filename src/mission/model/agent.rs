@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::environment::{Secret, Template, variables};
 use crate::mission::keys::{Later, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, Form, Name, Scalar, Temperature, VariableName};
+use crate::mission::scalar::{AgentName, Fault, Filled, JsonForm, Name, Scalar, Temperature, VariableName};
 use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
@@ -115,7 +115,7 @@ impl Value<OneOrMore> for Vec<Box<str>> {
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         Some(match node.kind() {
-            Kind::List => node.items().map(|name| name.text().into()).collect(),
+            NodeKind::List => node.items().map(|name| name.text().into()).collect(),
             _ => vec![node.text().into()],
         })
     }
@@ -279,7 +279,7 @@ impl Serialize for AdapterName {
 
 impl Scalar for AdapterName {
     const EXPECTS: &'static str = "an adapter";
-    const FORM: Form = Form::Either(&[Adapter::FORM, Name::FORM]);
+    const FORM: JsonForm = JsonForm::Either(&[Adapter::FORM, Name::FORM]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         if let Ok(adapter) = Adapter::parse(text) {
@@ -340,7 +340,7 @@ impl Adapter {
     /// Every adapter that the mission's language has a word for.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let words = match Self::FORM {
-            Form::Words(words) => words,
+            JsonForm::Words(words) => words,
             _ => &[],
         };
         words.iter().filter_map(|word| Self::parse(word).ok())
@@ -404,7 +404,7 @@ impl From<Url> for String {
 
 impl Scalar for Url {
     const EXPECTS: &'static str = "an http or https URL";
-    const FORM: Form = Form::Text(r"^https?://[^\s/?#@]");
+    const FORM: JsonForm = JsonForm::Text(r"^https?://[^\s/?#@]");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let rest = text

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::Millis;
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::keys::{Keys, Value, keys};
 use crate::mission::levels::shown;
 use crate::mission::scalar::{Filled, Name};
@@ -51,18 +51,18 @@ pub enum Approver {
 }
 
 keys! {
-    struct Command: "an approver" {
+    struct ApproverCommand: "an approver" {
         /// A command that decides, run as checks are.
         "command" command: Box<str> as Filled, required;
     }
 }
 
 impl Value for Approver {
-    const SHAPE: Shape = Shape::Either(&[Shape::Map(Command::TABLE), Shape::one::<Filled>()]);
+    const SHAPE: Shape = Shape::Either(&[Shape::Map(ApproverCommand::TABLE), Shape::one::<Filled>()]);
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
-            Kind::Map => Command::read(node).map(|read| Self::Command(read.command)),
+            NodeKind::Map => ApproverCommand::read(node).map(|read| Self::Command(read.command)),
             _ => Some(Self::Named(node.text().into())),
         }
     }
@@ -76,7 +76,7 @@ impl Value<YesOrHow> for Option<Box<Approval>> {
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
-            Kind::Map => Approval::read(node).map(|approval| Some(Box::new(approval))),
+            NodeKind::Map => Approval::read(node).map(|approval| Some(Box::new(approval))),
             _ => bool::read(node).map(|asked| asked.then(Box::default)),
         }
     }

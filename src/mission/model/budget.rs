@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::domain::{Millis, Money};
 use crate::mission::keys::keys;
-use crate::mission::levels::{Level, Shown, shown};
+use crate::mission::levels::{Level, ShowValue, shown};
 use crate::mission::scalar::{Fraction, Positive};
 
 keys! {
@@ -87,7 +87,7 @@ keys! {
     }
 }
 
-shown!(Price: |price| json!({"input": Shown::shown(&price.input), "output": Shown::shown(&price.output)}));
+shown!(Price: |price| json!({"input": ShowValue::shown(&price.input), "output": ShowValue::shown(&price.output)}));
 
 impl Price {
     /// What a call cost; `None` where what it used is not known to the last token.

@@ -7,11 +7,11 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::document::Node;
 use crate::mission::keys::{Keys, Value, keys, list_or_one, words};
 use crate::mission::scalar::{
-    AgentName, Filled, Form, InnerPath, Name, Positive, Reruns, RubricLevel, number_in, scalars,
+    AgentName, Filled, InnerPath, JsonForm, Name, Positive, Reruns, RubricLevel, number_in, scalars,
 };
 use crate::mission::shape::{Shape, Table};
 
-use super::words::{Before, Consensus, Independence, PanelMode};
+use super::words::{BeforeRule, Consensus, Independence, PanelMode};
 
 /// A deterministic expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub enum Check {
         /// Where, relative to the workspace.
         cwd: Option<String>,
         /// What it is to say before the work.
-        before: Option<Before>,
+        before: Option<BeforeRule>,
         /// How often it runs again where it fails.
         reruns: u32,
         /// Whether workers are told nothing of it.
@@ -42,7 +42,7 @@ pub enum Check {
         /// A text that each must contain.
         contains: Option<String>,
         /// What it is to say before the work.
-        before: Option<Before>,
+        before: Option<BeforeRule>,
     },
     /// A number that a command prints.
     Metric {
@@ -55,7 +55,7 @@ pub enum Check {
         /// How long it may take.
         timeout: Millis,
         /// What it is to say before the work.
-        before: Option<Before>,
+        before: Option<BeforeRule>,
         /// How often it runs again where it fails.
         reruns: u32,
         /// Whether workers are told nothing of it.
@@ -105,7 +105,7 @@ impl Check {
     }
 
     /// What it is to say before the work, where the file tells.
-    pub fn before(&self) -> Option<Before> {
+    pub fn before(&self) -> Option<BeforeRule> {
         match self {
             Self::Command { before, .. } | Self::FileExists { before, .. } | Self::Metric { before, .. } => {
                 *before
@@ -184,7 +184,7 @@ const MAX_SEATS: u32 = 99;
 pub struct Seats(u32);
 
 scalars! {
-    Seats: "a number of reviewers from 1 to 99", Form::Whole(1, MAX_SEATS as u64),
+    Seats: "a number of reviewers from 1 to 99", JsonForm::Whole(1, MAX_SEATS as u64),
         |text| number_in(text, 1..=MAX_SEATS).map(Self);
 }
 
@@ -217,7 +217,7 @@ keys! {
         /// Where the command runs, relative to the workspace.
         "cwd" cwd: Option<String> as InnerPath;
         #[doc = says!(before)]
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
         #[doc = says!(reruns)]
         "reruns" reruns: u32 as Reruns, or("0");
         #[doc = says!(hidden)]
@@ -237,7 +237,7 @@ keys! {
         /// A text that each file must contain.
         "contains" contains: Option<String> as Filled;
         #[doc = says!(before)]
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
     }
 }
 
@@ -257,7 +257,7 @@ keys! {
         /// The number that the command prints must not be above this.
         "max" max: Option<Decimal>;
         #[doc = says!(before)]
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
         #[doc = says!(reruns)]
         "reruns" reruns: u32 as Reruns, or("0");
         #[doc = says!(hidden)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::mission::keys::{keys, list_or_one};
 use crate::mission::scalar::Filled;
 
-use super::words::Before;
+use super::words::BeforeRule;
 
 keys! {
     /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
@@ -29,7 +29,7 @@ keys! {
         /// Further commands that must exit 0; all of them run as checks do.
         "commands" commands: Box<[Box<str>]> as Filled;
         /// What the required tests and further commands are to be before the work begins, as in expectations.
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
         /// How often the agent is told what is missing [=].
         "maxAttempts" max_attempts: Option<u32> = "2";
         /// How often it is told that its work does not compile [=].

@@ -5,7 +5,7 @@
 
 use crate::mission::document::Node;
 use crate::mission::keys::{Value, keys, words};
-use crate::mission::levels::Shown;
+use crate::mission::levels::ShowValue;
 use crate::mission::shape::Shape;
 
 worded! {
@@ -162,9 +162,9 @@ impl<T: Value> Value for Chain<T> {
     }
 }
 
-impl<T: Shown> Shown for Chain<T> {
+impl<T: ShowValue> ShowValue for Chain<T> {
     fn shown(&self) -> serde_json::Value {
-        self.0.iter().map(Shown::shown).collect()
+        self.0.iter().map(ShowValue::shown).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::mission::scalar::{
     AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle,
 };
 use crate::mission::shape::Shape;
-use crate::mission::written::Written;
+use crate::mission::written::WrittenSettings;
 
 use super::agent::Agent;
 use super::approval::ApprovalGate;
@@ -25,7 +25,7 @@ use super::middleware::{Clarification, Middleware};
 use super::preset::Preset;
 use super::rubric::Rubric;
 use super::sla::Sla;
-use super::stages::{RedTeam, Stage, Vision};
+use super::stages::{ExtraStage, RedTeam, Vision};
 use super::task::Task;
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
@@ -65,9 +65,9 @@ keys! {
         /// Checkpoints between tasks: what they block starts only when they pass.
         "qualityGates" gates: Vec<Gate>;
         /// Places where the run waits for `quorum approve`.
-        "checkpoints" checkpoints: Vec<Hold> as Checkpoint;
+        "checkpoints" checkpoints: Vec<Delay> as Checkpoint;
         /// Places where the run waits for some time.
-        "delays" delays: Vec<Hold>;
+        "delays" delays: Vec<Delay>;
         #[doc = says!(budget)]
         "budget" budget: Budget;
         /// An agent that attacks work before it is accepted; what it finds of critical or high severity sends the work back.
@@ -75,7 +75,7 @@ keys! {
         /// A check of screenshots before work is accepted; what it finds counts like a red team's findings.
         "vision" vision: Option<Vision>;
         /// Further stages of judging for every task, in order; the first fail sends the work back.
-        "stages" stages: Vec<Stage>;
+        "stages" stages: Vec<ExtraStage>;
         #[doc = says!(autonomy)]
         "autonomy" autonomy: Option<Autonomy> = "semi";
         #[doc = says!(stakes)]
@@ -94,7 +94,7 @@ keys! {
         /// How many of the agents are the mission's own; they come first.
         pub(crate) own_agents: usize;
         /// Where settings are written: in the mission itself, then in each file beneath it.
-        pub(crate) written: Vec<Written>;
+        pub(crate) written: Vec<WrittenSettings>;
     }
 }
 
@@ -114,7 +114,7 @@ keys! {
         "presets" presets: Named<Preset>;
     } and {
         /// Where its settings are written.
-        pub(crate) written: Written;
+        pub(crate) written: WrittenSettings;
         /// What it was perhaps not meant to say.
         pub(crate) notes: Vec<Diagnostic>;
     }
@@ -283,7 +283,7 @@ keys! {
 keys! {
     /// A delay, or a checkpoint if it has no duration (semantics, section 14).
     #[derive(Default)]
-    pub struct Hold: "a delay" {
+    pub struct Delay: "a delay" {
         #[doc = says!(hold_name)]
         "name" name: Box<str> as Name, required;
         #[doc = says!(after_tasks)]
@@ -299,7 +299,7 @@ keys! {
     }
 }
 
-impl Value<Checkpoint> for Hold {
+impl Value<Checkpoint> for Delay {
     const SHAPE: Shape = Checkpoint::SHAPE;
 
     fn read(node: Node<'_, '_>) -> Option<Self> {

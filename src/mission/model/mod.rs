@@ -127,17 +127,19 @@ pub use middleware::{
 };
 #[cfg(test)]
 pub use mission::Gate;
-pub use mission::{Config, EffectiveSettings, GateFailure, Hold, Mission, Settings};
+pub use mission::{Config, Delay, EffectiveSettings, GateFailure, Mission, Settings};
 pub use permissions::{PermissionRule, PermissionSet, Permissions};
-pub use preset::{Field, Grant, Loads, Login, Operation, OutputFormat, Preset, PromptRoute, Rule, Setting};
+pub use preset::{
+    Field, Grant, Loads, Login, OutputFormat, Preset, PromptRoute, Rule, RuleChange, RuleOperation,
+};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
 pub use sla::{Sla, ViolationAction};
-pub use stages::{Color, Expected, OnMissing, Region, Stage, Vision, VisionKind};
+pub use stages::{Color, Expected, ExtraStage, OnMissing, Region, Vision, VisionKind};
 pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
-    Autonomy, Before, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess, OnExhausted,
-    PanelMode, ProofRule, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
+    Autonomy, BeforeRule, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
+    OnExhausted, PanelMode, ProofRule, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
 pub use worktree::{MergeInto, Worktree, is_branch_name};

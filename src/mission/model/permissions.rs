@@ -1,7 +1,7 @@
 //! `permissions` of an agent: what its program may do, and how long a person is waited for who must allow a tool call.
 
 use crate::domain::Millis;
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::keys::{Keys, Value, keys, list_or_one, words};
 use crate::mission::scalar::Filled;
 use crate::mission::shape::Shape;
@@ -71,7 +71,7 @@ impl Value<WordOrMap> for Permissions {
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
-            Kind::Map => <Self as Value>::read(node),
+            NodeKind::Map => <Self as Value>::read(node),
             _ => Some(Self {
                 set: Some(PermissionSet::read(node)?),
                 ..Self::default()

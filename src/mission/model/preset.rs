@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::domain::FailureClass;
 use crate::mission::document::Node;
 use crate::mission::keys::{Named, Value, keys, single, words};
-use crate::mission::scalar::{Fault, Filled, Form, InnerGlob, InnerPath, Scalar, VariableName};
+use crate::mission::scalar::{Fault, Filled, InnerGlob, InnerPath, JsonForm, Scalar, VariableName};
 use crate::mission::shape::{OneShape, Shape};
 
 keys! {
@@ -120,7 +120,7 @@ keys! {
         "when" when: Named<Box<str>>;
         /// Fields and the pointer that fills each, in which `*` is each item of a list: `text` replaces, `+text` appends, `#in`
         /// adds up; `clear: text` empties. A rule that sets `err` makes the turn a failed one, whatever its pointer leads to.
-        "set" set: Vec<Setting> as Settings;
+        "set" set: Vec<RuleChange> as RuleChanges;
     }
 }
 
@@ -156,8 +156,8 @@ keys! {
 
 /// What a rule does with a field.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    pub operation: Operation,
+pub struct RuleChange {
+    pub operation: RuleOperation,
     pub field: Field,
     /// A JSON pointer, in which `*` is each item of a list.
     pub pointer: Box<str>,
@@ -165,7 +165,7 @@ pub struct Setting {
 
 /// How a rule changes a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Operation {
+pub enum RuleOperation {
     Replace,
     /// A text grows by a text, a list by an item.
     Append,
@@ -174,33 +174,33 @@ pub enum Operation {
 }
 
 /// The field of a setting with the sign of its operation; `clear` names the field behind it.
-struct Target(Operation, Option<Field>);
+struct Target(RuleOperation, Option<Field>);
 
 impl Scalar for Target {
     const EXPECTS: &'static str = "a field";
-    const FORM: Form = Form::Text("^(clear|[+#]?[A-Za-z]+)$");
+    const FORM: JsonForm = JsonForm::Text("^(clear|[+#]?[A-Za-z]+)$");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let field = |operation, name| Field::parse(name).map(|field| Self(operation, Some(field)));
         match (text.strip_prefix('+'), text.strip_prefix('#')) {
-            _ if text == "clear" => Ok(Self(Operation::Clear, None)),
-            (Some(name), _) => field(Operation::Append, name),
-            (_, Some(name)) => field(Operation::Add, name),
-            _ => field(Operation::Replace, text),
+            _ if text == "clear" => Ok(Self(RuleOperation::Clear, None)),
+            (Some(name), _) => field(RuleOperation::Append, name),
+            (_, Some(name)) => field(RuleOperation::Add, name),
+            _ => field(RuleOperation::Replace, text),
         }
     }
 }
 
 /// `set` as a file writes it.
-pub struct Settings;
+pub struct RuleChanges;
 
-impl Value<Settings> for Vec<Setting> {
+impl Value<RuleChanges> for Vec<RuleChange> {
     const SHAPE: Shape = Shape::Named(&OneShape::of::<Target>(), &Shape::one::<Box<str>>());
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         let setting = |(name, pointer): (&str, Node<'_, '_>)| {
             let Target(operation, field) = Target::parse(name).ok()?;
-            Some(Setting {
+            Some(RuleChange {
                 operation,
                 field: field.map_or_else(|| Field::parse(pointer.text()), Ok).ok()?,
                 pointer: pointer.text().into(),

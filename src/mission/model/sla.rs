@@ -2,7 +2,7 @@
 
 use crate::mission::keys::{keys, single, words};
 use crate::mission::levels::shown;
-use crate::mission::scalar::{ChannelName, Form, Fraction, number_in, scalars};
+use crate::mission::scalar::{ChannelName, Fraction, JsonForm, number_in, scalars};
 
 keys! {
     /// `settings.sla`. `None` leaves a value to the next level and at last to the default.
@@ -27,7 +27,7 @@ keys! {
 pub struct CheckInterval(pub u32);
 
 scalars! {
-    CheckInterval: "milliseconds, a whole number above 0", Form::Whole(1, u32::MAX as u64),
+    CheckInterval: "milliseconds, a whole number above 0", JsonForm::Whole(1, u32::MAX as u64),
         |text| number_in(text, 1..=u32::MAX).map(Self);
 }
 

@@ -5,17 +5,17 @@ use std::num::NonZeroU32;
 
 use crate::domain::Severity;
 use crate::mission::codes::Code;
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::keys::{Keys, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, Form, Fraction, InnerFile, Name, Scalar, Span};
+use crate::mission::scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span};
 use crate::mission::shape::Shape;
 
-use super::words::{Before, Stakes};
+use super::words::{BeforeRule, Stakes};
 
 keys! {
     /// A further stage of judging: an agent or a command, never both.
     #[derive(Default)]
-    pub struct Stage: "a stage" {
+    pub struct ExtraStage: "a stage" {
         /// Its name, unique among the stages of a task.
         "name" name: Box<str> as Name, required;
         /// The agent that judges; never its own work.
@@ -28,7 +28,7 @@ keys! {
         /// How long it may take [=].
         "timeout" timeout: Option<Span> = "10m";
         /// For a command: what it is to be before the work begins, as in expectations.
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
     }
 }
 
@@ -154,7 +154,7 @@ impl fmt::Display for Color {
 
 impl Scalar for Color {
     const EXPECTS: &'static str = "a colour, such as \"#1a73e8\"";
-    const FORM: Form = Form::Text("^#[0-9a-fA-F]{6}$");
+    const FORM: JsonForm = JsonForm::Text("^#[0-9a-fA-F]{6}$");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = || {
@@ -187,7 +187,7 @@ impl Value<TextOrMap> for Expected {
     const SHAPE: Shape = Shape::Either(&[Shape::Map(Self::TABLE), Shape::one::<Filled>()]);
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
-        if node.kind() == Kind::Map {
+        if node.kind() == NodeKind::Map {
             return <Self as Value>::read(node);
         }
         Some(Self {

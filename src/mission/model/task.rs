@@ -7,14 +7,14 @@ use thin_vec::ThinVec;
 use crate::domain::Edge;
 use crate::mission::keys::keys;
 use crate::mission::scalar::{
-    AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, Tries,
+    AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, TryCount,
 };
 
 use super::approval::{Approval, YesOrHow};
 use super::expectation::Expectation;
 use super::finish_gate::FinishGate;
 use super::middleware::AgentChain;
-use super::stages::Stage;
+use super::stages::ExtraStage;
 use super::verification::{Decomposer, Verification};
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, FileScope, Isolation, NetworkAccess, OnExhausted, ProofRule, RemedyOrder,
@@ -73,9 +73,9 @@ keys! {
         /// The most attempts of every kind.
         "maxAttempts" max_attempts: Option<NonZeroU32>;
         #[doc = says!(max_fix_attempts)]
-        "maxFixAttempts" max_fix_attempts: Option<Tries>, or("2");
+        "maxFixAttempts" max_fix_attempts: Option<TryCount>, or("2");
         #[doc = says!(max_retries)]
-        "maxRetries" max_retries: Option<Tries>, or("3");
+        "maxRetries" max_retries: Option<TryCount>, or("3");
         /// How long its agent may be silent before somebody is warned; after twice that it is killed.
         "staleThreshold" stale_threshold: Option<Span>;
         /// How long one turn may take.
@@ -110,7 +110,7 @@ keys! {
         /// What must hold before an agent may call itself finished; else it is told what is missing.
         "verify" verify: Option<Box<FinishGate>>;
         /// Further stages of judging, behind those of the mission.
-        "stages" stages: ThinVec<Stage>;
+        "stages" stages: ThinVec<ExtraStage>;
         /// What is done around the turns of its agent, instead of what the mission says.
         "middleware" middleware: Option<Box<AgentChain>>;
         /// Of a verification: the task that follows if the work passes.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::keys::{Keys, Value, keys, words};
 use crate::mission::shape::Shape;
 
@@ -100,7 +100,7 @@ impl Value<ListOrMap> for Tools {
     const SHAPE: Shape = Shape::Either(&[<Vec<ToolKind>>::SHAPE, Shape::Map(Self::TABLE)]);
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
-        if node.kind() == Kind::Map {
+        if node.kind() == NodeKind::Map {
             return <Self as Value>::read(node);
         }
         let mut tools = Self::default();

@@ -1,13 +1,13 @@
 //! `verification`: how a task's `acceptance` is graded.
 
 use crate::domain::Points;
-use crate::mission::document::{Kind, Node};
+use crate::mission::document::{Node, NodeKind};
 use crate::mission::keys::{Keys, Value, keys, single, words};
 use crate::mission::scalar::{AgentName, Fraction, RubricName};
 use crate::mission::shape::Shape;
 
 use super::rubric::OnRefer;
-use super::words::Before;
+use super::words::BeforeRule;
 
 keys! {
     /// How the criteria of a task are graded (semantics, section 10).
@@ -24,7 +24,7 @@ keys! {
         /// What happens to referred work: a person decides (human), it goes back (rework), or it is accepted as unverified (pass) [=].
         "onRefer" on_refer: OnRefer, or("human");
         /// For facts: what they are to be before the work begins, as in expectations.
-        "before" before: Option<Before>;
+        "before" before: Option<BeforeRule>;
     }
 }
 
@@ -68,7 +68,7 @@ impl Value for Decomposer {
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
-            Kind::Map => DecomposingAgent::read(node).map(|read| Self::Agent(read.agent)),
+            NodeKind::Map => DecomposingAgent::read(node).map(|read| Self::Agent(read.agent)),
             _ => Identity::read(node).map(|Identity::Identity| Self::Identity),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::mission::document::Node;
 use crate::mission::keys::{Value, words};
-use crate::mission::levels::Shown;
+use crate::mission::levels::ShowValue;
 use crate::mission::shape::Shape;
 
 /// What checks may write below protected folders: what builds leave.
@@ -116,7 +116,7 @@ impl Value for RemedyOrder {
     }
 }
 
-impl Shown for RemedyOrder {
+impl ShowValue for RemedyOrder {
     fn shown(&self) -> serde_json::Value {
         self.iter().map(|remedy| remedy.shown()).collect()
     }
@@ -194,7 +194,7 @@ words! {
 words! {
     /// What a check is to say before the work begins (semantics, section 24).
     #[derive(PartialOrd, Ord)]
-    pub enum Before: "what a check can be before the work" {
+    pub enum BeforeRule: "what a check can be before the work" {
         /// It fails: the work is to make it pass.
         Red = "red",
         /// It passes: it guards what is there.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::mission::keys::{keys, single};
 use crate::mission::levels::shown;
-use crate::mission::scalar::{Bytes, Filled, Form, InnerPath, Scalar as _, scalars};
+use crate::mission::scalar::{Bytes, Filled, InnerPath, JsonForm, Scalar as _, scalars};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.
@@ -86,7 +86,7 @@ pub fn is_branch_name(name: &str) -> bool {
 
 scalars! {
     MergeInto: "ff, never or `branch NAME`, a name that git takes",
-        Form::Either(&[Form::Words(&["ff", "never"]), Form::Text(
+        JsonForm::Either(&[JsonForm::Words(&["ff", "never"]), JsonForm::Text(
             r"^branch (?!-|(HEAD|@)$|.*(\.\.|@\{|\.lock(/|$)|\.$))[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*(/[^/.\x00-\x20\x7f~^:?*\[\\][^/\x00-\x20\x7f~^:?*\[\\]*)*$",
         )]),
         |text| text.parse().ok();

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{Money, Points};
 
-use super::{Form, Scalar, scalars};
+use super::{JsonForm, Scalar, scalars};
 
 /// A whole number in plain digits: no sign, no leading zero (which some readers take as octal).
 fn digits<N: FromStr>(text: &str) -> Option<N> {
@@ -85,23 +85,23 @@ impl From<Temperature> for Decimal {
 }
 
 scalars! {
-    u32: "a whole number from 0 to 4294967295", Form::Whole(0, u32::MAX as u64), digits;
-    u64: "a whole number, 0 or more", Form::Whole(0, u64::MAX), digits;
-    NonZeroU16: "a whole number from 1 to 65535", Form::Whole(1, u16::MAX as u64), digits;
-    NonZeroU32: "a whole number from 1 to 4294967295", Form::Whole(1, u32::MAX as u64), digits;
-    NonZeroU64: "a whole number from 1", Form::Whole(1, u64::MAX), digits;
-    Reruns: "a number of reruns from 0 to 5", Form::Whole(0, 5), |text| number_in(text, 0..=5).map(Self);
-    RubricLevel: "a level of the scale: 1, 2, 3, 4 or 5", Form::Whole(1, 5),
+    u32: "a whole number from 0 to 4294967295", JsonForm::Whole(0, u32::MAX as u64), digits;
+    u64: "a whole number, 0 or more", JsonForm::Whole(0, u64::MAX), digits;
+    NonZeroU16: "a whole number from 1 to 65535", JsonForm::Whole(1, u16::MAX as u64), digits;
+    NonZeroU32: "a whole number from 1 to 4294967295", JsonForm::Whole(1, u32::MAX as u64), digits;
+    NonZeroU64: "a whole number from 1", JsonForm::Whole(1, u64::MAX), digits;
+    Reruns: "a number of reruns from 0 to 5", JsonForm::Whole(0, 5), |text| number_in(text, 0..=5).map(Self);
+    RubricLevel: "a level of the scale: 1, 2, 3, 4 or 5", JsonForm::Whole(1, 5),
         |text| number_in(text, 1..=5).map(Self);
     // `from_str_exact` refuses what it would have to round.
-    Decimal: "a number", Form::Number { above: None, least: None, most: None },
+    Decimal: "a number", JsonForm::Number { above: None, least: None, most: None },
         |text| Self::from_str_exact(text).or_else(|_| Self::from_scientific(text)).ok();
     Positive: "a number above 0 and at most 1000000",
-        Form::Number { above: Some(0), least: None, most: Some(1_000_000) },
+        JsonForm::Number { above: Some(0), least: None, most: Some(1_000_000) },
         |text| decimal_to(text, 1_000_000).filter(|number| !number.is_zero()).map(Self);
-    Money: "an amount from 0 to 1000000", Form::number(0, 1_000_000),
+    Money: "an amount from 0 to 1000000", JsonForm::number(0, 1_000_000),
         |text| decimal_to(text, 1_000_000).and_then(Self::new);
-    Fraction: "a number from 0 to 1", Form::number(0, 1),
+    Fraction: "a number from 0 to 1", JsonForm::number(0, 1),
         |text| decimal_to(text, 1).and_then(|number| Points::new(number * Decimal::ONE_HUNDRED)).map(Self);
-    Temperature: "a number from 0 to 2", Form::number(0, 2), |text| decimal_to(text, 2).map(Self);
+    Temperature: "a number from 0 to 2", JsonForm::number(0, 2), |text| decimal_to(text, 2).map(Self);
 }

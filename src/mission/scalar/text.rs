@@ -4,12 +4,12 @@ use crate::domain::{folded, invisible_in};
 use crate::mission::codes::Code;
 use crate::mission::text::quoted;
 
-use super::{Fault, Form, Referent, Scalar, scalars};
+use super::{Fault, JsonForm, Referent, Scalar, scalars};
 
 // Any text at all.
 scalars! {
-    String: "a text", Form::Text(""), |text| Some(text.into());
-    Box<str>: "a text", Form::Text(""), |text| Some(text.into());
+    String: "a text", JsonForm::Text(""), |text| Some(text.into());
+    Box<str>: "a text", JsonForm::Text(""), |text| Some(text.into());
 }
 
 /// A text with something in it.
@@ -17,7 +17,7 @@ pub struct Filled(String);
 
 impl Scalar for Filled {
     const EXPECTS: &'static str = "a text that is not empty";
-    const FORM: Form = Form::Text(r"\S");
+    const FORM: JsonForm = JsonForm::Text(r"\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         if text.trim().is_empty() {
@@ -40,7 +40,7 @@ impl Name {
 
 impl Scalar for Name {
     const EXPECTS: &'static str = "a name";
-    const FORM: Form = Form::Text(r"^\S([^\x00-\x1f\x7f]{0,198}\S)?$");
+    const FORM: JsonForm = JsonForm::Text(r"^\S([^\x00-\x1f\x7f]{0,198}\S)?$");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let length = text.chars().count();
@@ -76,7 +76,7 @@ pub struct VariableName(String);
 
 impl Scalar for VariableName {
     const EXPECTS: &'static str = "a name without `=`";
-    const FORM: Form = Form::Text(r"^[^\s=]([^\x00-\x1f\x7f=]{0,198}[^\s=])?$");
+    const FORM: JsonForm = JsonForm::Text(r"^[^\s=]([^\x00-\x1f\x7f=]{0,198}[^\s=])?$");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let Name(name) = Name::parse(text)?;
@@ -92,7 +92,7 @@ pub struct Title(String);
 
 impl Scalar for Title {
     const EXPECTS: &'static str = Name::EXPECTS;
-    const FORM: Form = Name::FORM;
+    const FORM: JsonForm = Name::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Name::parse(text).map(|Name(text)| Self(one_form(text)))
@@ -104,7 +104,7 @@ pub struct TaskTitle(String);
 
 impl Scalar for TaskTitle {
     const EXPECTS: &'static str = Filled::EXPECTS;
-    const FORM: Form = Filled::FORM;
+    const FORM: JsonForm = Filled::FORM;
     const REFERS_TO: Option<Referent> = Some(Referent::Task);
 
     fn parse(text: &str) -> Result<Self, Fault> {
@@ -120,7 +120,7 @@ macro_rules! references {
 
         impl Scalar for $name {
             const EXPECTS: &'static str = Filled::EXPECTS;
-            const FORM: Form = Filled::FORM;
+            const FORM: JsonForm = Filled::FORM;
             const REFERS_TO: Option<Referent> = Some(Referent::$referent);
 
             fn parse(text: &str) -> Result<Self, Fault> {
@@ -141,7 +141,7 @@ pub struct InnerPath(String);
 
 impl Scalar for InnerPath {
     const EXPECTS: &'static str = "a path below the workspace";
-    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$)).*\S");
+    const FORM: JsonForm = JsonForm::Text(r"^(?![/~]|\.\.(/|$)).*\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let Filled(path) = Filled::parse(text)?;
@@ -172,7 +172,7 @@ pub struct InnerFile(String);
 
 impl Scalar for InnerFile {
     const EXPECTS: &'static str = "the path of a file below the workspace";
-    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?\[{]).*\S");
+    const FORM: JsonForm = JsonForm::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?\[{]).*\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let InnerPath(path) = InnerPath::parse(text)?;
@@ -192,7 +192,7 @@ pub struct TargetFile(String);
 
 impl Scalar for TargetFile {
     const EXPECTS: &'static str = InnerFile::EXPECTS;
-    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?])(?!.*\{.*,.*\}).*\S");
+    const FORM: JsonForm = JsonForm::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?])(?!.*\{.*,.*\}).*\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let InnerPath(path) = InnerPath::parse(text)?;
@@ -214,7 +214,7 @@ pub struct InnerGlob(String);
 
 impl Scalar for InnerGlob {
     const EXPECTS: &'static str = "a path or glob below the workspace";
-    const FORM: Form = InnerPath::FORM;
+    const FORM: JsonForm = InnerPath::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let InnerPath(path) = InnerPath::parse(text)?;

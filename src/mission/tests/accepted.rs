@@ -13,7 +13,7 @@ fn fixture(name: &str) -> Loaded {
         .join(name);
     match Source::read(&path).and_then(|source| load(&source, &Layers::default())) {
         Ok(loaded) => loaded,
-        Err(report) => panic!("{name}:\n{}", report.render(Style::default())),
+        Err(report) => panic!("{name}:\n{}", report.render(DiagnosticStyle::default())),
     }
 }
 

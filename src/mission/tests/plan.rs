@@ -9,7 +9,7 @@ use crate::domain::{Bar, BarOrigin, Millis, Points, TaskId};
 fn plan(text: &str, options: &RunOptions) -> Plan {
     match load_text(text) {
         Ok(loaded) => compile(loaded.mission, options),
-        Err(report) => panic!("{}", report.render(Style::default())),
+        Err(report) => panic!("{}", report.render(DiagnosticStyle::default())),
     }
 }
 
@@ -55,7 +55,7 @@ fn defaults_hold_where_nothing_is_said() {
     );
     let panel = task.panel().unwrap();
     assert_eq!(panel.bar, Bar::default_bar());
-    assert_eq!(panel.reviewers, Reviewers::Seats(3));
+    assert_eq!(panel.reviewers, PanelSeats::Seats(3));
     let weights: Vec<_> = panel
         .dimensions
         .iter()

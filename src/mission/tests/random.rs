@@ -16,7 +16,7 @@ fn exercise(bytes: Vec<u8>) {
     match load(&Source::new("m.yaml", bytes), &Layers::default()) {
         Ok(loaded) => {
             let tasks = loaded.mission.tasks.len();
-            assert!(!loaded.notes.render(Style::default()).contains("error["));
+            assert!(!loaded.notes.render(DiagnosticStyle::default()).contains("error["));
             assert_eq!(
                 waves(&compile(loaded.mission, &RunOptions::default())).len(),
                 tasks
@@ -24,7 +24,7 @@ fn exercise(bytes: Vec<u8>) {
         }
         Err(report) => {
             assert!(report.has_errors());
-            let text = report.render(Style {
+            let text = report.render(DiagnosticStyle {
                 color: false,
                 ascii: true,
                 columns: None,
@@ -158,7 +158,7 @@ proptest! {
         tasks in proptest::collection::vec(small_task(), 1..8), block in any::<bool>(),
     ) {
         let text = write_mission(&tasks, block);
-        let loaded = load_text(&text).map_err(|report| TestCaseError::fail(report.render(Style::default())))?;
+        let loaded = load_text(&text).map_err(|report| TestCaseError::fail(report.render(DiagnosticStyle::default())))?;
         let plain: serde_json::Value = serde_saphyr::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let independent = Mission::read(Node::root(&Tree::of_plain(&plain)));
         let mut independent = independent.ok_or_else(|| TestCaseError::fail("it is no mission"))?;

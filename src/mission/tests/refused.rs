@@ -519,7 +519,11 @@ fn what_is_not_built_is_refused() {
         let report = load_text(&text).expect_err(what);
         let codes: Vec<_> = report.diagnostics.iter().map(|found| found.code).collect();
         assert_eq!(codes, [Code::NotBuiltYet], "{what}");
-        assert_eq!(report.diagnostics[0].severity, Severity::Error, "{what}");
+        assert_eq!(
+            report.diagnostics[0].severity,
+            DiagnosticSeverity::Error,
+            "{what}"
+        );
         assert!(report.diagnostics[0].message.contains(what), "{what}");
     }
 }
@@ -530,7 +534,7 @@ fn a_glob_among_target_files_is_refused_with_what_to_write() {
     let report = load_text(&text).expect_err("a glob is no file");
     assert!(
         report
-            .render(crate::mission::Style::default())
+            .render(crate::mission::DiagnosticStyle::default())
             .contains("file_exists")
     );
 }
@@ -552,7 +556,7 @@ fn secrets_are_never_shown() {
         agent("adapter: openai, model: m, baseUrl: 'https://u:sk-geheim@h', bogus: 1"),
     ] {
         let report = load_text(&text).unwrap_err();
-        let shown = report.render(Style::default()) + &serde_json::json!(report.rows()).to_string();
+        let shown = report.render(DiagnosticStyle::default()) + &serde_json::json!(report.rows()).to_string();
         assert!(!shown.contains("geheim"), "{shown}");
     }
 }
@@ -574,7 +578,11 @@ fn more_mistakes_than_anyone_reads_are_counted() {
         .map(|i| format!("  - {{title: t{i}, assignTo: zz}}\n"))
         .collect();
     let report = load_text(&with_tasks(&tasks)).unwrap_err();
-    assert!(report.render(Style::default()).ends_with("... and 2980 more\n"));
+    assert!(
+        report
+            .render(DiagnosticStyle::default())
+            .ends_with("... and 2980 more\n")
+    );
 }
 
 /// Every file in `fixtures/bad` is refused, and what people see is as recorded in `fixtures/bad/expected`.
@@ -591,7 +599,7 @@ fn bad_fixtures_read_as_recorded() {
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
         let report = load(&Source::new(name, fs::read(&path).unwrap()), &Layers::default()).unwrap_err();
-        let text = report.render(Style::default());
+        let text = report.render(DiagnosticStyle::default());
         insta::with_settings!({
             snapshot_path => "../../../fixtures/bad/expected",
             prepend_module_to_snapshot => false,

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::mission::check::check;
-use crate::mission::document::{Kind, Tree};
+use crate::mission::document::{NodeKind, Tree};
 use crate::mission::keys::{Keys, Value};
 use crate::mission::model::{
-    Agent, Budget, Channel, Config, Expected, FinishGate, Gate, Mission, Permissions, Region, Settings, Sla,
-    Stage, Task, Tools, Verification, Vision,
+    Agent, Budget, Channel, Config, Expected, ExtraStage, FinishGate, Gate, Mission, Permissions, Region,
+    Settings, Sla, Task, Tools, Verification, Vision,
 };
-use crate::mission::shape::{Key, Shape, Table};
+use crate::mission::shape::{Shape, Table, TableKey};
 
 /// All tables of a mission and a configuration file, each once.
 fn tables() -> Vec<&'static Table> {
@@ -52,14 +52,14 @@ fn keys_are_unique_and_camel_case() {
 /// A default is what a file could say, and whoever reads the documentation finds it there.
 #[test]
 fn every_default_can_be_read_and_is_shown() {
-    let text = |key: &Key| format!("{}: {}", key.name, key.default.unwrap_or_default());
+    let text = |key: &TableKey| format!("{}: {}", key.name, key.default.unwrap_or_default());
     let mut defaults = 0;
     for table in tables() {
         for key in table.keys.iter().filter(|key| key.default.is_some()) {
             let text = text(key);
             let (mut tree, _) = Tree::parse(&text).expect("it is YAML");
             // Other keys may be required, so only what is wrong with this one counts.
-            let one: &'static [Key] = Box::leak(Box::new([Key {
+            let one: &'static [TableKey] = Box::leak(Box::new([TableKey {
                 required: false,
                 later: None,
                 ..*key
@@ -70,7 +70,7 @@ fn every_default_can_be_read_and_is_shown() {
             }));
             let problems = check(&mut tree, alone, None).problems;
             assert_eq!(problems.first_error(), None, "{text}");
-            assert_eq!(tree.kind(tree.root()), Kind::Map);
+            assert_eq!(tree.kind(tree.root()), NodeKind::Map);
             defaults += 1;
         }
         for key in table.keys {
@@ -120,7 +120,7 @@ fn an_empty_map_is_the_default() {
     holds::<Permissions>();
     holds::<Settings>();
     holds::<Sla>();
-    holds::<Stage>();
+    holds::<ExtraStage>();
     holds::<Task>();
     holds::<Tools>();
     holds::<Verification>();

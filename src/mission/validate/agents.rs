@@ -7,7 +7,7 @@ use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::{Adapter, AdapterKind, AdapterName, Agent, CommandLine, SessionUse};
 use crate::mission::scalar::{Referent, Scalar, unknown_word};
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, ViolationPlace, Violations};
 
 pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
@@ -63,7 +63,7 @@ pub fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
         if !name.is_empty() && name.chars().all(is_left_out) {
             problems.refuse(
                 Code::BadTitle,
-                Place::Key(path(name)),
+                ViolationPlace::Key(path(name)),
                 format!("the agent {} could sign no commit", quoted(name)),
                 "give it a name with a letter or a digit",
             );
@@ -71,7 +71,7 @@ pub fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
         if agent.tools.is_some() && !agent.adapter.is_http() {
             problems.refuse(
                 Code::KeyDoesNotApply,
-                Place::Key(path(name).key("tools")),
+                ViolationPlace::Key(path(name).key("tools")),
                 format!(
                     "`tools` does not apply to the agent {}: its adapter asks no model over HTTP",
                     quoted(name)
@@ -109,7 +109,7 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
         ("passEnv", !agent.pass_env.is_empty() && !is_started),
     ];
     for (key, _) in found.into_iter().filter(|(_, is_found)| *is_found) {
-        let place = Place::Key(path(name).key(key));
+        let place = ViolationPlace::Key(path(name).key(key));
         let (message, help) = match key {
             "permissions" if rules => (
                 "rules by kind of tool hold over ACP only",
@@ -171,7 +171,7 @@ fn program(name: &str, agent: &Agent, problems: &mut Violations) {
         let (variable, told) = (quoted(variable), quoted(name));
         problems.refuse(
             Code::KeyDoesNotApply,
-            Place::Key(path(name).key(if is_own { "env" } else { "passEnv" })),
+            ViolationPlace::Key(path(name).key(if is_own { "env" } else { "passEnv" })),
             format!("{variable} is how its preset says what the agent {told} may do"),
             "remove it, and write `permissions`; other settings of the program belong into a file of its own",
         );
@@ -235,7 +235,7 @@ fn foreign(name: &str, agent: &Agent, problems: &mut Violations) {
     if agent.run.is_some() {
         problems.refuse(
             Code::KeyDoesNotApply,
-            Place::Key(path(name).key("run")),
+            ViolationPlace::Key(path(name).key("run")),
             format!(
                 "`run` does not apply to the agent {}: its adapter is not `command`",
                 quoted(name)

@@ -4,7 +4,7 @@ use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Channel;
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violation, Violations};
+use crate::mission::violation::{Path, Violation, ViolationPlace, Violations};
 
 pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {
     for (name, channel) in &channels.0 {
@@ -28,7 +28,7 @@ pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {
                 );
             } else if is_given && !applies {
                 let message = format!("`{key}` does not apply to the channel {}", quoted(name));
-                let problem = Violation::error(Code::KeyDoesNotApply, Place::Key(at(key)), message);
+                let problem = Violation::error(Code::KeyDoesNotApply, ViolationPlace::Key(at(key)), message);
                 let help = format!("its type leads to `{wanted}`; remove `{key}`, or write another `type`");
                 problems.push(problem.help(help).unless_wrong(at("type")));
             }

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::quoted;
 use crate::mission::codes::Code;
-use crate::mission::diagnostics::Severity;
+use crate::mission::diagnostics::DiagnosticSeverity;
 use crate::mission::model::{
     Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType,
 };
@@ -77,7 +77,7 @@ pub fn enforce(mission: &Mission, problems: &mut Violations) {
                 "add `acceptance: [...]` with what can be told from the work, or `expectations`",
             );
         }
-        look(mission, Severity::Error, problems);
+        look(mission, DiagnosticSeverity::Error, problems);
     }
 }
 
@@ -91,11 +91,11 @@ pub fn warn(mission: &Mission, problems: &mut Violations) {
         None => settings.middleware.coordination.as_ref().is_none_or(has_gate),
     };
     if is_on {
-        look(mission, Severity::Warning, problems);
+        look(mission, DiagnosticSeverity::Warning, problems);
     }
 }
 
-fn look(mission: &Mission, severity: Severity, problems: &mut Violations) {
+fn look(mission: &Mission, severity: DiagnosticSeverity, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         for (item, criterion) in task.acceptance.iter().enumerate() {
             let place = || Path::of("tasks").item(index).key("acceptance").item(item);
@@ -103,7 +103,7 @@ fn look(mission: &Mission, severity: Severity, problems: &mut Violations) {
         }
         for (item, expectation) in task.expectations.iter().enumerate() {
             // What a panel is told may be short where nobody asks for more.
-            if severity == Severity::Error
+            if severity == DiagnosticSeverity::Error
                 && let Expectation::Review(panel) = expectation
                 && let Some(criteria) = &panel.criteria
                 && panel.dimensions.is_empty()
@@ -121,7 +121,12 @@ fn look(mission: &Mission, severity: Severity, problems: &mut Violations) {
     }
 }
 
-fn criticise(criterion: &str, severity: Severity, place: impl FnOnce() -> Path, problems: &mut Violations) {
+fn criticise(
+    criterion: &str,
+    severity: DiagnosticSeverity,
+    place: impl FnOnce() -> Path,
+    problems: &mut Violations,
+) {
     let reasons = unclear(criterion);
     if reasons.is_empty() {
         return;

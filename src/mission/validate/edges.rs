@@ -9,7 +9,7 @@ use crate::mission::violation::{Path, Violations};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
-        let checker = Checker {
+        let checker = EdgeChecker {
             index,
             task,
             mission,
@@ -23,14 +23,14 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     }
 }
 
-struct Checker<'a, 'm> {
+struct EdgeChecker<'a, 'm> {
     index: usize,
     task: &'m Task,
     mission: &'m Mission,
     names: &'a Names<'m>,
 }
 
-impl Checker<'_, '_> {
+impl EdgeChecker<'_, '_> {
     fn path(&self) -> Path {
         Path::of("tasks").item(self.index)
     }
@@ -225,7 +225,7 @@ impl Checker<'_, '_> {
 /// What waits for verifications beside their edges.
 pub fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
-        Checker {
+        EdgeChecker {
             index,
             task,
             mission,

@@ -47,7 +47,7 @@ fn judges(mission: &Mission) -> HashSet<&str> {
         .iter()
         .map(|(name, agent)| (&**name, agent))
         .collect();
-    let unnamed = Unnamed::of(mission, &agents);
+    let unnamed = UnnamedJudges::of(mission, &agents);
     let mut open = named(mission);
     let able = mission.agents.0.iter().filter(|(_, agent)| agent.may_judge());
     open.extend(able.map(|(name, _)| &**name).filter(|name| unnamed.may_ask(name)));
@@ -90,13 +90,13 @@ fn panels(task: &Task) -> impl Iterator<Item = &LlmReview> {
 
 /// Whose work may be judged by agents that nobody names.
 #[derive(Default)]
-struct Unnamed<'m> {
+struct UnnamedJudges<'m> {
     authors: HashSet<&'m str>,
     /// Whether tasks may come that the mission does not have: then anybody's work may be.
     grows: bool,
 }
 
-impl<'m> Unnamed<'m> {
+impl<'m> UnnamedJudges<'m> {
     fn of(mission: &'m Mission, agents: &HashMap<&str, &Agent>) -> Self {
         let mut unnamed = Self::default();
         for task in &mission.tasks {

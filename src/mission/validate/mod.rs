@@ -41,7 +41,7 @@ use super::model::{Config, Mission};
 use super::scalar::Referent;
 use super::suggest::suggestion;
 use super::text::quoted;
-use super::violation::{Path, Place, Violation, Violations};
+use super::violation::{Path, Violation, ViolationPlace, Violations};
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
@@ -84,7 +84,7 @@ impl<'m> Names<'m> {
     }
 
     /// Reports a name that no agent has.
-    pub fn check_agent<P: Into<Place>>(
+    pub fn check_agent<P: Into<ViolationPlace>>(
         &self,
         name: &str,
         place: impl FnOnce() -> P,
@@ -108,7 +108,7 @@ impl<'m> Names<'m> {
     }
 
     /// Reports a title that no task has.
-    pub fn check_task<P: Into<Place>>(
+    pub fn check_task<P: Into<ViolationPlace>>(
         &self,
         title: &str,
         mission: &Mission,

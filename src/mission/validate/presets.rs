@@ -4,7 +4,7 @@ use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Preset;
 use crate::mission::text::quoted;
-use crate::mission::violation::{Path, Place, Violations};
+use crate::mission::violation::{Path, ViolationPlace, Violations};
 
 pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
     for (name, preset) in &presets.0 {
@@ -15,18 +15,18 @@ pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
         if preset.argv.first().is_none_or(|word| word.trim().is_empty()) {
             let help = "name the program first: `argv: [\"program\", \"argument\"]`";
             let message = format!("the preset {} starts nothing", quoted(name));
-            add(Place::Value(at("argv")), message, help);
+            add(ViolationPlace::Value(at("argv")), message, help);
         }
         let words = preset.argv.len();
         if preset.resume_at.is_some_and(|at| at == 0 || at as usize > words) {
             let message = format!("`argv` has {words} words, and `resumeAt` names none of them");
             let help = "count from 1: `resumeAt: 2` is behind the second word";
-            add(Place::Value(at("resumeAt")), message, help);
+            add(ViolationPlace::Value(at("resumeAt")), message, help);
         }
         for file in preset.files.keys().filter(|file| !is_plain(file)) {
             let help = "write letters, digits, `.`, `-` and `_` only: it lies in the state folder";
             let message = format!("{} is no name of a file", quoted(file));
-            add(Place::Key(at("files").key(file.clone())), message, help);
+            add(ViolationPlace::Key(at("files").key(file.clone())), message, help);
         }
         let [read, edit, full] = [&preset.read, &preset.edit, &preset.full].map(|grant| &grant.env);
         let granted =
@@ -39,7 +39,7 @@ pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
                     .filter_map(|rest| rest.split('}').next());
                 for file in named.filter(|file| !preset.files.contains_key(*file)) {
                     let message = format!("the preset has no file {}", quoted(file));
-                    let place = Place::Value(place.clone().key(variable.clone()));
+                    let place = ViolationPlace::Value(place.clone().key(variable.clone()));
                     add(place, message, "add it to `files`, or write another name");
                 }
             }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::order::Graph;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::diagnostics::Severity;
+use crate::mission::diagnostics::DiagnosticSeverity;
 use crate::mission::model::Mission;
 use crate::mission::named_files::place_in;
 use crate::mission::violation::{Path, Violation, Violations};
@@ -62,7 +62,7 @@ fn describe(mission: &Mission, earlier: (usize, usize), later: (usize, usize)) -
         quoted(path)
     );
     Violation::error(Code::SharedTargetFile, at(later), message)
-        .severity(Severity::Warning)
+        .severity(DiagnosticSeverity::Warning)
         .related(at(earlier), "first here")
         .help("let one depend on the other, or make one of them `exclusive: true`")
 }

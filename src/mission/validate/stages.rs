@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, Before, Expected, Mission, OnMissing, Stage, Stakes, TaskType, Vision, VisionKind,
+    Adapter, BeforeRule, Expected, ExtraStage, Mission, OnMissing, Stakes, TaskType, Vision, VisionKind,
 };
 use crate::mission::violation::{Path, Violation, Violations};
 
@@ -13,7 +13,7 @@ use crate::mission::violation::{Path, Violation, Violations};
 const MOST_SCREENSHOTS: usize = 10;
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
-    let mut checker = Checker {
+    let mut checker = StageChecker {
         mission,
         names,
         problems,
@@ -107,14 +107,14 @@ fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
     found.split_off(1)
 }
 
-struct Checker<'a, 'm> {
+struct StageChecker<'a, 'm> {
     mission: &'m Mission,
     names: &'a Names<'m>,
     problems: &'a mut Violations,
 }
 
-impl Checker<'_, '_> {
-    fn stages(&mut self, stages: &[Stage], before: &[Stage], path: impl Fn() -> Path) {
+impl StageChecker<'_, '_> {
+    fn stages(&mut self, stages: &[ExtraStage], before: &[ExtraStage], path: impl Fn() -> Path) {
         let mut seen: HashMap<&str, ()> = before.iter().map(|stage| (&*stage.name, ())).collect();
         for (item, stage) in stages.iter().enumerate() {
             let at = |key: &'static str| path().item(item).key(key);
@@ -160,7 +160,7 @@ impl Checker<'_, '_> {
                 Some(_) if stage.agent.is_some() => {
                     format!("`before` is for a command, and the stage {name} has an agent")
                 }
-                Some(Before::NewTests) => "`before: newTests` is for checks of type `test`".to_owned(),
+                Some(BeforeRule::NewTests) => "`before: newTests` is for checks of type `test`".to_owned(),
                 _ => continue,
             };
             self.problems

@@ -8,8 +8,8 @@ use crate::domain::{look_alike, skeleton_of};
 use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, Before, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation, LlmReview,
-    Mission, Reviewers, Task, TaskType,
+    Adapter, BeforeRule, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation,
+    LlmReview, Mission, Reviewers, Task, TaskType,
 };
 use crate::mission::named_files::place_in;
 use crate::mission::scalar::Referent;
@@ -26,7 +26,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         );
     }
     for (index, task) in mission.tasks.iter().enumerate() {
-        Checker {
+        TaskChecker {
             index,
             task,
             mission,
@@ -37,7 +37,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     }
 }
 
-struct Checker<'a, 'm> {
+struct TaskChecker<'a, 'm> {
     index: usize,
     task: &'m Task,
     mission: &'m Mission,
@@ -45,7 +45,7 @@ struct Checker<'a, 'm> {
     problems: &'a mut Violations,
 }
 
-impl Checker<'_, '_> {
+impl TaskChecker<'_, '_> {
     fn path(&self, key: &'static str) -> Path {
         Path::of("tasks").item(self.index).key(key)
     }
@@ -187,7 +187,7 @@ impl Checker<'_, '_> {
             let Expectation::Check(check) = expectation else {
                 continue;
             };
-            if check.before() != Some(Before::NewTests) {
+            if check.before() != Some(BeforeRule::NewTests) {
                 continue;
             }
             let kind = CommandCheck::Test;
@@ -215,7 +215,7 @@ impl Checker<'_, '_> {
         let verify = self.task.verify.as_deref().and_then(|gate| gate.before);
         let facts = self.task.verification.as_deref().and_then(|by| by.before);
         for (key, before) in [("verify", verify), ("verification", facts)] {
-            if before == Some(Before::NewTests) {
+            if before == Some(BeforeRule::NewTests) {
                 self.problems.refuse(
                     Code::KeyDoesNotApply,
                     self.path(key).key("before"),

@@ -9,8 +9,8 @@ use crate::domain::{BeforeWork, OutcomeClass, TaskId};
 use crate::engine::State;
 use crate::judging::baseline::{CheckPlace, Item, is_wanted, items, wrongly_green};
 use crate::mission::Plan;
-use crate::mission::model::{Before, Check};
-use crate::report::style::Screen;
+use crate::mission::model::{BeforeRule, Check};
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 
 /// What the checks of a mission say before any work on it: `quorum plan --baseline`.
@@ -106,10 +106,10 @@ impl<'a> BaselineDocument<'a> {
     /// Whether what the mission says of these checks holds: what does not comes before what nobody could tell.
     fn weigh(&mut self, items: &[Item], before: impl Fn(&Item) -> BeforeWork) {
         let is_wrong = |item: &Item| {
-            item.declared == Some(Before::Green) && item.list.is_none() && before(item) == BeforeWork::Red
+            item.declared == Some(BeforeRule::Green) && item.list.is_none() && before(item) == BeforeWork::Red
         };
         let is_open = |item: &Item| {
-            let is_written = item.is_to_be_red() || item.declared == Some(Before::Green);
+            let is_written = item.is_to_be_red() || item.declared == Some(BeforeRule::Green);
             is_written && before(item) == BeforeWork::Unknown
         };
         if items.iter().any(is_wrong) || !wrongly_green(items, &before).is_empty() {
@@ -128,7 +128,7 @@ impl<'a> BaselineDocument<'a> {
     ///
     /// # Errors
     /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
         let differs = self.class == OutcomeClass::BelowThreshold;
         let page = context! { exit => self.class.exit_code(), differs, ..Serde(self) };
         Ok(screen.wrap(&render(screen, include_str!("baseline.txt"), page)?))
@@ -141,7 +141,7 @@ impl<'a> LookRow<'a> {
         let duration = before.map(|before| before.duration.0).filter(|took| *took > 0);
         Self {
             label: item.label.clone(),
-            declared: item.declared.map(Before::as_str),
+            declared: item.declared.map(BeforeRule::as_str),
             before: before.map(|before| before.result),
             reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
             duration_ms: duration,

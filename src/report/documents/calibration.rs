@@ -13,13 +13,13 @@ use crate::judging::calibration::{
 };
 use crate::mission::model::Consensus;
 
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 
 /// Judges and panels held against people: `quorum calibrate`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.calibration/v1")]
-pub struct Document {
+pub struct CalibrationDocument {
     /// The bar in points that tells good work from bad.
     bar: f64,
     /// How often the rows were resampled for an interval.
@@ -158,7 +158,7 @@ struct Suggested {
     accuracy: Option<f64>,
 }
 
-impl Document {
+impl CalibrationDocument {
     /// Nothing measured yet.
     pub fn new(settings: &Settings, asked: Vec<serde_json::Value>) -> Self {
         Self {
@@ -290,6 +290,6 @@ fn suggested(set: &LabelSet, evaluation: &Evaluation, suggestion: &Suggestion) -
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn human(document: Document, screen: &Screen) -> Result<String, Error> {
+pub fn human(document: CalibrationDocument, screen: &TextLayout) -> Result<String, Error> {
     render(screen, include_str!("calibration.txt"), Serde(document).into())
 }

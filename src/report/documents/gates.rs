@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::fields;
 use crate::domain::{GateId, Points, RunId};
 use crate::engine::{GateStanding, State, gate_view};
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::sanitize;
 
 /// The gates of a run, from what is stored: `quorum gate`.
@@ -67,7 +67,7 @@ impl<'a> GateRow<'a> {
     }
 
     /// A line for people, with a line feed at its end.
-    pub fn human(&self, screen: &Screen) -> String {
+    pub fn human(&self, screen: &TextLayout) -> String {
         let role = match self.state {
             GateStanding::Passed => Role::Good,
             GateStanding::Failed => Role::Bad,

@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use super::waits::{RequestRow, Wait, requests, waits};
 use crate::domain::RunId;
 use crate::engine::State;
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 use crate::report::view::RunView;
 
@@ -63,7 +63,7 @@ impl<'a> InboxDocument<'a> {
     ///
     /// # Errors
     /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
         let text = render(screen, include_str!("inbox.txt"), Serde(self).into())?;
         Ok(screen.wrap(&text))
     }

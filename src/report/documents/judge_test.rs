@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fields;
 use crate::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
 use crate::engine::{AskEvent, Event, TaskEvent};
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 use crate::report::view::RunView;
 use crate::runtime::said_by_answer;
@@ -181,7 +181,7 @@ impl<'a> JudgeTestDocument<'a> {
     ///
     /// # Errors
     /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
         let text = render(screen, include_str!("judge_test.txt"), Serde(self).into())?;
         Ok(screen.wrap(&text))
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::RunId;
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::{number, sanitize, width};
 
 /// How tasks, agents and the mission of a run did: `quorum metrics`. Scores are on the scale 1 to 5, points are what all other figures are in, 0 to 100.
@@ -60,7 +60,7 @@ pub struct MetricsRow<'a> {
 }
 
 /// The tables for people, with a line feed at their end.
-pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
+pub fn human(document: &MetricsDocument<'_>, screen: &TextLayout) -> String {
     let mut text = format!("metrics of run {}\n", document.run_id);
     table(
         &mut text,
@@ -73,7 +73,7 @@ pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
     text
 }
 
-fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &Screen) {
+fn table(text: &mut String, heading: &str, rows: &[MetricsRow<'_>], screen: &TextLayout) {
     let nothing = screen.style.symbols().nothing;
     append_line!(text, "\n{}", screen.style.paint(Role::Strong, heading));
     let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), number);

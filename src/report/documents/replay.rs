@@ -8,7 +8,7 @@ use crate::domain::{OutcomeClass, RunId};
 use crate::runtime::{Comparison, Decision, Reading, Replay};
 
 use super::fields;
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::{columns, sanitize};
 
 /// Judgements of a run, derived again: `quorum review --replay`.
@@ -102,7 +102,7 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
 }
 
 /// The page, with a line feed at its end.
-pub fn human(replay: &Replay, screen: &Screen) -> String {
+pub fn human(replay: &Replay, screen: &TextLayout) -> String {
     let document = document(replay);
     let mut rows = vec![["ABOUT", "ATTEMPT", "STAGE", "BY", "RECORDED", "DERIVED"].map(str::to_owned)];
     let mut notes = Vec::new();
@@ -175,7 +175,7 @@ fn note(comparison: &Comparison, record: Option<u64>) -> Option<String> {
     why.map(|why| format!("  {record}{standing}: {}", sanitize(why)))
 }
 
-fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &Screen) -> String {
+fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &TextLayout) -> String {
     let mut text = String::new();
     for (number, line) in columns(rows).iter().enumerate() {
         let line = screen.fit(line, 0);

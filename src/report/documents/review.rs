@@ -10,7 +10,7 @@ use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
 use crate::domain::{Finding, OutcomeClass, Points, TaskId};
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 
 /// What a review of work came to that no run did: `quorum review`.
@@ -111,7 +111,7 @@ impl<'a> ReviewDocument<'a> {
     ///
     /// # Errors
     /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &Screen) -> Result<String, Error> {
+    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
         let text = render(screen, include_str!("review.txt"), Serde(self).into())?;
         Ok(screen.wrap(&text))
     }

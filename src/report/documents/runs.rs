@@ -11,7 +11,7 @@ use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
 use super::{Counts, RunState, fields};
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::{columns, count, elapsed, sanitize};
 use crate::report::view::RunView;
 
@@ -179,7 +179,7 @@ pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
 }
 
 /// The list for people, of which so many were left out, with a line feed at its end.
-pub fn human(runs: &[RunRow], skipped: usize, screen: &Screen) -> String {
+pub fn human(runs: &[RunRow], skipped: usize, screen: &TextLayout) -> String {
     if runs.is_empty() {
         return match skipped {
             0 => "there are no runs\n".to_owned(),
@@ -230,7 +230,7 @@ pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
 }
 
 /// Why `quorum clean` left runs that nobody can read, or whose agents are still at work; nothing where there are none.
-pub fn left(kept: &[&RunRow], screen: &Screen) -> String {
+pub fn left(kept: &[&RunRow], screen: &TextLayout) -> String {
     let line = |row: &&RunRow| {
         let id = &row.run_id;
         let why = match row.error.as_deref() {

@@ -58,7 +58,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<ReviewDocument<'_>>("`review`"),
         kind::<ReplayDocument<'_>>("`review --replay`"),
         kind::<JudgeTestDocument<'_>>("`judge test`"),
-        kind::<calibration::Document>("`calibrate`"),
+        kind::<calibration::CalibrationDocument>("`calibrate`"),
         kind::<DeadLettersDocument<'_>>("`dlq`"),
         kind::<DoctorDocument<'_>>("`doctor`, `doctor state`"),
         kind::<SalvageDocument<'_>>("`doctor state --keep-good-prefix`"),

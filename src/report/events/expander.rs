@@ -12,7 +12,7 @@ use super::PublicEvent;
 use super::holds::OpenHolds;
 use super::ledgers::Ledgers;
 use super::payload::{Payload, created_task, payload};
-use super::work::OpenWork;
+use super::work::OpenPublicWork;
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -23,12 +23,12 @@ pub struct EventExpander {
     pub(super) view: RunView,
     pub(super) run_id: Arc<str>,
     ledgers: Ledgers,
-    pub(super) work: OpenWork,
+    pub(super) work: OpenPublicWork,
     pub(super) holds: OpenHolds,
 }
 
 /// A name and what belongs to it.
-pub type Named = (&'static str, Payload);
+pub type NamedPayload = (&'static str, Payload);
 
 impl EventExpander {
     /// Before the first record.
@@ -38,7 +38,7 @@ impl EventExpander {
             view: RunView::new(plan),
             run_id: Arc::from(""),
             ledgers: Ledgers::default(),
-            work: OpenWork::default(),
+            work: OpenPublicWork::default(),
             holds: OpenHolds::default(),
         }
     }

@@ -11,7 +11,7 @@ use crate::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
 use crate::mission::BarrierKind;
 use crate::report::ids::task_key;
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
 
 /// Holds of tasks that are open: an approval by its number, a window without one. Checkpoints and delays are the plan's.
@@ -53,7 +53,7 @@ impl OpenHolds {
 
 impl EventExpander {
     /// The holds that an event opens or closes. To be told behind it.
-    pub(super) fn hold_events(&mut self, event: &Event) -> Vec<Named> {
+    pub(super) fn hold_events(&mut self, event: &Event) -> Vec<NamedPayload> {
         match event {
             Event::Hold(of, opened @ HoldEvent::Opened { number, reason, .. }) => {
                 let hold = OpenHold {
@@ -73,7 +73,7 @@ impl EventExpander {
             Event::Hold(HoldOwner::Task(task), closed @ HoldEvent::Closed { number, by, .. }) => {
                 let taken = self.holds.take(*task, |hold| hold.number == Some(*number));
                 let closed = self.closed(*task, &taken, answer(closed));
-                let by_whom = |(name, payload): Named| (name, payload!(payload; "resolvedBy": by));
+                let by_whom = |(name, payload): NamedPayload| (name, payload!(payload; "resolvedBy": by));
                 // An approver that waits for a limit is waited for no more.
                 let limit = self.holds.take(*task, |hold| *hold == WINDOW);
                 let limit = self.closed(*task, &limit, "withdrawn");
@@ -97,7 +97,7 @@ impl EventExpander {
     }
 
     /// What a task waited for, and does not any more though nobody answered.
-    fn withdrawn_by(&mut self, event: &Event) -> Vec<Named> {
+    fn withdrawn_by(&mut self, event: &Event) -> Vec<NamedPayload> {
         let tasks: Vec<TaskId> = match event {
             Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
                 // Whatever its agent is sent to wait for a moment with is told before.
@@ -124,7 +124,7 @@ impl EventExpander {
         closed
     }
 
-    fn closed(&self, task: TaskId, holds: &[OpenHold], answer: &str) -> Vec<Named> {
+    fn closed(&self, task: TaskId, holds: &[OpenHold], answer: &str) -> Vec<NamedPayload> {
         let closed = holds.iter().map(|hold| {
             let payload = match hold.number {
                 Some(number) => self.approval_of(task, number),
@@ -136,7 +136,7 @@ impl EventExpander {
     }
 
     /// What is told of an approval beside its hold: checkpoints and delays are holds alone.
-    pub(super) fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<Named> {
+    pub(super) fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<NamedPayload> {
         of.task()?;
         let name = match event {
             HoldEvent::Opened { .. } => "approval:requested",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::sanitize;
 
 use super::PublicEvent;
@@ -31,7 +31,7 @@ const NAME_WIDTH: usize = 20;
 
 /// The event on one line, without a line feed: number, time (UTC), name, title, then `key=value`. Whatever others wrote
 /// is made harmless; on a terminal the line is cut to its width.
-pub fn human_line(event: &PublicEvent, screen: &Screen) -> String {
+pub fn human_line(event: &PublicEvent, screen: &TextLayout) -> String {
     let at = event.at.to_rfc3339();
     // 2026-11-21T21:59:00.123Z: the time of day without fractions; the date stands in `run:started`'s JSON.
     let time = at.get(11..19).unwrap_or(&at);

@@ -11,7 +11,7 @@ use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::documents::reviews::share;
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 
 impl EventExpander {
     /// What is told of an audit.
@@ -165,7 +165,7 @@ impl EventExpander {
     }
 
     /// The assessment of an attempt, where a verdict ends it.
-    pub(super) fn assessment(&self, of: &TaskEvent, rest: &[Event]) -> Option<Named> {
+    pub(super) fn assessment(&self, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         let TaskEvent::StageVerdict(report) = of else {
             return None;
         };

@@ -6,7 +6,7 @@ use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEv
 use crate::mission::model::CoordinationMiddleware;
 use crate::mission::{Part, Plan};
 
-use super::expander::Named;
+use super::expander::NamedPayload;
 use super::payload::{Payload, payload};
 
 /// Tasks of a wave that are shown with what is to be done.
@@ -46,7 +46,7 @@ struct Wave {
 
 impl Ledgers {
     /// What is planned, where an event begins a wave. To be told before the event.
-    pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
+    pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<NamedPayload> {
         let Event::Task(
             task,
             TaskEvent::Transition {
@@ -70,7 +70,7 @@ impl Ledgers {
     }
 
     /// What a wave brought, where an event ends it. To be told behind the event.
-    pub fn after(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
+    pub fn after(&mut self, plan: &Plan, event: &Event) -> Option<NamedPayload> {
         match event {
             Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => self.lay_out(plan),
             Event::Run(RunEvent::TasksAdded(addition)) => {
@@ -92,7 +92,7 @@ impl Ledgers {
         None
     }
 
-    fn moved(&mut self, plan: &Plan, id: TaskId, (from, to): (Status, Status)) -> Option<Named> {
+    fn moved(&mut self, plan: &Plan, id: TaskId, (from, to): (Status, Status)) -> Option<NamedPayload> {
         let standing = self.progress_of(id);
         standing.status = to;
         standing.began |= to == Status::Assigned;

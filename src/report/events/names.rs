@@ -12,7 +12,7 @@ mod task;
 use crate::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
 use crate::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 use super::notices::letter_event;
 use super::payload::{Payload, file, payload, run_finished, stop_cause};
 
@@ -144,7 +144,7 @@ const REST: &[Meaning] = &[
 
 impl EventExpander {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
-    pub(super) fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
+    pub(super) fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
         let mut named = self.work_event(event, rest);
         named.extend(self.worktree_event(event));
         match event {
@@ -166,7 +166,7 @@ impl EventExpander {
         named
     }
 
-    fn run_event(&self, of: &RunEvent) -> Option<Named> {
+    fn run_event(&self, of: &RunEvent) -> Option<NamedPayload> {
         Some(match of {
             RunEvent::Started(started) => ("run:started", self.run_started(started)),
             RunEvent::Resumed { options, .. } => ("run:resumed", payload!(options)),
@@ -224,7 +224,7 @@ impl EventExpander {
         })
     }
 
-    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Option<Named> {
+    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Option<NamedPayload> {
         let turn_of = self.turn(turn);
         let plan = self.plan.task(turn.task);
         let agent = self.agent_name(plan.agent);
@@ -266,7 +266,7 @@ impl EventExpander {
         })
     }
 
-    fn ask_event(&self, id: AskId, of: &AskEvent) -> Option<Named> {
+    fn ask_event(&self, id: AskId, of: &AskEvent) -> Option<NamedPayload> {
         match of {
             AskEvent::HandedOver { agent, file: record } => {
                 let payload = payload!(self.task(id.task);
@@ -286,7 +286,7 @@ impl EventExpander {
         }
     }
 
-    fn gate_event(&self, gate: GateId, of: &GateEvent) -> Named {
+    fn gate_event(&self, gate: GateId, of: &GateEvent) -> NamedPayload {
         let payload = payload!(self.of_mission(); "gateName": self.plan.gate(gate).name);
         match of {
             GateEvent::Evaluated { result } => {
@@ -304,7 +304,7 @@ impl EventExpander {
         }
     }
 
-    fn budget_event(&self, of: &BudgetEvent) -> Option<Named> {
+    fn budget_event(&self, of: &BudgetEvent) -> Option<NamedPayload> {
         match of {
             BudgetEvent::Exhausted { ceiling } => {
                 let unknown = match ceiling {

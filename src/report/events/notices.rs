@@ -4,11 +4,11 @@ use crate::engine::{FailedOperation, NoticeEvent, Operation};
 use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
-use super::expander::Named;
+use super::expander::NamedPayload;
 use super::payload::{Payload, payload};
 
 /// The public event of a dead letter; `run` is the run's id.
-pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named> {
+pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<NamedPayload> {
     match event {
         NoticeEvent::Died(letter) => Some(("dlq:requested", dead_letter(plan, run, letter))),
         NoticeEvent::Filed { ids } => {

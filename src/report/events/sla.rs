@@ -4,12 +4,12 @@ use crate::domain::Timestamp;
 use crate::engine::{DeadlineEvent, DeadlineStep};
 use crate::report::ids::task_key;
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
 
 impl EventExpander {
     /// What happens to a deadline: under its own name, and as a status of `quality:sla`.
-    pub(super) fn deadline_event(&self, event: &DeadlineEvent) -> Vec<Named> {
+    pub(super) fn deadline_event(&self, event: &DeadlineEvent) -> Vec<NamedPayload> {
         let (name, status) = match event.step {
             DeadlineStep::Set => return vec![("deadline:set", self.entity(event))],
             DeadlineStep::Warned => ("sla:warning", "warning"),

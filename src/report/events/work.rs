@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 use crate::domain::{HoldOwner, Stage, Status, TaskId};
 use crate::engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent};
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
 
 /// What tells pieces of work of one task apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Key {
+pub enum WorkKey {
     /// Attempt and turn.
     Turn(u32, u32),
     /// An agent that is asked.
@@ -37,27 +37,27 @@ pub enum Key {
 
 /// A piece of work, as the outside names it.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct PublicWork {
     task: Option<TaskId>,
-    key: Key,
+    key: WorkKey,
     kind: &'static str,
     /// `None`: of a call whose request is not on record.
     purpose: Option<&'static str>,
-    place: Place,
+    place: EventScope,
 }
 
 /// Where in the run: only what applies.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct EventScope {
     attempt: Option<u32>,
     stage: Option<Stage>,
     round: Option<u32>,
     seat: Option<u32>,
 }
 
-impl Work {
+impl PublicWork {
     fn at(self, stage: Option<Stage>, round: Option<u32>) -> Self {
-        let place = Place {
+        let place = EventScope {
             stage,
             round,
             ..self.place
@@ -66,7 +66,7 @@ impl Work {
     }
 }
 
-impl Place {
+impl EventScope {
     fn payload(self) -> Option<Payload> {
         let Self {
             attempt,
@@ -91,15 +91,15 @@ enum Life {
 
 /// Work that has been requested and has not ended.
 #[derive(Debug, Default)]
-pub struct OpenWork(BTreeMap<TaskId, Vec<Work>>);
+pub struct OpenPublicWork(BTreeMap<TaskId, Vec<PublicWork>>);
 
-impl OpenWork {
-    fn find(&self, task: TaskId, key: Key) -> Option<&Work> {
+impl OpenPublicWork {
+    fn find(&self, task: TaskId, key: WorkKey) -> Option<&PublicWork> {
         self.0.get(&task)?.iter().find(|work| work.key == key)
     }
 
     /// Whether it was not open before.
-    fn open(&mut self, work: &Work) -> bool {
+    fn open(&mut self, work: &PublicWork) -> bool {
         let Some(task) = work.task else { return true };
         let is_new = self.find(task, work.key).is_none();
         if is_new {
@@ -108,13 +108,13 @@ impl OpenWork {
         is_new
     }
 
-    fn close(&mut self, work: &Work) {
+    fn close(&mut self, work: &PublicWork) {
         if let Some(task) = work.task {
             self.take(task, |open| open.key == work.key);
         }
     }
 
-    fn take(&mut self, task: TaskId, is_meant: impl Fn(&Work) -> bool) -> Vec<Work> {
+    fn take(&mut self, task: TaskId, is_meant: impl Fn(&PublicWork) -> bool) -> Vec<PublicWork> {
         let Some(open) = self.0.get_mut(&task) else {
             return Vec::new();
         };
@@ -128,7 +128,7 @@ impl OpenWork {
 
 impl EventExpander {
     /// The public events of what happens to a piece of work; `rest` is what was decided behind it in the same record.
-    pub(super) fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
+    pub(super) fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
         let Some(work) = self.work_of(event) else {
             return Vec::new();
         };
@@ -162,7 +162,7 @@ impl EventExpander {
     }
 
     /// What nobody waits for any more once an event has happened. To be told behind it.
-    pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<Named> {
+    pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<NamedPayload> {
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.
             Event::Task(
@@ -171,7 +171,9 @@ impl EventExpander {
                     to: Status::InProgress,
                     ..
                 },
-            ) => self.work.take(*task, |work| !matches!(work.key, Key::Turn(..))),
+            ) => self
+                .work
+                .take(*task, |work| !matches!(work.key, WorkKey::Turn(..))),
             Event::Task(task, TaskEvent::Transition { .. }) => self.work.take(*task, |_| true),
             Event::Task(_, TaskEvent::StageVerdict(report)) => self
                 .work
@@ -179,13 +181,13 @@ impl EventExpander {
             // What goes on behind a stage waits for nobody who was asked before.
             Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.stage.is_some() => {
                 self.work.take(*task, |work| {
-                    matches!(work.key, Key::Ask(_)) && work.place.stage.is_some()
+                    matches!(work.key, WorkKey::Ask(_)) && work.place.stage.is_some()
                 })
             }
             // Whoever was to approve need not any more.
-            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self
-                .work
-                .take(*task, |work| matches!(work.key, Key::Job(Job::Approver { .. }))),
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self.work.take(*task, |work| {
+                matches!(work.key, WorkKey::Job(Job::Approver { .. }))
+            }),
             Event::Task(
                 _,
                 TaskEvent::EdgeTaken {

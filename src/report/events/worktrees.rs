@@ -2,7 +2,7 @@
 
 use crate::engine::{Commit, Event, JobEnd, Merged, TurnEvent, WorkEvent};
 
-use super::expander::{EventExpander, Named};
+use super::expander::{EventExpander, NamedPayload};
 use super::names::Meaning;
 use super::payload::{Payload, payload};
 
@@ -28,7 +28,7 @@ pub const WORKTREES: &[Meaning] = &[
 
 impl EventExpander {
     /// What an event says of a worktree.
-    pub(super) fn worktree_event(&self, event: &Event) -> Option<Named> {
+    pub(super) fn worktree_event(&self, event: &Event) -> Option<NamedPayload> {
         let commit =
             |head: Payload, commit: &Commit| payload!(head; "commit": commit.id, "files": commit.files);
         match event {

@@ -9,7 +9,7 @@ use crate::mission::waves;
 use super::super::documents::{GateRow, RunDocument};
 use super::super::rank::Rank;
 use super::super::text::{count, fit, sanitize};
-use super::layout::{Frame, Line, Thing, lay_out, lines};
+use super::layout::{Frame, SvgLine, Thing, lay_out, lines};
 use super::{sign, tone};
 
 /// More tasks than these are shown as waves: nobody can read so many boxes.
@@ -21,7 +21,7 @@ const WAVES: usize = 200;
 /// The drawing, or what stands for it.
 #[derive(Serialize)]
 pub struct Drawing {
-    graph: Option<Graph>,
+    graph: Option<GraphPage>,
     /// Why there is no graph.
     why_not: Option<String>,
     waves: Vec<WaveRow>,
@@ -30,13 +30,13 @@ pub struct Drawing {
 }
 
 #[derive(Serialize)]
-struct Graph {
+struct GraphPage {
     width: i64,
     height: i64,
     small: bool,
     headings: Vec<Heading>,
     boxes: Vec<Box>,
-    lines: Vec<Line>,
+    lines: Vec<SvgLine>,
 }
 
 /// What stands above a wave's first column.
@@ -66,11 +66,11 @@ struct Box {
 struct WaveRow {
     number: u32,
     tasks: usize,
-    parts: Vec<Part>,
+    parts: Vec<GraphPart>,
 }
 
 #[derive(Serialize)]
-struct Part {
+struct GraphPart {
     tone: &'static str,
     sign: &'static str,
     words: &'static str,
@@ -132,7 +132,7 @@ fn wave_rows(mut tasks: Vec<(u32, Rank)>, number: usize) -> Vec<WaveRow> {
             number: wave[0].0 + 1,
             tasks: wave.len(),
             parts: parts
-                .map(|part| Part {
+                .map(|part| GraphPart {
                     tone: tone(part[0].1),
                     sign: sign(part[0].1),
                     words: part[0].1.words(),
@@ -150,7 +150,7 @@ fn graph(
     lines: &[(Thing, Thing)],
     ranks: &[Rank],
     full: &[TaskId],
-) -> Graph {
+) -> GraphPage {
     let state = run.tasks.state;
     let mut linked = vec![false; ranks.len()];
     full.iter().for_each(|id| linked[id.index()] = true);
@@ -166,7 +166,7 @@ fn graph(
         x: *x,
         text: format!("Wave {}", wave + 1),
     };
-    Graph {
+    GraphPage {
         width: layout.width,
         height: layout.height,
         small: layout.small,

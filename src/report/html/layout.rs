@@ -24,7 +24,7 @@ pub struct GraphLayout {
     /// Where each wave begins.
     pub waves: Vec<i64>,
     pub boxes: Vec<(Thing, Frame)>,
-    pub lines: Vec<Line>,
+    pub lines: Vec<SvgLine>,
 }
 
 /// The place of a box.
@@ -38,7 +38,7 @@ pub struct Frame {
 
 /// A line as SVG draws it.
 #[derive(Serialize)]
-pub struct Line {
+pub struct SvgLine {
     path: String,
     /// Whether it begins or ends at a gate.
     pub gate: bool,
@@ -100,7 +100,7 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
         let (begin, above) = (left.x + left.width, left.y + height / 2);
         let (end, below) = (right.x, right.y + height / 2);
         let middle = i64::midpoint(begin, end);
-        Line {
+        SvgLine {
             path: format!("M{begin} {above}C{middle} {above} {middle} {below} {end} {below}"),
             gate: matches!((from, to), (Thing::Gate(_), _) | (_, Thing::Gate(_))),
         }

@@ -46,7 +46,7 @@ const IN_FULL_BYTES: usize = 6 * 1024 * 1024;
 const ROWS: usize = 10_000;
 
 /// Whatever goes into a page.
-pub struct Told<'a> {
+pub struct PageInput<'a> {
     /// The run.
     pub run: &'a RunDocument<'a>,
     /// The stories of the tasks of [`histories`].
@@ -66,17 +66,17 @@ pub fn histories(run: &RunDocument<'_>) -> Histories {
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
+pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
     let (run, Tasks { state, view, .. }) = (told.run, told.run.tasks);
     let environment = environment()?;
     let ranked = worst_first(state, view);
     let sections = sections(&environment, told, &ranked)?;
-    let rows: Vec<Row<'_>> = run
+    let rows: Vec<TaskTableRow<'_>> = run
         .tasks
         .worst_first()
         .take(ROWS)
         .enumerate()
-        .map(|(place, task)| Row::of(&task, place < sections.len()))
+        .map(|(place, task)| TaskTableRow::of(&task, place < sections.len()))
         .collect();
     let full: Vec<TaskId> = ranked[..sections.len()].iter().map(|(_, id)| *id).collect();
     let score = &run.mission_score;
@@ -111,7 +111,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn calibration_page(document: &calibration::Document) -> Result<String, minijinja::Error> {
+pub fn calibration_page(document: &calibration::CalibrationDocument) -> Result<String, minijinja::Error> {
     environment()?
         .get_template("calibration.html")?
         .render(Serde(document))
@@ -120,7 +120,7 @@ pub fn calibration_page(document: &calibration::Document) -> Result<String, mini
 /// As many tasks in full as there is room for, the worst first.
 fn sections(
     environment: &Environment<'_>,
-    told: &Told<'_>,
+    told: &PageInput<'_>,
     ranked: &[(Rank, TaskId)],
 ) -> Result<Vec<Value>, minijinja::Error> {
     let template = environment.get_template("task.html")?;
@@ -133,7 +133,7 @@ fn sections(
         let Tasks { state, view, .. } = told.run.tasks;
         let document = TaskDocument::of(state, view, history, None, told.files);
         let section = template.render(context! {
-            row => Serde(Row::of(&document.task, true)),
+            row => Serde(TaskTableRow::of(&document.task, true)),
             told => Serde(&document),
             times => Serde(timeline::times(view, history)),
             weights => Serde(weights(state, *id)),
@@ -244,7 +244,7 @@ impl OutcomeRow {
 
 /// One task in the table.
 #[derive(Serialize)]
-struct Row<'a> {
+struct TaskTableRow<'a> {
     id: u32,
     /// Whether the page has its story, to link to.
     told: bool,
@@ -259,7 +259,7 @@ struct Row<'a> {
     reason: String,
 }
 
-impl<'a> Row<'a> {
+impl<'a> TaskTableRow<'a> {
     fn of(task: &TaskRow<'a>, told: bool) -> Self {
         Self {
             id: task.id.0,

@@ -21,7 +21,7 @@ fn page_with(scene: &Scene<'_>, files: &Files<'_>) -> String {
     for record in &scene.records {
         histories.take(record.seq, record.at, &record.events);
     }
-    html(&Told {
+    html(&PageInput {
         run: &run,
         histories: &histories,
         files,

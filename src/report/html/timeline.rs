@@ -8,7 +8,7 @@ use super::super::documents::Tasks;
 use super::super::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding};
 use super::super::text::{count, elapsed};
 use super::super::view::RunView;
-use super::{Told, cut};
+use super::{PageInput, cut};
 
 /// Rows of the drawing.
 const ROWS: usize = 100;
@@ -16,7 +16,7 @@ const ROWS: usize = 100;
 /// The drawing of all attempts.
 #[derive(Serialize)]
 pub struct Timeline<'a> {
-    rows: Vec<Row<'a>>,
+    rows: Vec<TimelineRow<'a>>,
     left_out: usize,
     ticks: Vec<Tick>,
     total: String,
@@ -29,18 +29,18 @@ struct Tick {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct TimelineRow<'a> {
     id: u32,
     title: &'a str,
     words: String,
-    bars: Vec<Bar>,
+    bars: Vec<TimelineBar>,
     #[serde(skip)]
     began: u64,
 }
 
 /// A piece of time, in hundredths of the whole.
 #[derive(Serialize)]
-struct Bar {
+struct TimelineBar {
     kind: &'static str,
     left: String,
     width: String,
@@ -51,7 +51,7 @@ struct Bar {
 
 /// When an attempt was worked on.
 #[derive(Serialize)]
-pub struct Times {
+pub struct AttemptTimes {
     /// Since the start of the run.
     at: Option<String>,
     /// Of all its turns.
@@ -59,7 +59,7 @@ pub struct Times {
 }
 
 /// Work and judging of one attempt.
-struct Piece {
+struct AttemptPiece {
     kind: &'static str,
     from: u64,
     to: u64,
@@ -67,11 +67,11 @@ struct Piece {
 }
 
 /// The timeline of these tasks, as many as fit.
-pub fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
+pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
     let Tasks { state, view, .. } = told.run.tasks;
     let histories = told.histories;
     let start = view.started_at.unwrap_or_default();
-    let mut lists: Vec<(TaskId, usize, Vec<Piece>)> = Vec::new();
+    let mut lists: Vec<(TaskId, usize, Vec<AttemptPiece>)> = Vec::new();
     let mut left_out = state.plan.task_ids().count().saturating_sub(tasks.len());
     for id in tasks {
         let Some(history) = histories
@@ -94,14 +94,14 @@ pub fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
         .max()
         .unwrap_or(0)
         .max(1);
-    let mut rows: Vec<Row<'_>> = lists
+    let mut rows: Vec<TimelineRow<'_>> = lists
         .into_iter()
         .map(|(id, attempts, pieces)| {
             let sum = |kind: &str| -> u64 {
                 let of_kind = pieces.iter().filter(|piece| piece.kind == kind);
                 of_kind.map(|piece| piece.to - piece.from).sum()
             };
-            Row {
+            TimelineRow {
                 id: id.0,
                 title: state.plan.title(id),
                 words: format!(
@@ -130,11 +130,11 @@ pub fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
 }
 
 /// When each attempt of a task was worked on.
-pub fn times(view: &RunView, history: &TaskHistory) -> Vec<Times> {
+pub fn times(view: &RunView, history: &TaskHistory) -> Vec<AttemptTimes> {
     let start = view.started_at.unwrap_or_default();
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
-        Times {
+        AttemptTimes {
             at: attempt
                 .turns
                 .first()
@@ -152,7 +152,7 @@ fn duration(turn: &TurnHistory) -> Option<u64> {
     }
 }
 
-fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece> {
+fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<AttemptPiece> {
     let since = |at: Timestamp| at.since(start).0;
     let seen = view.task(history.task);
     // What has no end on record lasted until the task, or else the session, moved on.
@@ -175,7 +175,7 @@ fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece>
                     ("lost", lived.map_or(next, |lived| lived.clamp(from, next)))
                 }
             };
-            pieces.push(Piece {
+            pieces.push(AttemptPiece {
                 kind,
                 from,
                 to,
@@ -185,7 +185,7 @@ fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece>
         }
         let judged = !attempt.stages.is_empty() || !attempt.calls.is_empty() || !attempt.checks.is_empty();
         if let Some((from, to)) = last.filter(|(from, to)| judged && to > from) {
-            pieces.push(Piece {
+            pieces.push(AttemptPiece {
                 kind: "judging",
                 from,
                 to,
@@ -196,15 +196,15 @@ fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece>
     pieces
 }
 
-impl Piece {
-    fn bar(&self, total: u64) -> Bar {
+impl AttemptPiece {
+    fn bar(&self, total: u64) -> TimelineBar {
         let share = |millis: u64| format!("{:.2}", millis as f64 * 100.0 / total as f64);
         let what = match self.kind {
             "work" => "work",
             "judging" => "judging",
             _ => "work that was lost with its session",
         };
-        Bar {
+        TimelineBar {
             kind: self.kind,
             left: share(self.from),
             width: share(self.to - self.from),

@@ -10,11 +10,11 @@ use crate::domain::{Millis, RunId, Status, TaskId, Timestamp};
 use crate::engine::{Event, ProcessRef, State};
 use crate::report::budget::footer_words;
 use crate::report::documents::skipped;
-use crate::report::style::{Role, Screen};
+use crate::report::style::{Role, TextLayout};
 use crate::report::text::{clock, elapsed, fit, sanitize, width};
 
-use super::line::Lines;
-use super::live::{Live, Running, activity};
+use super::line::LineBuilder;
+use super::live::{Live, RunningTask, activity};
 use super::terminal;
 use super::{Details, Observer};
 
@@ -22,14 +22,14 @@ use super::{Details, Observer};
 const ROWS: usize = 8;
 
 /// The last line that the process of a turn has printed, asked for while it runs.
-type LastLine = Box<dyn Fn(&ProcessRef) -> Option<String> + Send>;
+type LastLineSource = Box<dyn Fn(&ProcessRef) -> Option<String> + Send>;
 
 /// `--progress bar`.
-pub struct Bar {
-    screen: Screen,
+pub struct BarView {
+    screen: TextLayout,
     /// The columns of the terminal now: windows are resized.
     columns: fn() -> Option<usize>,
-    lines: Lines,
+    lines: LineBuilder,
     /// Where finished lines go, past the live area.
     out: Box<dyn Write>,
     /// Draws the live area.
@@ -38,13 +38,13 @@ pub struct Bar {
     ticks: bool,
 }
 
-impl Bar {
+impl BarView {
     /// On standard error, with clocks that tick. Call it after the supervisor was forked: the clock is a thread.
     ///
     /// `columns` measures the terminal, `last_line` looks at what a process has printed so far.
     pub fn stderr(
         run: impl Into<Option<RunId>>,
-        screen: Screen,
+        screen: TextLayout,
         columns: fn() -> Option<usize>,
         last_line: impl Fn(&ProcessRef) -> Option<String> + Send + 'static,
     ) -> Self {
@@ -62,10 +62,10 @@ impl Bar {
         target: ProgressDrawTarget,
         out: impl Write + 'static,
         run: impl Into<Option<RunId>>,
-        screen: Screen,
+        screen: TextLayout,
     ) -> Self {
         Self {
-            lines: Lines::new(run, &screen),
+            lines: LineBuilder::new(run, &screen),
             screen,
             columns: || None,
             out: Box::new(out),
@@ -93,7 +93,7 @@ impl Bar {
         let rows = live
             .running()
             .take(ROWS)
-            .map(|(id, running)| Row::of(state, live, id, running));
+            .map(|(id, running)| BarRow::of(state, live, id, running));
         let rows = rows.collect();
         {
             let mut area = self.area();
@@ -110,7 +110,7 @@ impl Bar {
     }
 }
 
-impl Observer for Bar {
+impl Observer for BarView {
     fn on_start(&mut self, state: &State) {
         self.refresh(state);
         let (area, columns) = (self.area.clone(), self.columns);
@@ -160,7 +160,7 @@ impl Observer for Bar {
 /// What the bottom of the screen shows, apart from how late it is: that is asked for whenever it is drawn.
 #[derive(Default)]
 struct Area {
-    rows: Vec<Row>,
+    rows: Vec<BarRow>,
     /// `1 rework`, `2 waiting`.
     sums: Vec<String>,
     /// Tasks that have ended, of so many.
@@ -170,12 +170,12 @@ struct Area {
     /// How long the session took when this was written, and when that was.
     elapsed: Millis,
     seen: Option<Instant>,
-    screen: Screen,
-    last_line: Option<LastLine>,
+    screen: TextLayout,
+    last_line: Option<LastLineSource>,
 }
 
 /// A task that runs.
-struct Row {
+struct BarRow {
     activity: String,
     title: String,
     /// How long its attempt took when this was written.
@@ -186,8 +186,8 @@ struct Row {
     process: Option<ProcessRef>,
 }
 
-impl Row {
-    fn of(state: &State, live: &Live, id: TaskId, running: &Running) -> Self {
+impl BarRow {
+    fn of(state: &State, live: &Live, id: TaskId, running: &RunningTask) -> Self {
         let task = state.task(id);
         let works = task.status() == Status::InProgress;
         Self {
@@ -211,7 +211,7 @@ impl Area {
     }
 
     fn render(&self, columns: Option<usize>) -> String {
-        let screen = Screen {
+        let screen = TextLayout {
             width: columns.or(self.screen.width),
             ..self.screen
         };
@@ -225,7 +225,7 @@ impl Area {
 
     /// `     working implement-api  12.3s  running the tests`. The title gives way before the time does, and what the agent
     /// said before both.
-    fn row(&self, row: &Row, screen: &Screen) -> String {
+    fn row(&self, row: &BarRow, screen: &TextLayout) -> String {
         let style = screen.style;
         let activity = format!("{:>12}", row.activity);
         let took = elapsed(Millis(row.took.0 + self.since().0));
@@ -244,7 +244,7 @@ impl Area {
     }
 
     /// `[#####.....] 7/12 done | 1 rework | 2 waiting | $0.84/$5.00 | 03:12 | about 02:10 left`
-    fn footer(&self, screen: &Screen) -> String {
+    fn footer(&self, screen: &TextLayout) -> String {
         let symbols = screen.style.symbols();
         let mut parts = self.sums.clone();
         parts.extend(self.cost.clone());
@@ -298,9 +298,9 @@ fn sums(state: &State, live: &Live) -> Vec<String> {
 pub(super) mod shown {
     //! What the bottom of the screen shows, for snapshot tests.
 
-    use super::Bar;
+    use super::BarView;
 
-    pub fn bottom(bar: &Bar) -> String {
+    pub fn bottom(bar: &BarView) -> String {
         bar.area().render(None)
     }
 }

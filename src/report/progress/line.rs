@@ -17,7 +17,7 @@ use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateEvent, NoticeEvent, State};
 use crate::mission::TaskPlan;
 use crate::mission::model::Review;
-use crate::report::style::{Role, Screen, Symbols};
+use crate::report::style::{Role, Symbols, TextLayout};
 use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
 
 use super::live::Live;
@@ -34,7 +34,7 @@ const BLOCK: usize = 6;
 
 /// One line of progress, and below it the end of an output where there is one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ProgressLine {
     verb: Verb,
     role: Role,
     /// When, counted from the session's start.
@@ -51,7 +51,7 @@ pub struct Line {
     pub is_live: bool,
 }
 
-impl Line {
+impl ProgressLine {
     pub(super) fn new(verb: Verb, role: Role, subject: &str, detail: impl AsRef<str>) -> Self {
         Self {
             verb,
@@ -96,7 +96,7 @@ impl Line {
 
     /// The line for a screen, without a line feed: `      REVIEW [  41.2s] implement-api  3/3 judges  78 >= 60`. What is
     /// too long goes on below its subject, broken between words: nothing is cut.
-    pub fn render(&self, screen: &Screen) -> String {
+    pub fn render(&self, screen: &TextLayout) -> String {
         let style = screen.style;
         let verb = format!("{:>VERB_WIDTH$}", self.verb.as_str());
         let time = format!("[{:>7}]", seconds(self.elapsed));
@@ -125,7 +125,7 @@ impl Line {
 }
 
 /// Makes lines from events.
-pub struct Lines {
+pub struct LineBuilder {
     /// What runs.
     pub live: Live,
     /// What `-v` adds.
@@ -135,9 +135,9 @@ pub struct Lines {
     symbols: &'static Symbols,
 }
 
-impl Lines {
+impl LineBuilder {
     /// For a run and a screen.
-    pub fn new(run: impl Into<Option<RunId>>, screen: &Screen) -> Self {
+    pub fn new(run: impl Into<Option<RunId>>, screen: &TextLayout) -> Self {
         Self {
             live: Live::default(),
             details: None,
@@ -147,7 +147,7 @@ impl Lines {
     }
 
     /// The lines of one record; `state` is the state after it.
-    pub fn of_record(&mut self, state: &State, at: Timestamp, events: &[Event]) -> Vec<Line> {
+    pub fn of_record(&mut self, state: &State, at: Timestamp, events: &[Event]) -> Vec<ProgressLine> {
         let mut lines = Vec::new();
         for event in events {
             self.live.observe(state, at, event);
@@ -165,7 +165,7 @@ impl Lines {
     }
 
     /// What still runs, for a heartbeat: the tasks that have run longest come first.
-    pub fn heartbeat(&mut self, state: &State, at: Timestamp) -> Option<Line> {
+    pub fn heartbeat(&mut self, state: &State, at: Timestamp) -> Option<ProgressLine> {
         const NAMED: usize = 3;
         self.live.tick(at);
         let mut running: Vec<_> = self.live.running().collect();
@@ -189,13 +189,13 @@ impl Lines {
             names.push(format!("{} more", running.len() - NAMED));
         }
         let running = format!("{} running", count(running.len(), "task"));
-        let mut line = Line::new(Verb::Run, Role::Active, &running, names.join(", ")).live();
+        let mut line = ProgressLine::new(Verb::Run, Role::Active, &running, names.join(", ")).live();
         line.elapsed = self.live.elapsed();
         Some(line)
     }
 
     /// What is not told here is said by the lines around it, or by the final block.
-    fn of_event(&self, state: &State, event: &Event) -> Option<Line> {
+    fn of_event(&self, state: &State, event: &Event) -> Option<ProgressLine> {
         match event {
             Event::Run(event) => self.of_run(state, event),
             Event::Task(task, event) => self.of_task(state, *task, event),
@@ -215,11 +215,11 @@ pub fn title(state: &State, task: TaskId) -> &str {
     state.plan.title(task)
 }
 
-fn gate_line(name: &str, event: &GateEvent) -> Line {
+fn gate_line(name: &str, event: &GateEvent) -> ProgressLine {
     let result = match event {
         GateEvent::Evaluated { result } => result,
         GateEvent::Overridden { reason, by } => {
-            return Line::new(
+            return ProgressLine::new(
                 Verb::Gate,
                 Role::Warn,
                 name,
@@ -238,7 +238,7 @@ fn gate_line(name: &str, event: &GateEvent) -> Line {
     if let Some(reason) = &result.reason {
         append!(detail, "  {reason}");
     }
-    Line::new(Verb::Gate, role, name, detail)
+    ProgressLine::new(Verb::Gate, role, name, detail)
 }
 
 /// How a flag of a task looks: below the bar is not green, though it is done; what the mission has judged by nobody is no
@@ -256,11 +256,11 @@ fn flag_role(task: &TaskPlan, flag: QualityFlag) -> Role {
 }
 
 /// Only what a person may have to do something about.
-fn of_notice(event: &NoticeEvent) -> Option<Line> {
+fn of_notice(event: &NoticeEvent) -> Option<ProgressLine> {
     match event {
         NoticeEvent::Failed { channel, message, .. } => {
             let detail = format!(": the notification was not delivered: {message}");
-            Some(Line::warning(channel, detail))
+            Some(ProgressLine::warning(channel, detail))
         }
         _ => None,
     }

@@ -14,14 +14,14 @@ use crate::engine::{
 pub struct Live {
     started: Option<Timestamp>,
     now: Timestamp,
-    running: BTreeMap<TaskId, Running>,
+    running: BTreeMap<TaskId, RunningTask>,
     /// Tasks that ended in this session.
     ended: u32,
 }
 
 /// A task that holds a slot.
 #[derive(Debug, Clone)]
-pub struct Running {
+pub struct RunningTask {
     /// Since when it does.
     pub since: Timestamp,
     /// Since when its current attempt does.
@@ -111,14 +111,14 @@ impl Live {
 
     /// A task has come to a state in which it holds a slot. A review belongs to the attempt that it is about.
     fn enter(&mut self, task: TaskId, to: Status, at: Timestamp) {
-        let running = self.running.entry(task).or_insert_with(|| Running::at(at));
+        let running = self.running.entry(task).or_insert_with(|| RunningTask::at(at));
         let attempt = match to {
             Status::Review => running.attempt,
             _ => at,
         };
-        *running = Running {
+        *running = RunningTask {
             attempt,
-            ..Running::at(running.since)
+            ..RunningTask::at(running.since)
         };
     }
 
@@ -127,7 +127,7 @@ impl Live {
         let is_begun =
             |id: &TaskId| state.task(*id).holds_slot() || state.task(*id).status() == Status::Review;
         for id in state.plan.task_ids().filter(is_begun) {
-            let mut running = Running::at(at);
+            let mut running = RunningTask::at(at);
             if let Some(judging) = state.task(id).judging() {
                 let has_scores = |seat: &&Seat| matches!(seat.state, SeatState::Replied(_));
                 running.seats = number(judging.seats.len());
@@ -168,7 +168,7 @@ impl Live {
     }
 
     /// How long the current attempt of a task takes.
-    pub fn attempt(&self, running: &Running) -> Millis {
+    pub fn attempt(&self, running: &RunningTask) -> Millis {
         self.now.since(running.attempt)
     }
 
@@ -188,28 +188,28 @@ impl Live {
     }
 
     /// How long a task has held its slot.
-    pub fn since(&self, running: &Running) -> Millis {
+    pub fn since(&self, running: &RunningTask) -> Millis {
         self.now.since(running.since)
     }
 
     /// The row of a task that holds a slot.
-    pub fn get(&self, task: TaskId) -> Option<&Running> {
+    pub fn get(&self, task: TaskId) -> Option<&RunningTask> {
         self.running.get(&task)
     }
 
     /// What runs, in file order.
-    pub fn running(&self) -> impl ExactSizeIterator<Item = (TaskId, &Running)> {
+    pub fn running(&self) -> impl ExactSizeIterator<Item = (TaskId, &RunningTask)> {
         self.running.iter().map(|(id, running)| (*id, running))
     }
 
-    fn update(&mut self, task: TaskId, change: impl FnOnce(&mut Running)) {
+    fn update(&mut self, task: TaskId, change: impl FnOnce(&mut RunningTask)) {
         if let Some(running) = self.running.get_mut(&task) {
             change(running);
         }
     }
 }
 
-impl Running {
+impl RunningTask {
     fn at(since: Timestamp) -> Self {
         Self {
             since,
@@ -230,7 +230,7 @@ fn number(len: usize) -> u32 {
 }
 
 /// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
-pub fn activity(state: &State, id: TaskId, running: &Running) -> String {
+pub fn activity(state: &State, id: TaskId, running: &RunningTask) -> String {
     let task = state.task(id);
     match task.status() {
         Status::Assigned => "starting".to_owned(),

@@ -6,7 +6,7 @@
 //! | kind | shows |
 //! |---|---|
 //! | [`Plain`] | one line per change, appended; a heartbeat that names what still runs |
-//! | [`Bar`] | the same lines scrolling up, but for what its live rows say; what runs and a footer at the bottom |
+//! | [`BarView`] | the same lines scrolling up, but for what its live rows say; what runs and a footer at the bottom |
 //! | [`Quiet`] | failures only |
 //!
 //! [`Details`] are what `-v` adds to either of the first two.
@@ -30,7 +30,7 @@ mod verb;
 mod verbose;
 
 pub use crate::runtime::Observer;
-pub use bar::Bar;
+pub use bar::BarView;
 pub use plain::{Plain, Quiet};
 #[cfg(test)]
 pub(crate) use verb::Verb;

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, RunEvent, State};
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::test_clock::scaled;
 
-use super::line::{Line, Lines};
+use super::line::{LineBuilder, ProgressLine};
 use super::{Details, Observer};
 
 /// How often what still runs is named.
@@ -16,17 +16,17 @@ const HEARTBEAT: Millis = Millis::from_secs(60);
 /// `--progress plain`: one line per change, and every minute what still runs.
 pub struct Plain<W> {
     out: W,
-    screen: Screen,
-    lines: Lines,
+    screen: TextLayout,
+    lines: LineBuilder,
     said: Timestamp,
 }
 
 impl<W: Write> Plain<W> {
     /// Writes to `out`, each record at once. That nobody reads it any more is no error.
-    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: Screen) -> Self {
+    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: TextLayout) -> Self {
         Self {
             out,
-            lines: Lines::new(run, &screen),
+            lines: LineBuilder::new(run, &screen),
             screen,
             said: Timestamp::default(),
         }
@@ -39,7 +39,7 @@ impl<W: Write> Plain<W> {
         self
     }
 
-    fn write(&mut self, lines: &[Line]) {
+    fn write(&mut self, lines: &[ProgressLine]) {
         write_lines(&mut self.out, lines, &self.screen);
     }
 }
@@ -74,16 +74,16 @@ impl<W: Write> Observer for Plain<W> {
 /// `-q`: failures only.
 pub struct Quiet<W> {
     out: W,
-    screen: Screen,
-    lines: Lines,
+    screen: TextLayout,
+    lines: LineBuilder,
 }
 
 impl<W: Write> Quiet<W> {
     /// Writes to `out`. That nobody reads it any more is no error.
-    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: Screen) -> Self {
+    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: TextLayout) -> Self {
         Self {
             out,
-            lines: Lines::new(run, &screen),
+            lines: LineBuilder::new(run, &screen),
             screen,
         }
     }
@@ -104,7 +104,7 @@ impl<W: Write> Observer for Quiet<W> {
 }
 
 /// Writes lines in one go. A reader that went away does not stop the work, so errors are not looked at.
-fn write_lines(out: &mut impl Write, lines: &[Line], screen: &Screen) {
+fn write_lines(out: &mut impl Write, lines: &[ProgressLine], screen: &TextLayout) {
     if lines.is_empty() {
         return;
     }

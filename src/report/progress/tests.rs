@@ -8,7 +8,7 @@ use indicatif::{ProgressDrawTarget, TermLike};
 use super::bar::shown::bottom;
 use super::*;
 use crate::engine::StopCause;
-use crate::report::style::{Screen, Style};
+use crate::report::style::{Style, TextLayout};
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
 
 fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut Scene<'_>)) {
@@ -17,7 +17,7 @@ fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut S
     scene.end();
 }
 
-fn plain(mission: Mission, screen: Screen, play: impl FnOnce(&mut Scene<'_>)) -> String {
+fn plain(mission: Mission, screen: TextLayout, play: impl FnOnce(&mut Scene<'_>)) -> String {
     let mut out = Vec::new();
     watch(mission, &mut Plain::new(&mut out, run_id(), screen), play);
     String::from_utf8(out).unwrap()
@@ -25,7 +25,7 @@ fn plain(mission: Mission, screen: Screen, play: impl FnOnce(&mut Scene<'_>)) ->
 
 /// The last line that was said.
 fn last(mission: Mission, play: impl FnOnce(&mut Scene<'_>)) -> String {
-    let text = plain(mission, Screen::default(), play);
+    let text = plain(mission, TextLayout::default(), play);
     text.lines().last().unwrap_or_default().trim().to_owned()
 }
 
@@ -56,7 +56,7 @@ fn verbose_adds_programs_turns_checks_and_answers() {
         let said = format!("turn {} said\u{1b}[2J this", turn.turn);
         vec![said, "and that".to_owned()]
     };
-    let plain = Plain::new(&mut out, run_id(), Screen::default());
+    let plain = Plain::new(&mut out, run_id(), TextLayout::default());
     watch(
         mission(),
         &mut plain.verbose(Some(Details::new(programs, tail))),
@@ -77,7 +77,7 @@ fn quiet_shows_failures_only() {
     let mut out = Vec::new();
     watch(
         eventful(),
-        &mut Quiet::new(&mut out, run_id(), Screen::default()),
+        &mut Quiet::new(&mut out, run_id(), TextLayout::default()),
         play_eventful,
     );
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
@@ -106,7 +106,7 @@ fn what_stops_a_run_is_said() {
 fn rework_says_why() {
     let preflight = Mission::new("m").task("a", &[]).target("out.txt");
     assert_eq!(
-        plain(preflight, Screen::default(), |scene| {
+        plain(preflight, TextLayout::default(), |scene| {
             scene.works(0).scanned(0, "out.txt", None);
         })
         .lines()
@@ -116,7 +116,7 @@ fn rework_says_why() {
         Some("REWORK [   0.0s] a  attempt 2  artifact 20: target file out.txt does not exist")
     );
     let crash = Mission::new("m").task("a", &[]);
-    let lines = plain(crash, Screen::default(), |scene| {
+    let lines = plain(crash, TextLayout::default(), |scene| {
         scene.fails(0, crate::domain::FailureClass::Unknown, "exit status 3");
     });
     assert!(
@@ -141,7 +141,7 @@ fn a_task_that_passes_at_once_is_one_line_and_says_what_passed() {
 fn what_a_failed_check_printed_is_a_block_of_its_last_lines() {
     let mission = || Mission::new("m").task("a", &[]).check("pytest");
     let output: String = (1..=30).map(|n| format!("line {n}\n")).collect();
-    for screen in [Screen::default(), terminal(false)] {
+    for screen in [TextLayout::default(), terminal(false)] {
         let text = plain(mission(), screen, |scene| {
             scene
                 .works(0)
@@ -181,7 +181,7 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
         mission.gate("g", &[0, 1, 2, 3, 4], &[], None)
     };
     let beats = |play: fn(&mut Scene<'_>)| {
-        plain(mission(), Screen::default(), play)
+        plain(mission(), TextLayout::default(), play)
             .matches("running  ")
             .count()
     };
@@ -223,7 +223,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .after(3600)
         .input(&crate::engine::Fact::resume(crate::mission::RunOptions::default()));
     let mut out = Vec::new();
-    let mut progress = Plain::new(&mut out, run_id(), Screen::default());
+    let mut progress = Plain::new(&mut out, run_id(), TextLayout::default());
     let resumed = scene.records.last().unwrap();
     progress.on_events(&scene.state, resumed.seq, resumed.at, &resumed.events);
     scene.after(60);
@@ -258,7 +258,7 @@ impl io::Write for Closed {
 fn a_broken_pipe_is_silent() {
     watch(
         eventful(),
-        &mut Plain::new(Closed, run_id(), Screen::default()),
+        &mut Plain::new(Closed, run_id(), TextLayout::default()),
         play_eventful,
     );
 }
@@ -318,8 +318,8 @@ impl io::Write for Paper {
     }
 }
 
-fn terminal(unicode: bool) -> Screen {
-    Screen {
+fn terminal(unicode: bool) -> TextLayout {
+    TextLayout {
         width: Some(80),
         style: Style {
             color: false,
@@ -334,7 +334,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
     let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
     watch(
         eventful(),
-        &mut Bar::on(target, paper.clone(), run_id(), terminal(true)),
+        &mut BarView::on(target, paper.clone(), run_id(), terminal(true)),
         play_eventful,
     );
     let seen = paper.0.lock().unwrap().clone();
@@ -358,7 +358,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
 #[test]
 fn the_bottom_shows_what_runs_and_the_sums() {
     for (name, screen) in SCREENS {
-        let mut bar = Bar::on(ProgressDrawTarget::hidden(), io::sink(), run_id(), screen);
+        let mut bar = BarView::on(ProgressDrawTarget::hidden(), io::sink(), run_id(), screen);
         let mut scene = Scene::start(eventful());
         scene.after(3).works(2);
         scene.evaluated(2, 40, "the examples do not run");
@@ -380,7 +380,7 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
         mission.task(&format!("task {n}"), &[])
     });
     mission.plan.rules.concurrency = 11;
-    let mut bar = Bar::on(
+    let mut bar = BarView::on(
         ProgressDrawTarget::hidden(),
         io::sink(),
         run_id(),

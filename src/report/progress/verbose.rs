@@ -9,16 +9,16 @@ use crate::mission::model::Check;
 use crate::report::style::Role;
 use crate::report::text::seconds;
 
-use super::line::{Line, title};
+use super::line::{ProgressLine, title};
 use super::verb::Verb;
 
 /// Where the last lines of what a turn wrote to standard error come from.
-type Tail = Box<dyn Fn(TurnId) -> Vec<String>>;
+type StderrTail = Box<dyn Fn(TurnId) -> Vec<String>>;
 
 /// Says more. The journal holds all of it; nothing here is needed to understand a run.
 pub struct Details {
     programs: Vec<(String, String)>,
-    tail: Tail,
+    tail: StderrTail,
 }
 
 impl Details {
@@ -32,7 +32,7 @@ impl Details {
     }
 
     /// More lines for an event, after the one that everybody sees.
-    pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<Line> {
+    pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<ProgressLine> {
         match event {
             Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => self.of_programs(),
             Event::Turn(
@@ -92,7 +92,7 @@ impl Details {
     }
 
     /// Where each agent is.
-    fn of_programs(&self) -> Vec<Line> {
+    fn of_programs(&self) -> Vec<ProgressLine> {
         let programs = self.programs.iter();
         programs
             .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
@@ -100,20 +100,20 @@ impl Details {
     }
 
     /// How a turn ended; where not well, with what it said last on standard error.
-    fn of_end(&self, state: &State, turn: TurnId, exit: &Exit, more: &str) -> Line {
+    fn of_end(&self, state: &State, turn: TurnId, exit: &Exit, more: &str) -> ProgressLine {
         let mut detail = format!("turn {}: {} {more}", turn.turn, exit_words(exit));
         if !exit.is_clean() {
             detail.extend((self.tail)(turn).iter().map(|said| format!("\n{said}")));
         }
-        Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)
+        ProgressLine::told(Verb::Run, Role::Dim, title(state, turn.task), detail)
     }
 }
 
-fn dim(verb: Verb, subject: &str, detail: String) -> Line {
-    Line::new(verb, Role::Dim, subject, detail)
+fn dim(verb: Verb, subject: &str, detail: String) -> ProgressLine {
+    ProgressLine::new(verb, Role::Dim, subject, detail)
 }
 
-fn of_file(state: &State, task: TaskId, file: &FileFact) -> Line {
+fn of_file(state: &State, task: TaskId, file: &FileFact) -> ProgressLine {
     let size = file.size.map(|size| format!("{size} bytes"));
     let size = size.unwrap_or_else(|| "missing".to_owned());
     dim(Verb::Check, title(state, task), format!("{}  {size}", file.path))
@@ -134,7 +134,7 @@ fn usage_words(usage: &Usage) -> String {
     }
 }
 
-fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Line {
+fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> ProgressLine {
     let check = state.plan.task(task).checks().get(check as usize);
     let what = check.map(Check::label).unwrap_or_default();
     let verdict = if result.passed { "passed" } else { "failed" };
@@ -143,7 +143,13 @@ fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Li
 }
 
 /// A reply that could not be read is told of without `-v`.
-fn of_reply(state: &State, task: TaskId, seat: SeatPlace, reply: &ReplyRef, answer: &Answer) -> Vec<Line> {
+fn of_reply(
+    state: &State,
+    task: TaskId,
+    seat: SeatPlace,
+    reply: &ReplyRef,
+    answer: &Answer,
+) -> Vec<ProgressLine> {
     let said = match answer {
         Answer::Evaluation { points, .. } => points.to_string(),
         Answer::Scores { dimensions, .. } => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use quorum::Code;
 use quorum::OutcomeClass;
-use quorum::words::{self, Word};
+use quorum::words::{self, WordEntry};
 
 use crate::docs::page::Page;
 
@@ -67,7 +67,7 @@ fn precedence() -> String {
 /// program.
 #[test]
 fn the_page_of_events_has_every_event() {
-    let all: Vec<(Word, Vec<&str>)> = words::all().map(|word| (word, events_of(&word))).collect();
+    let all: Vec<(WordEntry, Vec<&str>)> = words::all().map(|word| (word, events_of(&word))).collect();
     let page = Page::read(EVENTS);
     let (by_hand, _) = page.text.split_once("<!-- generated: ").expect("a part is generated");
     let (_, stable) = by_hand.split_once("## Stable events").expect("the page says what is stable");
@@ -95,7 +95,7 @@ fn the_page_of_events_has_every_event() {
 }
 
 /// The names of a word that are those of events.
-fn events_of(word: &Word) -> Vec<&'static str> {
+fn events_of(word: &WordEntry) -> Vec<&'static str> {
     let is_event = |name: &&str| name.contains(':') || name.starts_with("task.");
     word.word.split('|').filter(is_event).collect()
 }

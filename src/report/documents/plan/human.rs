@@ -4,14 +4,14 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Error, context};
 
 use super::{PlanDocument, TaskRow};
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::environment;
 
 /// The page, with a line feed at its end.
 ///
 /// # Errors
 /// When a template does not fit its values: our bug.
-pub fn human(mut plan: PlanDocument<'_>, screen: &Screen) -> Result<String, Error> {
+pub fn human(mut plan: PlanDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
     let mut tasks = std::mem::take(&mut plan.tasks);
     tasks.sort_by_key(|task| task.wave);
     let mut environment = environment(screen)?;

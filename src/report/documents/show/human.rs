@@ -5,14 +5,14 @@ use minijinja::{Error, context};
 
 use super::TaskDocument;
 use crate::report::documents::diff::DiffRow;
-use crate::report::style::Screen;
+use crate::report::style::TextLayout;
 use crate::report::templates::render;
 
 /// The page, with a line feed at its end: `full`, or what was decided about the task, why, and what its agent said last.
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
-pub fn human(document: &TaskDocument<'_>, full: bool, screen: &Screen) -> Result<String, Error> {
+pub fn human(document: &TaskDocument<'_>, full: bool, screen: &TextLayout) -> Result<String, Error> {
     let diff = document.task.diff.as_ref();
     let (change, files) = (diff.map(DiffRow::words), diff.map(DiffRow::named));
     let page = context! { full, change, files, ..Serde(document) };

@@ -15,7 +15,7 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
 use crate::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
 use crate::judging::baseline::{CheckPlace, Weighed, items};
-use crate::mission::model::{Before, Check};
+use crate::mission::model::{BeforeRule, Check};
 use crate::store::{AskFile, SpoolName};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
@@ -370,7 +370,7 @@ fn check_rows<'a>(
             message: &result.message,
             duration_ms: result.duration.0,
             hidden: declared.get(*n as usize).is_some_and(Check::is_hidden),
-            declared: item.and_then(|item| item.declared).map(Before::as_str),
+            declared: item.and_then(|item| item.declared).map(BeforeRule::as_str),
             before: before.map(|before| before.result),
             before_reason: before.map(|before| before.reason).filter(|why| !why.is_empty()),
             proven_by: weighed.and_then(Weighed::proven_by),

@@ -4,7 +4,7 @@
 use crate::domain::{AttemptKind, Points, TaskId};
 use crate::engine::{DeferralReason, Event, TaskEvent};
 use crate::report::events::asks::probe_rows;
-use crate::report::events::expander::{EventExpander, Named};
+use crate::report::events::expander::{EventExpander, NamedPayload};
 use crate::report::events::judging::flag_in;
 use crate::report::events::ledgers::no_progress;
 use crate::report::events::payload::{Payload, facts, payload};
@@ -106,7 +106,7 @@ pub const OTHERS: &[Meaning] = &[
 ];
 
 impl EventExpander {
-    pub(super) fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<Named> {
+    pub(super) fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         Some((name(of)?, self.task_payload(task, of, rest)))
     }
 

@@ -11,11 +11,11 @@ use crate::report::events::notices::notice_details;
 use crate::report::events::payload::{Payload, payload};
 use crate::report::ids::task_key;
 
-use super::{Key, Life, Place, Work};
+use super::{EventScope, Life, PublicWork, WorkKey};
 
 impl EventExpander {
     /// Which work an event is about: its kind, its purpose, its place.
-    pub(super) fn work_of(&self, event: &Event) -> Option<Work> {
+    pub(super) fn work_of(&self, event: &Event) -> Option<PublicWork> {
         match event {
             Event::Turn(
                 turn,
@@ -62,7 +62,7 @@ impl EventExpander {
         }
     }
 
-    fn job_work(&self, task: TaskId, job: Job) -> Work {
+    fn job_work(&self, task: TaskId, job: Job) -> PublicWork {
         let (kind, purpose) = match job {
             Job::Scan { .. } => ("scan", "files"),
             Job::Artifacts(_) => ("scan", "artifacts"),
@@ -89,26 +89,31 @@ impl EventExpander {
             Job::Stage(StageKey::VISION, _) => (Some(Stage::Vision), None),
             Job::Stage(step, round) => (Some(step.stage()), Some(round)),
         };
-        self.of_task(task, Key::Job(job), (kind, purpose))
+        self.of_task(task, WorkKey::Job(job), (kind, purpose))
             .at(stage, round)
     }
 
-    fn of_task(&self, task: TaskId, key: Key, (kind, purpose): (&'static str, &'static str)) -> Work {
+    fn of_task(
+        &self,
+        task: TaskId,
+        key: WorkKey,
+        (kind, purpose): (&'static str, &'static str),
+    ) -> PublicWork {
         let attempt = self.view.task(task).attempts.last();
-        Work {
+        PublicWork {
             task: Some(task),
             key,
             kind,
             purpose: Some(purpose),
-            place: Place {
+            place: EventScope {
                 attempt: attempt.map(|attempt| attempt.number),
-                ..Place::default()
+                ..EventScope::default()
             },
         }
     }
 
     /// What an event is in the life of its work; `None`: nothing that other events do not tell.
-    pub(super) fn step_of(&mut self, event: &Event, work: &Work, rest: &[Event]) -> Option<Life> {
+    pub(super) fn step_of(&mut self, event: &Event, work: &PublicWork, rest: &[Event]) -> Option<Life> {
         let is_open = work
             .task
             .is_some_and(|task| self.work.find(task, work.key).is_some());
@@ -198,8 +203,8 @@ impl EventExpander {
     }
 
     /// What an agent is asked.
-    fn ask_work(&self, id: AskId, purpose: Purpose) -> Work {
-        let work = self.of_task(id.task, Key::Ask(id.number), ("ask", purpose.as_str()));
+    fn ask_work(&self, id: AskId, purpose: Purpose) -> PublicWork {
+        let work = self.of_task(id.task, WorkKey::Ask(id.number), ("ask", purpose.as_str()));
         let mut work = work.at(purpose.stage(), purpose.round());
         if let Some(seat) = purpose.seat() {
             work.place.attempt = Some(seat.attempt);
@@ -209,19 +214,19 @@ impl EventExpander {
     }
 
     /// The same, by the request that is on record.
-    fn open_ask(&self, task: TaskId, number: u32) -> Work {
-        let key = Key::Ask(number);
+    fn open_ask(&self, task: TaskId, number: u32) -> PublicWork {
+        let key = WorkKey::Ask(number);
         let open = self.work.find(task, key).cloned();
-        open.unwrap_or(Work {
+        open.unwrap_or(PublicWork {
             task: Some(task),
             key,
             kind: "ask",
             purpose: None,
-            place: Place::default(),
+            place: EventScope::default(),
         })
     }
 
-    pub(super) fn head(&self, work: &Work) -> Payload {
+    pub(super) fn head(&self, work: &PublicWork) -> Payload {
         let task = work.task.map(|task| self.task(task));
         let head = payload!(task.unwrap_or_default();
             "kind": work.kind,
@@ -230,12 +235,12 @@ impl EventExpander {
         );
         // What tells it apart from other work at that place.
         match work.key {
-            Key::Turn(_, turn) => payload!(head; turn),
-            Key::Job(Job::Finish(index) | Job::Check(index)) => payload!(head; index),
-            Key::Job(Job::Artifacts(dependency)) => payload!(head; "failedDepId": task_key(dependency)),
-            Key::Job(Job::Approver { approver, .. }) => payload!(head; approver),
-            Key::Ask(ask) if work.place.seat.is_none() => payload!(head; ask),
-            Key::Ask(_) | Key::Job(_) | Key::OfRun => head,
+            WorkKey::Turn(_, turn) => payload!(head; turn),
+            WorkKey::Job(Job::Finish(index) | Job::Check(index)) => payload!(head; index),
+            WorkKey::Job(Job::Artifacts(dependency)) => payload!(head; "failedDepId": task_key(dependency)),
+            WorkKey::Job(Job::Approver { approver, .. }) => payload!(head; approver),
+            WorkKey::Ask(ask) if work.place.seat.is_none() => payload!(head; ask),
+            WorkKey::Ask(_) | WorkKey::Job(_) | WorkKey::OfRun => head,
         }
     }
 }
@@ -248,26 +253,26 @@ fn failure(id: TaskId, rest: &[Event]) -> Option<&str> {
     })
 }
 
-fn turn_work(turn: TurnId) -> Work {
-    Work {
+fn turn_work(turn: TurnId) -> PublicWork {
+    PublicWork {
         task: Some(turn.task),
-        key: Key::Turn(turn.attempt, turn.turn),
+        key: WorkKey::Turn(turn.attempt, turn.turn),
         kind: "turn",
         purpose: Some("work"),
-        place: Place {
+        place: EventScope {
             attempt: Some(turn.attempt),
-            ..Place::default()
+            ..EventScope::default()
         },
     }
 }
 
-fn of_run(kind: &'static str, purpose: &'static str) -> Work {
-    Work {
+fn of_run(kind: &'static str, purpose: &'static str) -> PublicWork {
+    PublicWork {
         task: None,
-        key: Key::OfRun,
+        key: WorkKey::OfRun,
         kind,
         purpose: Some(purpose),
-        place: Place::default(),
+        place: EventScope::default(),
     }
 }
 

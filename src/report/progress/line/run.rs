@@ -11,7 +11,7 @@ use crate::report::text::count;
 
 use crate::report::progress::verb::Verb;
 
-use super::{Line, Lines, title};
+use super::{LineBuilder, ProgressLine, title};
 
 /// Why a session ends, and what comes of that.
 fn stopping(cause: StopCause) -> String {
@@ -25,25 +25,25 @@ fn stopping(cause: StopCause) -> String {
     )
 }
 
-impl Lines {
-    pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<Line> {
+impl LineBuilder {
+    pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<ProgressLine> {
         let mission = &*state.plan.name;
         Some(match event {
             RunEvent::Started(_) => {
                 let run = self.run.as_ref().map(|run| format!("  {run}"));
                 let detail = started(state) + &run.unwrap_or_default();
-                Line::new(Verb::Run, Role::Active, mission, detail)
+                ProgressLine::new(Verb::Run, Role::Active, mission, detail)
             }
             RunEvent::Resumed { options, .. } => {
-                Line::new(Verb::Resume, Role::Active, mission, resumed(state, options))
+                ProgressLine::new(Verb::Resume, Role::Active, mission, resumed(state, options))
             }
             RunEvent::Moved { from, to } => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
-                Line::new(Verb::Resume, Role::Warn, "the state was moved", detail)
+                ProgressLine::new(Verb::Resume, Role::Warn, "the state was moved", detail)
             }
             RunEvent::MissionChanged(change) => {
                 let detail = format!("with a changed mission: {}", changes(change));
-                Line::new(Verb::Resume, Role::Warn, mission, detail)
+                ProgressLine::new(Verb::Resume, Role::Warn, mission, detail)
             }
             RunEvent::TasksAdded(addition) => {
                 let titles = addition.tasks.iter().map(|task| &*task.title);
@@ -54,38 +54,40 @@ impl Lines {
                     Origin::Delegated => (Verb::Run, "delegated"),
                     Origin::Request => (Verb::Run, "requested"),
                 };
-                Line::new(verb, Role::Active, source, format!("{how}: {titles}"))
+                ProgressLine::new(verb, Role::Active, source, format!("{how}: {titles}"))
             }
             RunEvent::TasksWithdrawn { tasks } => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
-                Line::new(
+                ProgressLine::new(
                     Verb::Cancel,
                     Role::Warn,
                     mission,
                     format!("no longer needed: {titles}"),
                 )
             }
-            RunEvent::Stopping { cause } => Line::new(Verb::Stop, Role::Warn, mission, stopping(*cause)),
+            RunEvent::Stopping { cause } => {
+                ProgressLine::new(Verb::Stop, Role::Warn, mission, stopping(*cause))
+            }
             RunEvent::Paused { by } => {
                 let detail = format!("paused by {by}: what has started may finish, nothing new starts");
-                Line::new(Verb::Stop, Role::Warn, mission, detail)
+                ProgressLine::new(Verb::Stop, Role::Warn, mission, detail)
             }
             RunEvent::Waiting { until } => {
                 let checkpoints = state.checkpoints_that_wait().count();
                 let waiting = count(state.sums.counts.awaiting as usize + checkpoints, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
-                Line::new(Verb::Wait, Role::Warn, mission, detail)
+                ProgressLine::new(Verb::Wait, Role::Warn, mission, detail)
             }
             RunEvent::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
-                Line::new(Verb::Gate, Role::Bad, mission, detail)
+                ProgressLine::new(Verb::Gate, Role::Bad, mission, detail)
             }
-            RunEvent::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
-            RunEvent::Warning { message } => Line::warning(message, ""),
-            RunEvent::Unconfined { reason } => Line::warning("unconfined", format!(": {reason}")),
+            RunEvent::StateForeign { what } => ProgressLine::new(Verb::Stop, Role::Bad, what, ""),
+            RunEvent::Warning { message } => ProgressLine::warning(message, ""),
+            RunEvent::Unconfined { reason } => ProgressLine::warning("unconfined", format!(": {reason}")),
             RunEvent::Salvaged(Salvaged { by, line, .. }) => {
-                Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
+                ProgressLine::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
             RunEvent::AuditRequested { .. } => audit_line(state),
             _ => return None,
@@ -138,34 +140,39 @@ fn changes(change: &MissionChange) -> String {
     parts.join(", ")
 }
 
-pub fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
+pub fn of_budget(state: &State, event: &BudgetEvent) -> Option<ProgressLine> {
     let BudgetEvent::Exhausted { ceiling } = event else {
         return None;
     };
     let ceiling = ceiling_words(state, *ceiling);
     let detail = format!("limit: {ceiling}; what runs may finish its turn");
-    Some(Line::new(Verb::Stop, Role::Warn, &state.plan.name, detail))
+    Some(ProgressLine::new(
+        Verb::Stop,
+        Role::Warn,
+        &state.plan.name,
+        detail,
+    ))
 }
 
-pub fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> {
+pub fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<ProgressLine> {
     let subject = event.task.map_or(&*state.plan.name, |id| title(state, id));
     let due = event.due.to_rfc3339();
     match event.step {
         DeadlineStep::Warned => {
             let share = event.share_used() * 100.0;
             let detail = format!("{share:.0} % of the time until {due} is used");
-            Some(Line::new(Verb::Deadline, Role::Warn, subject, detail))
+            Some(ProgressLine::new(Verb::Deadline, Role::Warn, subject, detail))
         }
         DeadlineStep::Violated => {
             let detail = format!("missed: it was {due}");
-            Some(Line::new(Verb::Deadline, Role::Bad, subject, detail))
+            Some(ProgressLine::new(Verb::Deadline, Role::Bad, subject, detail))
         }
         DeadlineStep::Set | DeadlineStep::Met => None,
     }
 }
 
 /// What was accepted is looked at again.
-fn audit_line(state: &State) -> Line {
+fn audit_line(state: &State) -> ProgressLine {
     let tasks = state.covered().count();
     let sums = &state.sums.counts;
     let detail = if sums.ended() == sums.selected {
@@ -173,5 +180,5 @@ fn audit_line(state: &State) -> Line {
     } else {
         "check that accepted work still stands"
     };
-    Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
+    ProgressLine::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
 }

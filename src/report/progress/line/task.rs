@@ -8,28 +8,28 @@ use crate::report::style::Role;
 
 use super::verdict::planned;
 use super::waits::of_deferral;
-use super::{Line, Lines, title};
+use super::{LineBuilder, ProgressLine, title};
 
-impl Lines {
-    pub(super) fn of_task(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<Line> {
+impl LineBuilder {
+    pub(super) fn of_task(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let name = title(state, task);
         Some(match event {
             TaskEvent::Transition { .. } => return self.of_transition(state, task, event),
             TaskEvent::AttemptPlanned { attempt, kind } => planned(state, task, *attempt, *kind),
             TaskEvent::StageVerdict(report) => return self.of_verdict(state, report),
             TaskEvent::EvalUnparsed => {
-                Line::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
+                ProgressLine::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
             }
             TaskEvent::StageFailed { stage, message } => match stage.step() {
-                None => Line::new(Verb::Review, Role::Warn, name, message.as_str()),
+                None => ProgressLine::new(Verb::Review, Role::Warn, name, message.as_str()),
                 Some(step) => {
                     let detail = format!("{}: {message}", state.plan.task(task).step_name(step));
-                    Line::new(Verb::Stage, Role::Warn, name, detail)
+                    ProgressLine::new(Verb::Stage, Role::Warn, name, detail)
                 }
             },
             TaskEvent::Superseded { by } => {
                 let detail = format!("superseded by '{}'", title(state, *by));
-                Line::new(Verb::Fixup, Role::Good, name, detail)
+                ProgressLine::new(Verb::Fixup, Role::Good, name, detail)
             }
             TaskEvent::EdgeTaken { edge, to, left, .. } => {
                 let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
@@ -37,7 +37,7 @@ impl Lines {
                     let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
                     detail.push_str(&format!("; not taken: {}", left.join(", ")));
                 }
-                Line::new(Verb::Review, Role::Active, name, detail)
+                ProgressLine::new(Verb::Review, Role::Active, name, detail)
             }
             TaskEvent::FellBack {
                 from,
@@ -49,7 +49,7 @@ impl Lines {
                 let (from, to) = (state.plan.agent_name(*from), state.plan.agent_name(*to));
                 let goes_on = if *work { "goes on " } else { "" };
                 let detail = format!("{to} {goes_on}instead of {from}: {} {message}", class.as_str());
-                Line::new(Verb::Fallback, Role::Warn, name, detail)
+                ProgressLine::new(Verb::Fallback, Role::Warn, name, detail)
             }
             TaskEvent::Nudged { missing, .. } => nudged(name, missing),
             TaskEvent::DependencyResolved { dependency, way, .. } => {
@@ -61,14 +61,16 @@ impl Lines {
                         format!("goes on without '{failed}' ({})", way.as_str()),
                     ),
                 };
-                Line::new(verb, Role::Warn, name, detail)
+                ProgressLine::new(verb, Role::Warn, name, detail)
             }
-            TaskEvent::NoProgress { waves } => Line::warning(name, format!(": {}", no_progress(*waves))),
+            TaskEvent::NoProgress { waves } => {
+                ProgressLine::warning(name, format!(": {}", no_progress(*waves)))
+            }
             TaskEvent::DelegationRefused {
                 title: wanted,
                 reason,
-            } => Line::warning(name, format!(": '{wanted}' is not delegated: {reason}")),
-            TaskEvent::DelegationDrift { .. } => Line::warning(
+            } => ProgressLine::warning(name, format!(": '{wanted}' is not delegated: {reason}")),
+            TaskEvent::DelegationDrift { .. } => ProgressLine::warning(
                 name,
                 ": its text, or that of the task that delegated it, has changed since it was delegated",
             ),
@@ -78,15 +80,15 @@ impl Lines {
     }
 
     /// What a person is asked, and answers.
-    fn of_question(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<Line> {
+    fn of_question(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let name = title(state, task);
         Some(match event {
             // The line about its wait for a person says the same, with the id.
             TaskEvent::Question { question, .. } if state.task(task).hold().is_none() => {
-                Line::new(Verb::Wait, Role::Warn, name, format!("question: {question}"))
+                ProgressLine::new(Verb::Wait, Role::Warn, name, format!("question: {question}"))
             }
             TaskEvent::Answered { answer, by, .. } => {
-                Line::new(Verb::Answer, Role::Active, name, format!("{by}: {answer}"))
+                ProgressLine::new(Verb::Answer, Role::Active, name, format!("{by}: {answer}"))
             }
             _ => return None,
         })
@@ -94,12 +96,12 @@ impl Lines {
 }
 
 /// Its agent is told what its finish gate misses.
-fn nudged(name: &str, missing: &[Finding]) -> Line {
+fn nudged(name: &str, missing: &[Finding]) -> ProgressLine {
     let first = missing.first().map_or("", |finding| finding.description.as_str());
     let detail = match missing.len().saturating_sub(1) {
         0 => first.to_owned(),
         more => format!("{first}, and {more} more"),
     };
     let detail = format!("its finish gate misses: {detail}");
-    Line::new(Verb::Check, Role::Warn, name, detail)
+    ProgressLine::new(Verb::Check, Role::Warn, name, detail)
 }

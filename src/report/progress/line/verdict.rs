@@ -5,16 +5,16 @@ use crate::domain::{
 };
 use crate::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::documents::ProofRow;
-use crate::report::progress::live::Running;
+use crate::report::progress::live::RunningTask;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
 use crate::report::style::Role;
 use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
 
-use super::{Line, Lines, flag_role};
+use super::{LineBuilder, ProgressLine, flag_role};
 
-impl Lines {
-    pub(super) fn of_verdict(&self, state: &State, report: &StageReport) -> Option<Line> {
+impl LineBuilder {
+    pub(super) fn of_verdict(&self, state: &State, report: &StageReport) -> Option<ProgressLine> {
         let title = state.plan.title(report.task);
         let running = self.live.get(report.task);
         let role = match report.verdict {
@@ -24,13 +24,13 @@ impl Lines {
         match (report.stage, report.verdict) {
             // The line about the end of the attempt says what passed.
             (_, Verdict::Pass) if passed_words(state, report, running).is_some() => None,
-            (Stage::Preflight, Verdict::Fail) => Some(Line::told(
+            (Stage::Preflight, Verdict::Fail) => Some(ProgressLine::told(
                 Verb::Check,
                 role,
                 title,
                 first_finding(report, "rejected before review"),
             )),
-            (Stage::Finish, Verdict::Skip) => Some(Line::told(
+            (Stage::Finish, Verdict::Skip) => Some(ProgressLine::told(
                 Verb::Check,
                 role,
                 title,
@@ -39,29 +39,29 @@ impl Lines {
                     first_finding(report, "its finish gate is not met")
                 ),
             )),
-            (Stage::Judge, Verdict::Skip) => Some(Line::told(
+            (Stage::Judge, Verdict::Skip) => Some(ProgressLine::told(
                 Verb::Review,
                 role,
                 title,
                 first_finding(report, "not judged"),
             )),
-            (Stage::Checks, Verdict::Fail) => Some(Line::told(
+            (Stage::Checks, Verdict::Fail) => Some(ProgressLine::told(
                 Verb::Check,
                 role,
                 title,
                 failed_checks(report, running.map_or(0, |running| running.checks)),
             )),
-            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(Line::told(
+            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(ProgressLine::told(
                 Verb::Check,
                 role,
                 title,
                 first_finding(report, "it is not what was accepted"),
             )),
             (stage, _) if stage.is_further() => {
-                Some(Line::new(Verb::Stage, role, title, stage_words(report)))
+                Some(ProgressLine::new(Verb::Stage, role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
-            (Stage::Verification, _) if !report.grades.is_empty() => Some(Line::new(
+            (Stage::Verification, _) if !report.grades.is_empty() => Some(ProgressLine::new(
                 Verb::Review,
                 role,
                 title,
@@ -71,13 +71,18 @@ impl Lines {
             (Stage::Judge | Stage::Verification, Verdict::Fail) => {
                 let judges = judges_words(report, running);
                 let score = self.scored(state, report.task, report.points).unwrap_or_default();
-                Some(Line::new(Verb::Review, role, title, format!("{judges}  {score}")))
+                Some(ProgressLine::new(
+                    Verb::Review,
+                    role,
+                    title,
+                    format!("{judges}  {score}"),
+                ))
             }
             _ => None,
         }
     }
 
-    pub(super) fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<Line> {
+    pub(super) fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let TaskEvent::Transition {
             to,
             mode,
@@ -101,20 +106,20 @@ impl Lines {
                     parts.extend((took.0 >= 100).then(|| elapsed(took)));
                 }
                 let role = flag_role(state.plan.task(id), *flag);
-                Some(Line::new(Verb::Done, role, title, parts.join("  ")))
+                Some(ProgressLine::new(Verb::Done, role, title, parts.join("  ")))
             }
             (Status::Failed, _, Some(FailureMode::Cascade)) => {
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::new(Verb::Skip, Role::Bad, title, reason))
+                Some(ProgressLine::new(Verb::Skip, Role::Bad, title, reason))
             }
             (Status::Failed, _, Some(FailureMode::Cancelled)) => {
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::new(Verb::Cancel, Role::Bad, title, reason))
+                Some(ProgressLine::new(Verb::Cancel, Role::Bad, title, reason))
             }
             (Status::Failed, _, mode) => {
                 let mode = mode.map_or("failed", FailureMode::as_str);
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::told(
+                Some(ProgressLine::told(
                     Verb::Fail,
                     Role::Bad,
                     title,
@@ -135,9 +140,9 @@ impl Lines {
 /// Characters of a reply that could not be read that are shown.
 const SAID: usize = 60;
 
-impl Lines {
+impl LineBuilder {
     /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
-    pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<Line> {
+    pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<ProgressLine> {
         let name = |agent: &AgentId| state.plan.agent_name(*agent);
         let (purpose, detail) = match event {
             AskEvent::Replied {
@@ -176,7 +181,12 @@ impl Lines {
             Purpose::Score(_) => Verb::Review,
             _ => Verb::Answer,
         };
-        Some(Line::new(verb, Role::Warn, state.plan.title(id.task), detail))
+        Some(ProgressLine::new(
+            verb,
+            Role::Warn,
+            state.plan.title(id.task),
+            detail,
+        ))
     }
 }
 
@@ -195,11 +205,11 @@ fn said(reply: &str) -> String {
 }
 
 /// Rework says why in a few words: the last feedback stands in the state.
-pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
+pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> ProgressLine {
     let title = state.plan.title(task);
     if let Some(open) = state.task(task).reopened.as_deref() {
         let detail = format!("attempt {attempt}  {}", open.why);
-        return Line::new(Verb::Reopen, Role::Warn, title, detail);
+        return ProgressLine::new(Verb::Reopen, Role::Warn, title, detail);
     }
     let verb = match kind {
         AttemptKind::Execute => Verb::Reopen,
@@ -223,11 +233,15 @@ pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> 
             append!(detail, ": {why}");
         }
     }
-    Line::new(verb, Role::Warn, title, detail)
+    ProgressLine::new(verb, Role::Warn, title, detail)
 }
 
 /// What passed, in a few words: the line about the end of the attempt says it. `None` for what is not worth a word there.
-pub(crate) fn passed_words(state: &State, report: &StageReport, running: Option<&Running>) -> Option<String> {
+pub(crate) fn passed_words(
+    state: &State,
+    report: &StageReport,
+    running: Option<&RunningTask>,
+) -> Option<String> {
     if report.verdict != Verdict::Pass {
         return None;
     }
@@ -249,7 +263,7 @@ pub(crate) fn passed_words(state: &State, report: &StageReport, running: Option<
     }
 }
 
-fn judges_words(report: &StageReport, running: Option<&Running>) -> String {
+fn judges_words(report: &StageReport, running: Option<&RunningTask>) -> String {
     let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));
     // A person who is asked instead of judges stands for them.
     match &report.by {

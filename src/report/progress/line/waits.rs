@@ -9,10 +9,10 @@ use crate::report::text::{seconds, time_of_day};
 
 use crate::report::progress::verb::Verb;
 
-use super::{Line, Lines, title};
+use super::{LineBuilder, ProgressLine, title};
 
-impl Lines {
-    pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<Line> {
+impl LineBuilder {
+    pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<ProgressLine> {
         let title = title(state, turn.task);
         Some(match event {
             TurnEvent::Started { .. } => {
@@ -21,7 +21,7 @@ impl Lines {
                     1 => String::new(),
                     n => format!("  attempt {n}"),
                 };
-                Line::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
+                ProgressLine::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
             }
             TurnEvent::RequestFailed {
                 class,
@@ -40,22 +40,22 @@ impl Lines {
                 });
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
-                Line::new(Verb::Retry, Role::Warn, title, detail)
+                ProgressLine::new(Verb::Retry, Role::Warn, title, detail)
             }
             TurnEvent::Activity { summary } => {
-                Line::new(Verb::Run, Role::Dim, title, summary.as_str()).live()
+                ProgressLine::new(Verb::Run, Role::Dim, title, summary.as_str()).live()
             }
             TurnEvent::Stale { idle, killed } => {
                 let end = if *killed { "; it is ended" } else { "" };
                 let detail = format!("its agent has printed nothing for {idle}{end}");
-                Line::new(Verb::Lost, Role::Warn, title, detail)
+                ProgressLine::new(Verb::Lost, Role::Warn, title, detail)
             }
             TurnEvent::Escalated { broken } => {
                 let detail = format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence);
-                Line::new(Verb::Wait, Role::Warn, title, detail)
+                ProgressLine::new(Verb::Wait, Role::Warn, title, detail)
             }
-            TurnEvent::Lost => Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
-            TurnEvent::Adopted => Line::new(
+            TurnEvent::Lost => ProgressLine::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
+            TurnEvent::Adopted => ProgressLine::new(
                 Verb::Resume,
                 Role::Active,
                 title,
@@ -88,7 +88,7 @@ impl Lines {
     }
 
     /// What a task, a checkpoint or a delay waits with, and what is said to it.
-    pub(super) fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> Line {
+    pub(super) fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> ProgressLine {
         let name = match of {
             HoldOwner::Task(task) => title(state, task),
             HoldOwner::Barrier(barrier) => &*state.plan.barrier(barrier).name,
@@ -100,7 +100,7 @@ impl Lines {
                 ..
             } => {
                 let detail = format!("delay until {}", until.to_rfc3339());
-                Line::new(Verb::Wait, Role::Active, name, detail)
+                ProgressLine::new(Verb::Wait, Role::Active, name, detail)
             }
             HoldEvent::Opened {
                 number,
@@ -111,12 +111,12 @@ impl Lines {
                 // The id first, because it is to be copied and must not be cut.
                 let id = self.approval_id(of, *number);
                 let detail = format!("{id}{}: {message}", reason.as_str());
-                Line::new(Verb::Wait, Role::Warn, name, detail.trim_end_matches(": "))
+                ProgressLine::new(Verb::Wait, Role::Warn, name, detail.trim_end_matches(": "))
             }
             HoldEvent::Undecided { message, .. } => {
-                Line::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
+                ProgressLine::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
             }
-            HoldEvent::TimedOut { .. } => Line::new(
+            HoldEvent::TimedOut { .. } => ProgressLine::new(
                 Verb::Wait,
                 Role::Warn,
                 name,
@@ -128,21 +128,22 @@ impl Lines {
                 ..
             } => {
                 let detail = format!("rejected by {by}: {reason}");
-                Line::new(Verb::Answer, Role::Bad, name, detail)
+                ProgressLine::new(Verb::Answer, Role::Bad, name, detail)
             }
-            HoldEvent::Closed { resolution, by, .. } => match of
-                .barrier()
-                .map(|id| state.plan.barrier(id).kind)
-            {
-                Some(BarrierKind::Delay(_)) => Line::new(Verb::Wait, Role::Active, name, "the delay is over"),
-                _ => Line::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}")),
-            },
+            HoldEvent::Closed { resolution, by, .. } => {
+                match of.barrier().map(|id| state.plan.barrier(id).kind) {
+                    Some(BarrierKind::Delay(_)) => {
+                        ProgressLine::new(Verb::Wait, Role::Active, name, "the delay is over")
+                    }
+                    _ => ProgressLine::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}")),
+                }
+            }
         }
     }
 }
 
 /// A task waits for a moment.
-pub fn of_deferral(title: &str, deferral: &Deferral) -> Option<Line> {
+pub fn of_deferral(title: &str, deferral: &Deferral) -> Option<ProgressLine> {
     let (until, since, message) = (deferral.until, deferral.since, &deferral.message);
     let detail = match deferral.why {
         DeferralReason::Window => format!("until {}: {message}", time_of_day(until, since)),
@@ -150,5 +151,5 @@ pub fn of_deferral(title: &str, deferral: &Deferral) -> Option<Line> {
         DeferralReason::Slot => message.clone(),
         DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(since))),
     };
-    Some(Line::new(Verb::Wait, Role::Warn, title, detail))
+    Some(ProgressLine::new(Verb::Wait, Role::Warn, title, detail))
 }
