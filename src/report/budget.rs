@@ -51,7 +51,8 @@ pub fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     }
 }
 
-/// What is added to `quorum resume` so that a ceiling that ended the work allows more; nothing where a mere resume does.
+/// The flag that lets `quorum resume` spend more than `ceiling`, the limit that ended the work; empty where a
+/// mere resume does.
 pub fn what_helps(ceiling: Ceiling) -> &'static str {
     match ceiling {
         Ceiling::Cost | Ceiling::WorkCost => " --max-cost N",

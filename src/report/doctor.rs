@@ -17,7 +17,7 @@ worded! {
         Warn = "warn",
         /// A run would go wrong.
         Fail = "fail",
-        /// It could not be looked at.
+        /// The thing could not be looked at.
         Skipped = "skipped",
     }
 }
@@ -28,9 +28,9 @@ pub struct HealthCheck {
     pub name: String,
     /// How it is.
     pub verdict: CheckOutcome,
-    /// What was seen.
+    /// What the check saw, in one line.
     pub message: String,
-    /// What scripts need beside it.
+    /// Further values for scripts, by key; printed in JSON only.
     pub details: Map<String, Value>,
 }
 
@@ -45,7 +45,7 @@ impl HealthCheck {
         }
     }
 
-    /// The same with something that scripts need.
+    /// Adds a value for scripts under `key`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());

@@ -11,7 +11,7 @@ pub fn human(message: &str, help: Option<&str>, screen: &TextLayout) -> String {
     screen.wrap(&text)
 }
 
-/// What to do next, with a line feed at the end.
+/// The line that says what to do next, with a line feed at its end.
 pub fn help(help: &str, screen: &TextLayout) -> String {
     let label = screen.style.paint(Role::Active, "help:");
     screen.wrap(&format!("{label} {}\n", sanitize_lines(help)))

@@ -31,9 +31,9 @@ pub struct FindingRow<'a> {
     reviewer: Option<&'a str>,
     /// How bad it is.
     severity: Severity,
-    /// What was found.
+    /// The finding in words.
     description: &'a str,
-    /// What was seen.
+    /// The evidence of the finding.
     evidence: Option<&'a str>,
     /// How it could be corrected.
     suggested_fix: Option<&'a str>,
@@ -72,7 +72,7 @@ impl<'a> FindingRow<'a> {
         self.words(first_line(self.description))
     }
 
-    /// The same with all of an output, on one line.
+    /// The finding with all of an output, on one line.
     pub fn whole(&self) -> String {
         self.words(self.description)
     }
@@ -88,9 +88,8 @@ impl<'a> FindingRow<'a> {
     }
 }
 
-/// What was found in a task, the most severe first: at most [`SHOWN`], each with the last lines
-/// of its output, and a line that counts the rest. What the task's
-/// failure says already is left out.
+/// The findings of a task, the most severe first: at most [`SHOWN`], each with the last lines of its output,
+/// and a line that counts the rest. A finding that the task's failure repeats is left out.
 pub fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
     let failure = task.failure.as_ref().map(|failure| failure.message);
     let found = task.findings.iter();
@@ -121,8 +120,8 @@ fn output(description: &str) -> Vec<String> {
         .collect()
 }
 
-/// What accepted work carries: how many findings of each severity, and every critical and high one with the title of
-/// its task.
+/// The findings of accepted work: how many there are of each severity, and every critical and high one with the
+/// title of its task.
 pub struct Accepted<'a> {
     pub counts: SeverityCounts,
     pub severe: Vec<(&'a str, FindingRow<'a>)>,

@@ -169,7 +169,8 @@ fn idle_fallbacks(state: &State) -> Vec<String> {
     idle.collect()
 }
 
-/// What makes judging less strict, where neither the mission nor a flag says it: nobody who reads them would know.
+/// Warnings about settings that make judging less strict and come from neither the mission nor a flag, so that
+/// nobody who reads those would know.
 pub fn loosened(state: &State) -> Vec<String> {
     let found = state.plan.rules.loosened.iter();
     found

@@ -18,11 +18,12 @@ use crate::mission::PlanStep;
 #[derive(Debug, Clone)]
 pub struct TaskHistory {
     pub task: TaskId,
-    /// Its attempts, the first one first.
+    /// The attempts of the task, the first one first.
     pub attempts: Vec<AttemptHistory>,
-    /// Its state.
+    /// The state of the task.
     pub status: Status,
-    /// Who goes on with it instead of the agent that the mission names, if anybody does.
+    /// The agent that goes on with the task instead of the one that the mission names; `None` where that one
+    /// does.
     instead: Option<AgentId>,
 }
 
@@ -32,15 +33,15 @@ pub struct AttemptHistory {
     pub number: u32,
     pub kind: AttemptKind,
     pub turns: Vec<TurnHistory>,
-    /// Its checks by position; a check that was run again has its last result.
+    /// The results of the checks by position; a check that was run again has its last result.
     pub checks: Vec<(u32, CheckResult)>,
-    /// What was looked at of tests that it changed, in order.
+    /// The looks at tests that the attempt changed, in order.
     pub looks: Vec<(Look, Looked)>,
     /// All calls to judges.
     pub calls: Vec<CallHistory>,
     /// Verdicts of all stages, in order.
     pub stages: Vec<StageReport>,
-    /// What was handed over to whoever graded it: the call, to whom, and the record.
+    /// The records that were handed to graders: the call, to whom, and the record.
     pub handoffs: Vec<(AskId, AgentId, FileRef)>,
 }
 
@@ -49,11 +50,11 @@ pub struct AttemptHistory {
 pub struct TurnHistory {
     /// The turn.
     pub id: TurnId,
-    /// Whose it is, where that is not the agent that the mission names.
+    /// The agent of the turn, where that is not the one that the mission names.
     pub instead: Option<AgentId>,
     /// When it was decided.
     pub started_at: Timestamp,
-    /// Its process, once it was there.
+    /// The process of the turn, once it was there.
     pub process: Option<ProcessRef>,
     /// Why a process or request could not be made at first.
     pub refused: Vec<String>,
@@ -65,23 +66,23 @@ pub struct TurnHistory {
 pub enum TurnStanding {
     /// No end is on record.
     Open,
-    /// It ended.
+    /// The turn ended.
     Finished(Box<TurnResult>),
-    /// It was lost to the death or interruption of the runner.
+    /// The turn was lost to the death or interruption of the runner.
     Lost,
 }
 
-/// What came out of a turn.
+/// The result of a turn that ended.
 #[derive(Debug, Clone)]
 pub struct TurnResult {
     pub exit: Exit,
     /// How long it took.
     pub duration: Millis,
-    /// What it used.
+    /// The usage of the turn.
     pub usage: Usage,
     /// The model as the provider returned it.
     pub model: Option<String>,
-    /// What it did with tools that this program used for it.
+    /// The tool calls that this program made for the turn.
     pub tools: Option<Box<ToolLedgerRef>>,
 }
 
@@ -90,24 +91,24 @@ pub struct TurnResult {
 pub struct CallHistory {
     pub id: AskId,
     pub purpose: Purpose,
-    /// Who was asked.
+    /// The judge.
     pub reviewer: AgentId,
     /// Whether it was a strict reprompt.
     pub strict: bool,
     /// Why the reply before it did not do.
     pub why: Option<String>,
-    /// What came back.
+    /// How far the call is.
     pub standing: CallStanding,
 }
 
-/// What came back from a judge.
+/// How far a call to a judge is.
 #[derive(Debug, Clone)]
 pub enum CallStanding {
     /// Nothing yet.
     Open,
     /// A reply and what could be read from it.
     Reply(ReplyRef, Answer),
-    /// It could not be asked, or broke off with this on record.
+    /// The judge could not be asked, or the call broke off with this on record.
     Failed(FailureClass, String, Option<Box<Used>>),
 }
 

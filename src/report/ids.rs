@@ -14,7 +14,7 @@ use crate::domain::{BarrierId, HoldOwner, RunId, TaskId};
 pub struct ApprovalId<'a> {
     /// The run.
     pub run: &'a RunId,
-    /// Whose hold it is.
+    /// The owner of the hold that asks the person.
     pub of: HoldOwner,
     /// How often a person was asked about it, this time included.
     pub number: u32,
@@ -26,7 +26,7 @@ impl fmt::Display for ApprovalId<'_> {
     }
 }
 
-/// What an approval's id names: run, task or checkpoint, number.
+/// Reads an approval's id: run, task or checkpoint, number.
 pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
     let mut parts = text.rsplitn(3, '.');
     let number = parts.next()?.parse().ok()?;
@@ -38,7 +38,7 @@ pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
     Some((RunId::new(parts.next()?).ok()?, of, number))
 }
 
-/// What the id of an operator request names: run, task, attempt.
+/// Reads the id of an operator request: run, task, attempt.
 pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
     let (of, attempt) = text.rsplit_once(".r")?;
     let (run, task) = of.rsplit_once('.')?;

@@ -183,7 +183,7 @@ fn skipped(message: &str) -> TestCaseStatus {
     status
 }
 
-/// What is wrong, with what was found at last.
+/// The text of a failure: the message, and the findings of the last attempt.
 fn describe(task: &TaskRow<'_>, message: &str) -> String {
     let last = task.attempts.last();
     let findings = last.map_or_else(String::new, |last| findings(task, last.n));
@@ -209,7 +209,7 @@ fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
     rerun
 }
 
-/// What an attempt was sent back with, a line each.
+/// The findings with which an attempt was sent back, a line each.
 fn findings(task: &TaskRow<'_>, attempt: u32) -> String {
     let rejections = task.rejections.iter();
     let findings = rejections

@@ -184,7 +184,7 @@ fn sign(rank: Rank) -> &'static str {
     }
 }
 
-/// What the last attempt was sent back with.
+/// The findings with which the last attempt was sent back.
 fn findings(task: &TaskRow<'_>) -> Option<String> {
     let last = task.rejections.last()?;
     let found = findings::top_lines(task);
@@ -211,7 +211,7 @@ fn findings(task: &TaskRow<'_>) -> Option<String> {
     Some(text)
 }
 
-/// What further stages said of a task, with what they found in work that they let pass.
+/// The verdicts of the stages behind the verification, with the findings of those that let the work pass.
 fn further(task: &TaskRow<'_>) -> String {
     let title = escape(task.title);
     let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");

@@ -12,7 +12,7 @@ use super::style::Style;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;
 
-/// What a task amounts to.
+/// The group of a task in reports, by state and by how it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Failed by itself.

@@ -6,9 +6,9 @@ use super::text::{sanitize, width};
 /// One setting.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// Its key.
+    /// The key of the setting, dotted.
     pub name: String,
-    /// Its value as a file would say it.
+    /// The value as a file would spell it.
     pub value: String,
     /// The layer that decided it.
     pub origin: String,

@@ -17,7 +17,7 @@ pub fn stage_name(report: &StageReport) -> &str {
     report.name.as_deref().unwrap_or(report.stage.as_str())
 }
 
-/// What it said, in a line: `licence: fail, no licence file`.
+/// The report of a stage in a line: `licence: fail, no licence file`.
 pub fn stage_words(report: &StageReport) -> String {
     let mut words = format!("{}: {}", stage_name(report), report.verdict.as_str());
     let first = report
@@ -38,7 +38,7 @@ pub fn stage_words(report: &StageReport) -> String {
     words
 }
 
-/// Who judges in a step: an agent by name, or what else it is.
+/// The judge of a stage: the name of an agent, or the kind of judge.
 pub fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageReport) -> &'a str {
     if let Some(person) = &report.by {
         return person;
@@ -79,24 +79,24 @@ pub fn at_work(state: &State, task: TaskId) -> Option<&str> {
 pub struct StepRow<'a> {
     /// The kind of stage.
     pub stage: &'static str,
-    /// What it is called.
+    /// The name of the stage.
     pub name: &'a str,
     /// The agent that is asked; `null` for a command.
     #[serialize_always]
     pub agent: Option<&'a str>,
     /// The command that judges.
     pub command: Option<&'a str>,
-    /// Of a vision check: how it looks.
+    /// The kind of a vision check; left out for other stages.
     pub kind: Option<&'static str>,
-    /// What its agent may look with.
+    /// The tools that the stage's agent may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<&'static str>,
     /// Why it will not be asked, where that is known beforehand.
     pub note: Option<String>,
 }
 
-/// What a judge of a task may look with, as far as that is known before the work is there: nothing where it cannot be
-/// about files.
+/// The tools that a judge of a task may look with, as far as that is known before the work is there: none where
+/// the tools cannot be about files.
 pub fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'static str> {
     let is_about_files = |task| is_file_task(plan, task, None, None);
     let is_any = match plan.route(task) {
@@ -133,7 +133,7 @@ pub fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
     task_plan.steps().map(row).collect()
 }
 
-/// What stages that let the work pass found all the same, a line each: `redTeam [low] no tests`.
+/// The findings of stages that let the work pass, a line each: `redTeam [low] no tests`.
 pub fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String> {
     let all = reports.filter(|report| report.verdict != Verdict::Fail);
     all.flat_map(|report| {

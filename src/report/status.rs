@@ -55,8 +55,8 @@ pub fn frame(page: &str, screen: &TextLayout) -> String {
     format!("{clear}{page}")
 }
 
-/// What the page says, apart from how: at most [`ROWS`] tasks, whatever the size of the mission. A snapshot holds one, so
-/// that a reader of a large run need not fold it to see its first page.
+/// The content of the status page, without its layout: at most [`ROWS`] tasks, whatever the size of the
+/// mission. A snapshot holds one, so that a reader of a large run need not fold it to see its first page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusPage {
     run: Option<RunId>,
@@ -67,7 +67,7 @@ pub struct StatusPage {
     at_work: Vec<String>,
     /// How many more there are, where only some can be named.
     more_at_work: usize,
-    /// What was recorded since the page was drawn up, and is not in it.
+    /// The records since the page was made, which it does not show.
     #[serde(skip)]
     since: Option<Tail>,
     above: Vec<StatusLine>,
@@ -129,7 +129,7 @@ struct TaskLine {
 }
 
 impl StatusPage {
-    /// What there is to say of a run.
+    /// Makes the page of a run.
     pub fn of(run: &RunDocument<'_>) -> Self {
         let state = run.tasks.state;
         let shown = shown(state);
@@ -211,7 +211,7 @@ impl StatusPage {
     }
 }
 
-/// What stands above the tasks.
+/// The lines above the tasks.
 fn above(run: &RunDocument<'_>) -> Vec<StatusLine> {
     let not_reviewed = not_reviewed(run.tasks.state).map(|words| StatusLine::warn(sanitize(&words)));
     let left_out = run.counts.left_out().map(StatusLine::warn);
@@ -219,7 +219,7 @@ fn above(run: &RunDocument<'_>) -> Vec<StatusLine> {
     not_reviewed.into_iter().chain(left_out).chain([counts]).collect()
 }
 
-/// What stands below them: gates, holds, what waits, warnings.
+/// The lines below the tasks: gates, holds, waits, warnings.
 fn below(run: &RunDocument<'_>) -> Vec<StatusLine> {
     let mut lines: Vec<StatusLine> = run.gates.iter().map(gate_line).collect();
     let holds = run.checkpoints.iter().chain(&run.delays).take(ROWS);
@@ -347,7 +347,7 @@ fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// What holds a task, what it waits for, how it failed, how far its review is.
+/// The reason of a task's state: what holds it, what it waits for, how it failed, or how far its review is.
 fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
     if let Some(by) = row.superseded_by {
         return Some(format!("by {}", sanitize(by)));
@@ -380,7 +380,7 @@ fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
     (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
 }
 
-/// What work waits for that nothing but its turn is missing to: a slot, its agent, the pause before an attempt.
+/// The wait of a task that lacks only its turn: for a slot, for its agent, or for the pause before an attempt.
 fn queued(state: &State, id: TaskId) -> Option<String> {
     let (plan, task) = (state.plan.task(id), state.task(id));
     let deferral = task.deferral.as_deref();

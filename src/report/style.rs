@@ -83,7 +83,7 @@ impl Style {
     }
 }
 
-/// What a piece of text is, for its colour.
+/// The role of a piece of text, which gives its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Role {
     /// As it should be.
@@ -216,7 +216,7 @@ impl TextLayout {
         self.wrap_by(text, 2)
     }
 
-    /// The same with what follows a break right below its line: for prose.
+    /// Wraps prose: text behind a break begins at the left edge.
     pub(super) fn wrap_flush(&self, text: &str) -> String {
         self.wrap_by(text, 0)
     }

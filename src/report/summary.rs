@@ -194,8 +194,8 @@ pub(super) fn outcome_words(outcome: &Outcome) -> String {
     text
 }
 
-/// What can be typed now, in the order in which a person would: look at what failed, decide what waits, open what is
-/// shut, go on.
+/// The commands that can be typed now, in the order in which a person would: look at what failed, decide what
+/// waits, open what is shut, go on.
 pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let (state, mut commands) = (run.tasks.state, Vec::new());
     let Some(id) = run.run_id else {

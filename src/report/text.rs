@@ -37,7 +37,8 @@ pub fn escape(c: char, text: &mut String) {
     }
 }
 
-/// The same within a JSON document, where such characters stand in texts only and their escapes mean the same.
+/// Escapes a character within a JSON document, where such characters stand in texts only and their escapes mean
+/// the same.
 pub fn escape_json(c: char, text: &mut String) {
     if !is_unsafe(c) {
         return text.push(c);
@@ -47,13 +48,13 @@ pub fn escape_json(c: char, text: &mut String) {
     }
 }
 
-/// The same for text of several lines, each of which keeps its indentation.
+/// Makes a text of several lines harmless; each line keeps its indentation.
 pub fn sanitize_lines(text: &str) -> String {
     let lines = text.split('\n').map(sanitize_line);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The same for one line of a longer text: its indentation stays.
+/// Makes one line of a longer text harmless; its indentation stays.
 pub fn sanitize_line(line: &str) -> String {
     let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
     let (indent, line) = line.split_at(indent);
@@ -65,8 +66,8 @@ fn is_unsafe(c: char) -> bool {
     c.is_control() || is_misleading(c)
 }
 
-/// What joins or changes emoji: terminals disagree on the columns of the result, and a line of unknown width breaks every
-/// table and the live area. The parts of such an emoji are shown side by side.
+/// Whether a character joins or changes emoji: terminals disagree on the columns of the result, and a line of
+/// unknown width breaks every table and the live area. The parts of such an emoji are shown side by side.
 fn is_of_emoji(c: char) -> bool {
     matches!(
         c,

@@ -48,30 +48,31 @@ pub struct RunView {
     sessions: Vec<(Timestamp, Timestamp)>,
     /// Whether the last session has no end on record.
     session_lives: bool,
-    /// What its last session ended with; `None` while one goes on, or after a crash.
+    /// The outcome of the last session; `None` while one goes on, or after a crash.
     pub outcome: Option<Outcome>,
-    /// What operators are told, the oldest first.
+    /// The requests to operators, the oldest first.
     pub requests: Vec<OperatorRequest>,
-    /// What people should know, the oldest first.
+    /// Sentences about the run that people should know, the oldest first.
     pub warnings: Vec<String>,
     /// Tasks whose agents outlived the session that started them and still work below its supervisor. No event says so: whoever
     /// looks at the run looks at its processes too.
     pub at_work: Vec<TaskId>,
     /// Persons who had the last word about a task's work.
     pub persons: BTreeMap<TaskId, String>,
-    /// What each checkpoint and delay held with when it was reached last.
+    /// The last wait of each checkpoint and delay that was reached.
     pub barriers: BTreeMap<BarrierId, WaitingView>,
-    /// What a verification said last of a task's current attempt. Few tasks have one.
+    /// The last verification report on a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
-    /// Who was asked last to grade a task by its rubric, and the model that answered.
+    /// The agent that was asked last to grade a task by its rubric, and the model that answered.
     pub graders: BTreeMap<TaskId, (AgentId, Option<Box<str>>)>,
-    /// What further stages said last of a task's current attempt, in their order. Few tasks have any.
+    /// The last reports of the stages behind the verification on a task's current attempt, in their order. Few
+    /// tasks have any.
     pub scrutiny: BTreeMap<TaskId, Vec<StageReport>>,
     /// Notifications of the last session that failed for good.
     pub undelivered: usize,
     /// Why what was accepted is not where it was wanted; one of the warnings.
     not_merged: Option<String>,
-    /// What is known of the cost of each task. Where nobody asks for it, few tell it.
+    /// The known cost of each task; a task whose agents tell no cost has no entry.
     pub costs: BTreeMap<TaskId, Money>,
     tasks: Vec<TaskView>,
     /// How many of the warnings are of earlier sessions.
@@ -84,16 +85,16 @@ pub struct OperatorRequest {
     pub task: TaskId,
     /// The attempt after which it was raised; see [`super::ids::RequestId`].
     pub attempt: u32,
-    /// What they are told.
+    /// The reason of the request, for operators.
     pub message: String,
 }
 
-/// What turns and calls used.
+/// The usage of turns and calls.
 ///
-/// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came into
-/// being (`agent:spawned`), and every call to a reviewer or another agent that is asked (`work:requested`),
-/// reprompts and repeats included. A spawn
-/// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
+/// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came
+/// into being (`agent:spawned`), and every call to a reviewer or another agent that is asked
+/// (`work:requested`), reprompts and repeats included. A spawn that failed reached nobody. Tokens are sums over
+/// what was told, `None` where nobody told: unknown is never free.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UsageView {
     /// Worker turns and judge calls.
@@ -214,7 +215,7 @@ impl RunView {
         }
     }
 
-    /// What happens to the run as a whole.
+    /// Takes in an event about the run as a whole.
     fn apply_run(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => {
@@ -266,7 +267,8 @@ impl RunView {
         self.session_lives = true;
     }
 
-    /// What a further stage says. One that was asked anew says it instead of what it said before.
+    /// Takes in the report of a stage behind the verification. The report of a stage that was asked anew
+    /// replaces the one before.
     fn take_scrutiny(&mut self, report: &StageReport) {
         let said = self.scrutiny.entry(report.task).or_default();
         said.retain(|earlier| (earlier.stage, &earlier.name) != (report.stage, &report.name));
@@ -277,7 +279,7 @@ impl RunView {
         }
     }
 
-    /// What happens to the standing of a task.
+    /// Takes in an event about the state of a task.
     fn apply_task(&mut self, plan: &Plan, at: Timestamp, task: TaskId, event: &TaskEvent) {
         match event {
             TaskEvent::Transition {
@@ -323,7 +325,7 @@ impl RunView {
         }
     }
 
-    /// What happens to what is waited for.
+    /// Takes in an event about a hold.
     fn apply_hold(&mut self, plan: &Plan, at: Timestamp, of: HoldOwner, event: &HoldEvent) {
         match (event, of) {
             (
@@ -400,7 +402,7 @@ impl RunView {
         }
     }
 
-    /// What is said to workers and by them.
+    /// Takes in an event about a turn of a worker.
     fn apply_turn(&mut self, at: Timestamp, turn: TurnId, event: &TurnEvent) {
         match event {
             TurnEvent::Started { .. } => {
@@ -417,7 +419,7 @@ impl RunView {
         }
     }
 
-    /// What is said to agents that are asked, and by them.
+    /// Takes in an event about a call to an agent.
     fn apply_ask(&mut self, plan: &Plan, id: AskId, event: &AskEvent) {
         let task = &mut self.tasks[id.task.index()];
         match event {
@@ -461,7 +463,7 @@ impl RunView {
         }
     }
 
-    /// What is held is no request before it is made.
+    /// Takes in an event about the budget. A held call is no request before it is made.
     fn apply_budget(&mut self, event: &BudgetEvent) {
         if let BudgetEvent::Settled {
             call,
@@ -511,7 +513,7 @@ fn more_requests(reply: &ReplyRef) -> u32 {
     reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests)
 }
 
-/// What everybody who looks at a run whose journal was damaged is told, for ever.
+/// The warning that everybody who looks at a run whose journal was damaged gets, for ever.
 pub(super) fn salvaged(
     Salvaged {
         by,

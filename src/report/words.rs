@@ -24,11 +24,11 @@ const TABLES: [&str; 4] = [
 pub struct WordEntry {
     /// The word as screens print it.
     pub word: &'static str,
-    /// What it means, and what to do about it where there is something to do.
+    /// The meaning of the word, and what to do about it where there is something to do.
     pub meaning: &'static str,
 }
 
-/// What a word means, however it is written: case, `-`, `_` and blanks do not matter.
+/// Finds a word, however it is written: case, `-`, `_` and blanks do not matter.
 pub fn find(text: &str) -> Option<WordEntry> {
     let folded = |text: &str| text.trim().to_lowercase().replace(['_', '-'], " ");
     let wanted = folded(text);

@@ -30,20 +30,21 @@ pub struct BaselineDocument<'a> {
 struct LookedAt<'a> {
     /// The title of the task.
     title: &'a str,
-    /// What comes before the task, so that nobody can tell yet: tasks, gates, checkpoints and delays.
+    /// The tasks, gates, checkpoints and delays before the task; while there are any, nobody can tell what its
+    /// checks say.
     not_before: Vec<&'a str>,
-    /// Its checks.
+    /// The checks of the task.
     checks: Vec<LookRow<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LookRow<'a> {
-    /// What it is.
+    /// The check, in a few words.
     label: String,
-    /// What the mission says that it is before the work; `null` where it says nothing.
+    /// What the mission declares that the check says before the work; `null` where it declares nothing.
     declared: Option<&'static str>,
-    /// What it says; `null` where it was not looked at.
+    /// What the check says before the work; `null` where it was not looked at.
     before: Option<BeforeWork>,
     /// Why it is red or unknown.
     reason: Option<&'a str>,
@@ -51,7 +52,7 @@ struct LookRow<'a> {
     duration_ms: Option<u64>,
 }
 
-/// What comes before a task, by its name.
+/// The names of what comes before a task.
 fn before(plan: &Plan, id: TaskId) -> Vec<&str> {
     let gates = plan
         .gates_before
@@ -71,7 +72,7 @@ pub fn first_looked_at(plan: &Plan) -> Vec<TaskId> {
 }
 
 impl<'a> BaselineDocument<'a> {
-    /// What was seen of the tasks of a plan.
+    /// Makes the document of what was seen of the tasks of a plan.
     pub fn of(plan: &'a Plan, seen: &'a State) -> Self {
         let mut document = Self {
             mission: &plan.name,
@@ -119,7 +120,7 @@ impl<'a> BaselineDocument<'a> {
         }
     }
 
-    /// What it means for the exit code.
+    /// The outcome that gives the exit code.
     pub fn class(&self) -> OutcomeClass {
         self.class
     }

@@ -42,7 +42,7 @@ pub struct CalibrationDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Set {
-    /// Its name.
+    /// The name of the set: the `source` of its rows, or its file.
     name: String,
     /// How many rows it has.
     items: usize,
@@ -58,7 +58,7 @@ struct Set {
     panels: Vec<Row>,
     /// The panel and the bar that are suggested; `null` where the rows do not tell good work from bad.
     suggestion: Option<Suggested>,
-    /// What was left out, and why.
+    /// Notes on what was left out of the measurement, and why.
     notes: Vec<String>,
 }
 
@@ -66,12 +66,12 @@ struct Set {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
-    /// Of a judge: its name.
+    /// The name of the judge; left out for a panel.
     judge: Option<String>,
-    /// Of a panel: the judges on its seats.
+    /// The judges on the seats of a panel; left out for a judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seats: Vec<String>,
-    /// Of a panel: how their scores become one.
+    /// How the scores of a panel's seats become one; left out for a judge.
     consensus: Option<Consensus>,
     /// The share of replies that the verdict parser reads.
     #[serialize_always]
@@ -87,7 +87,7 @@ struct Row {
     per_dimension: Vec<OfDimension>,
     /// What `panel: adaptive` would have saved.
     adaptive: Option<Adaptive>,
-    /// What its score says of the work, where labels carry that.
+    /// What the score says of the work, where labels carry a fit.
     fit: Option<FitRow>,
 }
 
@@ -125,7 +125,7 @@ pub struct DriftRow {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct OfDimension {
-    /// Its name.
+    /// The name of the dimension.
     dimension: String,
     #[serde(flatten)]
     measures: Measures,
@@ -137,7 +137,7 @@ struct OfDimension {
 struct Adaptive {
     /// With the seats in their order: the share of third calls that could not have changed the verdict.
     third_calls_saved: Option<f64>,
-    /// The same with each seat last in turn.
+    /// The share of third calls that could not have changed the verdict, with each seat last in turn.
     third_calls_saved_in_any_order: Option<f64>,
     /// Verdicts that the skipped call would have changed. Always 0.
     changed_verdicts: u32,
@@ -172,7 +172,7 @@ impl CalibrationDocument {
         }
     }
 
-    /// What it means for the exit code; `is_partial` where replies are missing.
+    /// The outcome that gives the exit code; `is_partial` where replies are missing.
     pub fn class(&self, is_partial: bool) -> OutcomeClass {
         match self.drift.iter().any(|row| row.drift.drifted) {
             _ if is_partial => OutcomeClass::Indeterminate,
@@ -260,7 +260,7 @@ fn row(set: &LabelSet, entry: &Entry) -> Row {
     }
 }
 
-/// What runs take from a fit where they do not say otherwise.
+/// The fit with the bounds of referral that runs take where their missions do not set any.
 fn fit_row(entry: &Entry, fit: Fit) -> FitRow {
     const SHARE: f64 = 0.2;
     let bar = fit.bar(&entry.cases, SHARE);

@@ -30,13 +30,13 @@ pub struct ValidatedFile<'a> {
     pub file: String,
     /// Whether it can be used.
     pub valid: bool,
-    /// What is wrong with it, or worth knowing.
+    /// The errors and warnings of the file.
     pub diagnostics: Vec<DiagnosticRow<'a>>,
     /// How many diagnostics there are beyond these.
     pub more: usize,
     /// Files that no task may change unless it names them.
     pub protected: &'a [ProtectedFile],
-    /// What is known beforehand not to work.
+    /// Problems that are known before a run: what will not work.
     pub warnings: &'a [String],
 }
 
@@ -54,19 +54,19 @@ pub struct ProtectedFile {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.error/v1")]
 pub struct ErrorDocument<'a> {
-    /// What it means for the exit code.
+    /// The outcome that gives the exit code.
     #[schemars(with = "fields::OutcomeShape")]
     pub outcome: &'static str,
     /// The exit code of the process.
     pub exit_code: u8,
     /// Why, in one line.
     pub message: String,
-    /// What to do next.
+    /// A command or a change that helps; left out where none is known.
     #[serialize_always]
     pub help: Option<&'a str>,
     /// Lines that show what it is about.
     pub details: Option<&'a str>,
-    /// What is wrong with the mission.
+    /// The errors of the mission, where the mission is what is wrong.
     pub diagnostics: Option<Vec<DiagnosticRow<'a>>>,
     /// The document of the run, as far as it was durable: `quorum.run/v1`.
     pub run: Option<&'a Value>,
@@ -93,7 +93,7 @@ pub struct RecordedDocument {
     pub recorded: bool,
 }
 
-/// What an agent said, turn by turn: `quorum logs`.
+/// The outputs of an agent, turn by turn: `quorum logs`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.logs/v1")]
 pub struct LogsDocument<'a> {
@@ -107,7 +107,7 @@ pub struct LogsDocument<'a> {
     pub turns: Vec<LogsTurn>,
 }
 
-/// What was said in one turn.
+/// The output of one turn.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogsTurn {
@@ -119,7 +119,7 @@ pub struct LogsTurn {
     pub ended: bool,
     /// The length of what was said, in bytes.
     pub bytes: usize,
-    /// What was said. What is not UTF-8 is replaced.
+    /// The output. What is not UTF-8 is replaced.
     pub text: String,
 }
 
@@ -137,9 +137,9 @@ pub struct ConfigDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigSetting<'a> {
-    /// Its key.
+    /// The key of the setting, dotted.
     pub name: &'a str,
-    /// Its value as a file would say it; `null` where nothing is set.
+    /// The value as a file would spell it; `null` where nothing is set.
     pub value: &'a Value,
     /// The layer that decided it: `flag`, `environment`, `mission`, `project`, `user` or `default`.
     pub origin: &'static str,
@@ -175,9 +175,9 @@ pub struct InitDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.clean/v1")]
 pub struct CleanDocument<'a> {
-    /// What was removed.
+    /// The runs that were removed.
     pub removed: Vec<CleanedRun<'a>>,
-    /// What was left.
+    /// The runs that were left.
     pub kept: Vec<CleanedRun<'a>>,
 }
 
@@ -189,7 +189,7 @@ pub struct CleanedRun<'a> {
     pub run_id: &'a RunId,
     /// Where it stood, or `unreadable`.
     pub state: &'a str,
-    /// What its last session ended with.
+    /// The outcome of the last session; left out where none ended.
     #[schemars(with = "Option<fields::OutcomeShape>")]
     pub outcome: Option<&'a str>,
 }
@@ -199,7 +199,7 @@ pub struct CleanedRun<'a> {
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.dlq/v1")]
 pub struct DeadLettersDocument<'a> {
-    /// Of a list: the letters, the oldest first.
+    /// The letters, the oldest first; in a list only.
     pub letters: Option<&'a [DeadLetter]>,
     /// The one that was asked for.
     pub letter: Option<&'a DeadLetter>,
@@ -210,7 +210,7 @@ pub struct DeadLettersDocument<'a> {
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.request/v1")]
 pub struct IntakeDocument<'a> {
-    /// Of a list: the requests, the oldest first.
+    /// The requests, the oldest first; in a list only.
     pub requests: Option<Vec<IntakeRow<'a>>>,
     /// The one that was asked for.
     pub request: Option<IntakeRow<'a>>,
@@ -220,13 +220,13 @@ pub struct IntakeDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IntakeRow<'a> {
-    /// Its id: `req-7`.
+    /// The id of the request: `req-7`.
     pub id: String,
     /// How far it has come.
     pub status: RequestStatus,
     /// The title of the task that is asked for.
     pub title: &'a str,
-    /// What is to be done.
+    /// The work that is asked for.
     pub description: Option<&'a str>,
     /// The agent that is to do it.
     pub assign_to: Option<&'a str>,
@@ -256,7 +256,7 @@ pub struct IntakeStep<'a> {
     /// When.
     #[schemars(with = "fields::MomentShape")]
     pub at: String,
-    /// Who took it.
+    /// Who took the step: a person, an agent or quorum.
     pub by: &'a str,
     /// Why, where that was said.
     pub reason: Option<&'a str>,
@@ -268,20 +268,20 @@ pub struct IntakeStep<'a> {
 pub struct DoctorDocument<'a> {
     /// Whether nothing failed.
     pub ok: bool,
-    /// What was looked at.
+    /// The checks that were made.
     pub checks: Vec<DoctorCheck<'a>>,
 }
 
 /// One thing that was looked at, with keys of its own where scripts need them.
 #[derive(Serialize, JsonSchema)]
 pub struct DoctorCheck<'a> {
-    /// What.
+    /// The name of the check.
     pub name: &'a str,
     /// `ok`, `warn`, `fail` or `skipped`.
     pub status: &'static str,
-    /// What was seen.
+    /// What the check saw, in one line.
     pub message: &'a str,
-    /// What scripts need beside it.
+    /// Further values for scripts, by key.
     #[serde(flatten)]
     pub details: &'a Map<String, Value>,
 }
@@ -319,9 +319,9 @@ pub struct ExplainDocument<'a> {
 pub struct ExplainedCode {
     /// The code.
     pub code: &'static str,
-    /// What it says, in a few words.
+    /// The meaning in a few words.
     pub summary: &'static str,
-    /// What it means and what to do about it.
+    /// The meaning, and what to do about it.
     pub explanation: &'static str,
 }
 
@@ -330,17 +330,17 @@ pub struct ExplainedCode {
 pub struct ExplainedWord<'a> {
     /// The word.
     pub word: &'a str,
-    /// What it means.
+    /// The meaning, and what to do about it.
     pub explanation: &'a str,
 }
 
-/// What a shell reads once: `quorum completions`.
+/// The script that a shell reads once: `quorum completions`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.completions/v1")]
 pub struct CompletionsDocument<'a> {
     /// The shell.
     pub shell: &'static str,
-    /// What it is to run.
+    /// The text of the script.
     pub script: &'a str,
 }
 
@@ -350,9 +350,9 @@ pub struct CompletionsDocument<'a> {
 pub struct KeyDocument<'a> {
     /// Where it stands.
     pub field: &'a str,
-    /// What it is for, with the default in square brackets.
+    /// The meaning of the key, with the default in square brackets.
     pub description: &'a str,
-    /// What kind of value it takes.
+    /// The kind of value that the key takes.
     pub takes: &'a str,
     /// How a value is written, where that is not plain.
     pub how: Option<&'a str>,
@@ -360,11 +360,11 @@ pub struct KeyDocument<'a> {
     pub words: &'a [&'static str],
     /// Whether the map around it is incomplete without it.
     pub required: bool,
-    /// What of it is not built yet.
+    /// What of the key's meaning is not built yet.
     pub not_built: Option<&'a str>,
     /// The keys below it.
     pub keys: Vec<KeyBelow<'a>>,
-    /// Its JSON Schema.
+    /// The JSON Schema of the value.
     pub json_schema: &'a Value,
 }
 
@@ -373,6 +373,6 @@ pub struct KeyDocument<'a> {
 pub struct KeyBelow<'a> {
     /// The key.
     pub name: &'a str,
-    /// What it is for.
+    /// The meaning of the key.
     pub description: &'a str,
 }

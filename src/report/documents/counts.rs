@@ -39,13 +39,13 @@ pub struct Counts {
     pub(crate) degraded: u32,
     /// Done: accepted below the bar.
     pub(crate) below_threshold: u32,
-    /// Those of which judging could not say anything.
+    /// Tasks of which judging could not say anything.
     pub(crate) indeterminate: u32,
-    /// Those that needed more than one attempt.
+    /// Tasks that needed more than one attempt.
     reworked: u32,
-    /// Of the failed ones: those that failed only because a dependency did.
+    /// Failed tasks that failed only because a dependency did.
     pub(crate) skipped: u32,
-    /// Those whose accepted work did not stand: done again since, open, or failed.
+    /// Tasks whose accepted work did not stand: done again since, open, or failed.
     regressed: u32,
     /// Findings of the tasks, by severity.
     findings: SeverityCounts,
@@ -58,7 +58,7 @@ pub struct Counts {
     /// Failed ones that a fixup made up for; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     superseded: u32,
-    /// Of those that are not taken: left out by `--only`.
+    /// Tasks that are not taken because `--only` left them out.
     #[serde(skip)]
     not_selected: usize,
     /// No session lives: nobody works on what is running.
@@ -134,7 +134,8 @@ impl Counts {
         text
     }
 
-    /// What a run with `--only` says beside its result: it is not the whole mission's.
+    /// The sentence beside the result of a run with `--only`, whose result is not the whole mission's; `None`
+    /// for other runs.
     pub(crate) fn left_out(&self) -> Option<String> {
         let (left_out, all) = (self.not_selected, text::count(self.total, "task"));
         (left_out > 0).then(|| format!("ONLY A PART: {left_out} of {all} left out (--only)"))

@@ -50,7 +50,7 @@ impl<'a> DiffRow<'a> {
         })
     }
 
-    /// Its size in words, and where it lies if it was not merged.
+    /// The size of the difference in words, and where the commit lies if it was not merged.
     pub fn words(&self) -> String {
         let Self {
             files,

@@ -32,10 +32,10 @@ pub struct PublicEvent {
     pub at: Timestamp,
     /// The run.
     pub run_id: Arc<str>,
-    /// Its name, such as `task:transition`.
+    /// The name of the event, such as `task:transition`.
     #[serde(rename = "event")]
     pub name: &'static str,
-    /// What it says, in a fixed order.
+    /// The values of the event, in a fixed order.
     #[serde(flatten)]
     pub payload: Map<String, Value>,
 }

@@ -34,11 +34,11 @@ macro_rules! shape {
 }
 
 shape! {
-    /// What [`points`] and [`bar`] write.
+    /// The schema of what [`points`] and [`bar`] write.
     PointsShape = json_schema!({"type": "number", "minimum": 0, "maximum": 100});
-    /// What [`score`] writes.
+    /// The schema of what [`score`] writes.
     ScoreShape = json_schema!({"type": "number", "minimum": 0, "maximum": 5});
-    /// What [`moment`] and [`this_moment`] write.
+    /// The schema of what [`moment`] and [`this_moment`] write.
     MomentShape = json_schema!({"type": "string", "format": "date-time"});
     /// The name of an outcome.
     OutcomeShape = json_schema!({"type": "string", "enum": outcomes()});
@@ -66,7 +66,7 @@ pub fn points<S: Serializer>(points: &Option<Points>, serializer: S) -> Result<S
     points.map(Points::to_f64).serialize(serializer)
 }
 
-/// The same on the scale from 1 to 5, at most two decimals.
+/// Points on the scale from 1 to 5, at most two decimals.
 pub fn score<S: Serializer>(points: &Option<Points>, serializer: S) -> Result<S::Ok, S::Error> {
     points.map(Points::score_f64).serialize(serializer)
 }
@@ -76,7 +76,7 @@ pub fn moment<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S:
     at.map(Timestamp::to_rfc3339).serialize(serializer)
 }
 
-/// The same, of a moment that is always known.
+/// A moment that is always known, by RFC 3339.
 pub fn this_moment<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     at.to_rfc3339().serialize(serializer)
 }

@@ -19,7 +19,7 @@ pub struct GateDocument<'a> {
     run_id: &'a RunId,
     /// The gates that are asked for.
     pub gates: Vec<GateRow<'a>>,
-    /// What a person should know of the run.
+    /// Sentences about the run that a person should know.
     warnings: &'a [String],
 }
 
@@ -41,7 +41,7 @@ pub struct GateRow<'a> {
     /// The gate.
     #[serde(skip)]
     pub id: GateId,
-    /// Its name.
+    /// The name of the gate.
     pub name: &'a str,
     /// Where it stands.
     pub state: GateStanding,

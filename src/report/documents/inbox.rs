@@ -22,25 +22,25 @@ pub struct InboxDocument<'a> {
     pub(crate) schema: &'static str,
     /// The run.
     pub(crate) run_id: &'a RunId,
-    /// What waits for a person or for a moment.
+    /// The waits for a person or for a moment.
     pub(crate) approvals: Option<Vec<Wait<'a>>>,
-    /// What operators should know of: work that was accepted below the bar.
+    /// Work that was accepted below the bar, which operators should know of.
     pub(crate) requests: Option<Vec<RequestRow<'a>>>,
 }
 
 /// Which halves are asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Halves {
-    /// What waits, and what operators should know of.
+    /// Waits and requests to operators.
     Both,
-    /// What waits.
+    /// Waits only.
     Approvals,
-    /// What operators should know of.
+    /// Requests to operators only.
     Requests,
 }
 
 impl<'a> InboxDocument<'a> {
-    /// What a run has for people.
+    /// Makes the document of the halves that are asked for.
     pub fn of(run: &'a RunId, state: &'a State, view: &'a RunView, halves: Halves) -> Self {
         Self {
             schema: match halves {

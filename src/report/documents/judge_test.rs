@@ -20,16 +20,16 @@ use crate::runtime::said_by_answer;
 pub struct JudgeTestDocument<'a> {
     /// The agent.
     agent: &'a str,
-    /// What it means for the exit code.
+    /// The outcome that gives the exit code.
     #[schemars(with = "fields::OutcomeShape")]
     outcome: &'static str,
     /// The exit code of the process.
     pub exit_code: u8,
-    /// What it was to be asked for.
+    /// The kinds of question that were to be asked.
     kinds: Vec<KindRow>,
 }
 
-/// What came of a kind of question.
+/// How an agent answered one kind of question.
 #[derive(Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Answered {
@@ -52,11 +52,11 @@ enum Answered {
 pub struct KindRow {
     /// `evaluation`, `panel`, `grade`, `stage`, `redTeam`, `vision` or `approve`.
     kind: &'static str,
-    /// What came of it.
+    /// How the agent answered.
     state: Answered,
     /// Replies that came; with 2 the last one is that to the strict second request.
     replies: u32,
-    /// What was read. Of a reply that has its form and does not count too.
+    /// What was read from the reply, also from one that has its form and does not count.
     read: Option<Value>,
     /// Why nothing was; of what was read on the second request, why not on the first.
     why: Option<String>,
@@ -152,7 +152,8 @@ impl KindRow {
 }
 
 impl<'a> JudgeTestDocument<'a> {
-    /// What the questions came to, by how the run of them ended. What is not possible is no failure where nobody named it.
+    /// The outcome of all questions, by how the run of them ended. A kind that is not possible is no failure
+    /// where nobody named it.
     pub fn of(agent: &'a str, kinds: Vec<KindRow>, ended: OutcomeClass, is_named: bool) -> Self {
         let came = |state| kinds.iter().any(|row: &KindRow| row.state == state);
         let class = if ended.is_signal() {

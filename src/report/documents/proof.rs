@@ -12,15 +12,15 @@ use crate::judging::baseline::is_wanted;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProofRow {
-    /// They failed.
+    /// Checks that failed before the work.
     pub red: usize,
-    /// They passed.
+    /// Checks that passed before the work.
     green: usize,
-    /// That could not be told.
+    /// Checks of which nobody knows what they said before the work.
     unknown: usize,
     /// How many are proven by tests that the work brought.
     proven_by_new_tests: usize,
-    /// What that shows, in words.
+    /// The meaning of the counts, in words.
     #[serde(skip_serializing_if = "fields::in_json")]
     #[schemars(skip)]
     pub words: String,

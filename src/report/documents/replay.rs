@@ -23,7 +23,7 @@ pub struct ReplayDocument<'a> {
     derived_by: &'static str,
     /// Whether everything was derived again and is as it is recorded.
     equal: bool,
-    /// What it means for the exit code.
+    /// The outcome that gives the exit code.
     #[schemars(with = "fields::OutcomeShape")]
     outcome: &'static str,
     /// The exit code of the process.
@@ -43,11 +43,11 @@ struct Counts {
     judgements: usize,
     /// Decisions that were made again.
     decisions: usize,
-    /// Those that are as recorded.
+    /// Judgements and decisions that are as recorded.
     equal: usize,
-    /// Those that are not.
+    /// Judgements and decisions that differ from what is recorded.
     differing: usize,
-    /// Those that cannot be derived any more.
+    /// Judgements and decisions that cannot be derived any more.
     lost: usize,
     /// Records of sessions that went by other rules: not decided again.
     #[serde(skip_serializing_if = "is_zero")]
@@ -168,7 +168,7 @@ pub fn human(replay: &Replay, screen: &TextLayout) -> String {
     text
 }
 
-/// What is said below a row that is not as it should be.
+/// The line below a row that is not as it should be; `None` for a row that is.
 fn note(comparison: &Comparison, record: Option<u64>) -> Option<String> {
     let (standing, why) = comparison.words();
     let record = record.map_or_else(String::new, |record| format!("record {record} "));

@@ -17,34 +17,34 @@ use crate::report::templates::render;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.review/v1")]
 pub struct ReviewDocument<'a> {
-    /// What was judged.
+    /// The work that was judged.
     pub(crate) subject: &'a str,
-    /// What judged it: `llm`, the reviewers, or `heuristic`, plain facts.
+    /// The kind of judge: `llm`, the reviewers, or `heuristic`, plain facts.
     grader: &'a str,
     /// `pass`, `fail` or `indeterminate`.
     verdict: &'static str,
-    /// What it means for the exit code.
+    /// The outcome that gives the exit code.
     #[schemars(with = "fields::OutcomeShape")]
     outcome: &'static str,
     /// The exit code of the process.
     exit_code: u8,
     /// The score in points; `null` where there is none.
     pub(crate) points: Option<f64>,
-    /// The same on the scale from 1 to 5.
+    /// The score on the scale from 1 to 5; `null` where there is none.
     score: Option<f64>,
-    /// What the score had to reach, in points.
+    /// The bar for the score, in points.
     pub(crate) bar: Option<f64>,
     /// How sure a verification was.
     confidence: Option<f64>,
-    /// Of a verification; `null` where it said nothing of any.
+    /// The criteria as a verification graded them; `null` where it said nothing of any.
     pub(crate) criteria: Option<Vec<CriterionRow<'a>>>,
     /// The dimensions as the reviewers scored them together.
     pub(crate) dimensions: Vec<DimensionRow<'a>>,
-    /// What each reviewer said.
+    /// The words of each reviewer.
     reviews: Vec<ReviewRow<'a>>,
-    /// What was found.
+    /// The findings of all stages.
     pub(crate) findings: &'a [Finding],
-    /// What a person should know of the review.
+    /// Sentences about the review that a person should know.
     warnings: &'a [String],
 }
 
@@ -74,7 +74,7 @@ impl<'a> ReviewDocument<'a> {
         }
     }
 
-    /// What comes of work that nobody can judge.
+    /// Makes the document of work that nobody can judge.
     pub fn without_verdict(subject: &'a str, class: OutcomeClass, findings: &'a [Finding]) -> Self {
         Self {
             findings,
@@ -82,7 +82,7 @@ impl<'a> ReviewDocument<'a> {
         }
     }
 
-    /// What came of a run that judged this work and did nothing else.
+    /// Makes the document from a run that judged this work and did nothing else.
     pub fn of(
         run: &RunDocument<'a>,
         task: TaskId,

@@ -12,14 +12,14 @@ use crate::engine::{StageReport, State};
 use crate::report::stages::{judge_of, stage_name};
 use crate::report::view::{RunView, SeatDimension, SeatView};
 
-/// What one reviewer said.
+/// The review of one reviewer, stage or person.
 #[skip_serializing_none]
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct ReviewRow<'a> {
     /// The stage of judging.
     #[schemars(with = "Stage")]
     stage: &'static str,
-    /// Who judged.
+    /// The agent or person who judged, or the kind of judge.
     pub reviewer: &'a str,
     /// The model that the provider says it used.
     #[serialize_always]
@@ -29,31 +29,31 @@ pub(crate) struct ReviewRow<'a> {
     points: Option<f64>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
-    /// Of a verification only, like what follows.
+    /// The verdict; for a verification and a stage behind it only.
     verdict: Option<Verdict>,
     /// How sure it was, from 0 to 1.
     pub confidence: Option<f64>,
-    /// What it said of each criterion.
+    /// The result of each criterion; for a verification only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionRow<'a>>,
-    /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
+    /// The name of the stage; for a stage behind the verification only.
     pub name: Option<&'a str>,
     /// Why its verdict is what it is.
     cause: Option<Cause>,
-    /// The same in its words.
+    /// Why the verdict is what it is, in the judge's words; for a stage behind the verification only.
     reason: Option<&'a str>,
-    /// What it found.
+    /// The findings of the judge; for a stage behind the verification only.
     findings: Option<&'a [Finding]>,
     /// Whether a seat of the panel, or of the evaluation, said it.
     #[serde(skip)]
     pub is_seat: bool,
-    /// Of a verification and of a stage behind it.
+    /// The report of a verification or of a stage behind it; `None` for a seat.
     #[serde(skip)]
     pub report: Option<&'a StageReport>,
 }
 
 impl<'a> ReviewRow<'a> {
-    /// What was said of a task: by seats, the verification, the stages behind it, a person.
+    /// All reviews of a task: of seats, the verification, the stages behind it, and a person.
     pub fn all(state: &'a State, view: &'a RunView, id: TaskId) -> Vec<Self> {
         let seats = view.task(id).review.as_deref().map(|review| &review.seats);
         let seats = seats.into_iter().flatten().map(|seat| Self::of_seat(state, seat));
@@ -88,7 +88,7 @@ impl<'a> ReviewRow<'a> {
         }
     }
 
-    /// What a grader said of each criterion.
+    /// The review of a grader, with each criterion.
     fn of_verification(
         state: &'a State,
         id: TaskId,
@@ -111,7 +111,7 @@ impl<'a> ReviewRow<'a> {
         }
     }
 
-    /// What a further stage said.
+    /// The review of a stage behind the verification.
     fn of_stage(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
         Self {
             stage: report.stage.as_str(),
@@ -146,7 +146,7 @@ pub(crate) struct CriterionRow<'a> {
     pub result: &'static str,
     /// The grade, from 0 to 1; `null` if it could not be checked.
     pub grade: Option<f64>,
-    /// What was seen, or why nothing could be said.
+    /// The evidence that was seen, or why nothing could be said.
     pub evidence: &'a str,
 }
 

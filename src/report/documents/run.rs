@@ -30,7 +30,7 @@ worded! {
         Running = "running",
         /// Nobody writes to it, and its last session has no end on record.
         Crashed = "crashed",
-        /// Its last session ended and left work.
+        /// The last session ended and left work.
         Suspended = "suspended",
         /// Every task is done or failed.
         Ended = "ended",
@@ -66,10 +66,10 @@ pub struct RunDocument<'a> {
     live: bool,
     /// Whether `quorum resume` has something to do.
     pub(crate) resumable: bool,
-    /// What its last session ended with; `null` until there is one.
+    /// The outcome of the last session; `null` until one has ended.
     #[schemars(with = "Option<fields::OutcomeShape>")]
     outcome: Option<&'static str>,
-    /// The same as a number.
+    /// The exit code of that outcome; `null` until a session has ended.
     exit_code: Option<u8>,
     /// All conditions that hold.
     #[schemars(with = "Vec<fields::OutcomeShape>")]
@@ -83,7 +83,7 @@ pub struct RunDocument<'a> {
     pub(crate) unconfined: Option<&'a str>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
-    /// What is looked at again of accepted work.
+    /// Whether and how accepted work is looked at again at the end.
     final_checks: FinalChecks,
     /// Whether it was.
     audit: AuditStanding,
@@ -105,7 +105,7 @@ pub struct RunDocument<'a> {
     deadline: Option<Timestamp>,
     /// How many tasks are what.
     pub(crate) counts: Counts,
-    /// What the whole run used.
+    /// The usage of the whole run.
     usage: RunUsage,
     /// Left out where nothing is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,18 +124,18 @@ pub struct RunDocument<'a> {
     pub(crate) delays: Vec<HoldRow<'a>>,
     /// The score of the whole mission.
     pub(crate) mission_score: MissionScore,
-    /// What waits for a person or for a moment.
+    /// The waits for a person or for a moment.
     approvals: Vec<Wait<'a>>,
-    /// What operators should know of: work that was accepted below the bar.
+    /// Work that was accepted below the bar, which operators should know of.
     pub(crate) requests: Vec<RequestRow<'a>>,
-    /// What a person should know of the run.
+    /// Sentences about the run that a person should know.
     pub(crate) warnings: &'a [String],
     /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
     /// where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) agents_at_work: Vec<&'a str>,
-    /// What the last session ended with, for reports; `None` while one goes on, or after a crash. JSON has what is on
-    /// record.
+    /// The outcome of the last session, for reports; `None` while a session goes on, or after a crash. JSON has
+    /// the outcome that is on record.
     #[serde(skip)]
     pub(crate) ended: Option<&'a Outcome>,
     /// The reference with accepted work that the user's branch does not have.
@@ -212,9 +212,10 @@ impl<'a> RunDocument<'a> {
         io::Write::flush(&mut out)
     }
 
-    /// The same in memory.
+    /// The document as JSON in memory, with a line feed at its end.
     ///
     /// # Errors
+    ///
     /// Never for a document that can be serialised.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -227,12 +228,12 @@ impl<'a> RunDocument<'a> {
         self.tasks.view.worked_for()
     }
 
-    /// That there is no outcome yet, and why.
+    /// The sentence for reports of a run without an outcome: that it has not ended, and its state.
     pub(crate) fn not_ended(&self) -> String {
         format!("the run has not ended: {}", self.state.as_str())
     }
 
-    /// What waits for a person: checkpoints, then tasks in their order.
+    /// The waits that a person can answer: checkpoints, then tasks in their order.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &Wait<'a>> {
         self.approvals.iter().filter(|wait| wait.id.is_some())
     }
@@ -273,7 +274,7 @@ impl<'a> Tasks<'a> {
         self.state.plan.task_ids().map(move |id| self.row(id))
     }
 
-    /// Those that amount to this, in file order.
+    /// The tasks of one rank, in file order.
     pub fn of_rank(self, wanted: Rank) -> Vec<TaskId> {
         let ids = self.state.plan.task_ids();
         ids.filter(|id| rank(self.state, self.view, *id) == wanted)
@@ -366,7 +367,7 @@ impl RunUsage {
     }
 }
 
-/// What a run may use, and how that stands.
+/// The budget of a run, and how much of it is used.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct BudgetRow {
@@ -382,11 +383,11 @@ struct BudgetRow {
     reserve_for_judging: Option<f64>,
     /// Turns and calls that told nothing, or not all.
     unknown: u64,
-    /// What is charged for calls of unknown cost, beside the known cost.
+    /// The charge for calls of unknown cost, beside the known cost.
     charged: f64,
     /// The part of the known cost that only the agents themselves say.
     claimed: f64,
-    /// What ended the work of the last session, in words.
+    /// The limit that ended the work of the last session, in words.
     exhausted: Option<String>,
     /// By how much calls in flight went beyond the ceilings.
     overshoot: Overshoot,
@@ -394,11 +395,11 @@ struct BudgetRow {
 
 #[derive(Serialize, JsonSchema)]
 struct Overshoot {
-    /// Of the cost.
+    /// The cost above the limit, in dollars.
     cost: Option<f64>,
-    /// Of the tokens.
+    /// The tokens above the limit.
     tokens: Option<u64>,
-    /// Of the requests.
+    /// The requests above the limit.
     requests: Option<u64>,
 }
 
@@ -433,13 +434,13 @@ pub(crate) struct MissionScore {
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
     pub points: Option<Points>,
-    /// What it must reach, in points; `null` where the mission has no `qualityThreshold`.
+    /// The bar for the score, in points; `null` where the mission has no `qualityThreshold`.
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
     pub bar: Option<Points>,
     /// Whether it reached that; `null` until the run has ended.
     pub passed: Option<bool>,
-    /// What it was when it was held against the bar and missed it.
+    /// The score that missed the bar when the run ended; `None` where it did not miss it.
     #[serde(skip)]
     pub missed_with: Option<Points>,
 }

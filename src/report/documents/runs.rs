@@ -29,12 +29,12 @@ pub struct RunRow {
     pub cancelled: bool,
     /// Whether it can be resumed.
     pub resumable: bool,
-    /// What its last session ended with.
+    /// The outcome of the last session.
     #[schemars(with = "Option<fields::OutcomeShape>")]
     pub outcome: Option<Cow<'static, str>>,
-    /// The same as a number.
+    /// The exit code of that outcome.
     pub exit_code: Option<u8>,
-    /// Its tasks.
+    /// The tasks of the run, counted by state.
     pub counts: Option<Counts>,
     /// When it started.
     pub started_at: Option<String>,
@@ -44,7 +44,7 @@ pub struct RunRow {
     pub duration_ms: Option<u64>,
     /// Where it lies.
     pub path: PathBuf,
-    /// What this machine's key says of it: `verified`, `unknown` or `forged`.
+    /// The origin of the run by this machine's key: `verified`, `unknown` or `forged`.
     pub origin: Cow<'static, str>,
     /// Why it cannot be read.
     pub error: Option<String>,
@@ -220,7 +220,7 @@ pub fn human(runs: &[RunRow], skipped: usize, screen: &TextLayout) -> String {
     text
 }
 
-/// What `quorum clean` did, with a line feed at its end.
+/// The result of `quorum clean` in words, with a line feed at its end.
 pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
     let lines: String = removed
         .iter()

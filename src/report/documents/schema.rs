@@ -27,9 +27,10 @@ use crate::runtime::{Notification, ReviewRequest};
 /// A document: what it is called, and what its schema is made from.
 #[derive(Debug, Clone)]
 pub struct DocumentKind {
-    /// What its key `schema` says, `quorum.run/v1`; of a line without that key only what it is.
+    /// The value of the key `schema`, such as `quorum.run/v1`; of a document without that key, the kind of
+    /// thing it is.
     pub schema: &'static str,
-    /// What prints it, or who gets it.
+    /// The command that prints the document, or the program that gets it.
     pub printed_by: &'static str,
     make: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -100,7 +101,7 @@ fn named<T: JsonSchema>(schema: &'static str, printed_by: &'static str) -> Docum
 }
 
 impl DocumentKind {
-    /// What is typed for it: `run` of `quorum.run/v1`.
+    /// The name to type for the document: `run` for `quorum.run/v1`.
     pub fn name(&self) -> &'static str {
         self.versioned().unwrap_or(self.schema)
     }
@@ -120,7 +121,8 @@ impl DocumentKind {
         quoted.filter(|command| !command.contains(' '))
     }
 
-    /// Its JSON Schema (draft 2020-12). Keys beside those that it names may be added at any time.
+    /// The JSON Schema of the document (draft 2020-12). Keys beside those that it names may be added at any
+    /// time.
     pub fn json_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
         let made = (self.make)(&mut generator);

@@ -31,16 +31,16 @@ use crate::report::view::{AttemptView, FailureView, RunView};
 pub(crate) struct TaskRow<'a> {
     #[serde(skip)]
     pub id: TaskId,
-    /// What it amounts to.
+    /// The group of the task in reports.
     #[serde(skip)]
     pub rank: Rank,
     /// The title of the task.
     pub title: &'a str,
-    /// Who does it.
+    /// The name of the agent that does the task.
     pub agent: &'a str,
     /// `pending`, `assigned`, `in_progress`, `review`, `awaiting_approval`, `done`, `failed`, `notTaken` or `removed`.
     pub status: &'static str,
-    /// What goes on within `assigned`, `in_progress` and `review`.
+    /// The activity within `assigned`, `in_progress` and `review`.
     #[serialize_always]
     pub phase: Option<Phase>,
     /// The stage behind the verification that looks at it now.
@@ -56,38 +56,38 @@ pub(crate) struct TaskRow<'a> {
     /// Why there was nothing to do, as its worker says, where nothing is known against it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nothing_to_do: Option<&'a str>,
-    /// What its checks said before the work; left out as long as that is not known.
+    /// How many checks said what before the work; left out as long as that is not known.
     pub proof: Option<ProofRow>,
     /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
     #[serialize_always]
     pub points: Option<Points>,
-    /// The same on the scale from 1 to 5.
+    /// The score on the scale from 1 to 5; `null` where there is none.
     #[serde(serialize_with = "fields::score")]
     #[schemars(with = "Option<fields::ScoreShape>")]
     #[serialize_always]
     score: Option<Points>,
-    /// What the score had to reach, in points.
+    /// The bar for the score, in points; `null` where there is none.
     #[serde(serialize_with = "fields::bar")]
     #[schemars(with = "Option<fields::PointsShape>")]
     #[serialize_always]
     pub bar: Option<Bar>,
-    /// Who set that.
+    /// Where the bar comes from.
     #[serialize_always]
     bar_origin: Option<BarOrigin>,
-    /// Its attempts, the oldest first.
+    /// The attempts at the task, the oldest first.
     pub attempts: Vec<AttemptRow>,
     /// The dimensions as the reviewers scored them together.
     pub dimensions: Vec<DimensionRow<'a>>,
-    /// What each reviewer said.
+    /// The words of each reviewer.
     pub reviews: Vec<ReviewRow<'a>>,
-    /// What was found in the last attempt.
+    /// The findings of the last attempt.
     pub findings: Vec<FindingRow<'a>>,
     /// How it failed.
     #[serialize_always]
     pub failure: Option<FailureRow<'a>>,
-    /// What it waits for.
+    /// The wait of the task for a person or a moment; `null` where there is none.
     #[serialize_always]
     pub waiting: Option<WaitingRow<'a>>,
     /// Where a task comes from that the mission does not have itself.
@@ -98,7 +98,7 @@ pub(crate) struct TaskRow<'a> {
     delegated_by: Option<&'a str>,
     /// The titles of its dependencies.
     pub depends_on: Vec<&'a str>,
-    /// What holds it now: titles of tasks, names of checkpoints, delays and gates.
+    /// The obstacles of the task now: titles of tasks, names of checkpoints, delays and gates.
     pub blocked_by: Vec<&'a str>,
     /// When its first attempt began.
     #[serde(serialize_with = "fields::moment")]
@@ -110,15 +110,15 @@ pub(crate) struct TaskRow<'a> {
     #[schemars(with = "Option<fields::MomentShape>")]
     #[serialize_always]
     pub finished_at: Option<Timestamp>,
-    /// What it used.
+    /// The usage of the task: its turns and its reviews.
     pub usage: Usage,
-    /// What it changed. Left out where it has no worktree, or has committed nothing.
+    /// The change of the task. Left out where the task has no worktree, or has committed nothing.
     pub diff: Option<DiffRow<'a>>,
     /// The folder that it works in. Left out where that is the workspace.
     pub folder: Option<String>,
     /// Left out where it has none.
     deadline: Option<DeadlineRow>,
-    /// Of a verification.
+    /// The edges of a verification; left out for other tasks.
     pub edges: Option<EdgesRow<'a>>,
     /// For a task that is not taken: the verification whose verdict left it out.
     left_out_by: Option<LeftOutRow<'a>>,
@@ -271,13 +271,13 @@ impl<'a> TaskRow<'a> {
         }
     }
 
-    /// What its verification said last.
+    /// The last review by the verification; `None` where there is none.
     pub fn graded(&self) -> Option<&ReviewRow<'a>> {
         let mut reviews = self.reviews.iter();
         reviews.find(|review| review.name.is_none() && review.report.is_some())
     }
 
-    /// What the stages behind the verification said last, in their order.
+    /// The last reports of the stages behind the verification, in their order.
     pub fn scrutiny(&self) -> impl Iterator<Item = &'a StageReport> {
         let stages = self.reviews.iter().filter(|review| review.name.is_some());
         stages.filter_map(|review| review.report)
@@ -295,7 +295,7 @@ impl<'a> TaskRow<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AddedRow<'a> {
-    /// What added it: a fixup, a delegation, a request and so on.
+    /// The origin of the task: a fixup, a delegation, a request and so on.
     origin: &'static str,
     /// The title of the task that it was added for.
     source: Option<&'a str>,
@@ -357,11 +357,11 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
 /// One attempt.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct AttemptRow {
-    /// Its number, from 1.
+    /// The number of the attempt, from 1.
     pub n: u32,
-    /// What kind of try it is.
+    /// The kind of the attempt: the first one, a rework, a retry and so on.
     pub kind: AttemptKind,
-    /// What judging said of it; `null` while it is open.
+    /// The verdict on the attempt; `null` while it is open.
     pub verdict: Option<Verdict>,
     /// Why.
     pub cause: Option<Cause>,
@@ -390,11 +390,11 @@ impl AttemptRow {
 /// One dimension as the reviewers scored it together.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DimensionRow<'a> {
-    /// Its name.
+    /// The name of the dimension.
     pub dimension: &'a str,
     /// From 1 to 5.
     pub score: f64,
-    /// Its weight among the dimensions of the task.
+    /// The weight of the dimension among those of the task.
     pub weight: Option<f64>,
     /// Why it is scored like that.
     pub reasoning: &'a str,
@@ -425,9 +425,9 @@ pub(crate) struct FailureRow<'a> {
     pub mode: FailureMode,
     /// With what its agent failed; `null` where the agent did not.
     class: Option<FailureClass>,
-    /// The same in the words of telemetry.
+    /// The class of the failure by the conventions of telemetry (`error.type`); `null` where there is no class.
     error_type: Option<&'static str>,
-    /// What is known of it, in words.
+    /// The failure in words.
     pub message: &'a str,
 }
 
@@ -457,7 +457,7 @@ pub(crate) struct WaitingRow<'a> {
     #[serde(serialize_with = "fields::this_moment")]
     #[schemars(with = "fields::MomentShape")]
     since: Timestamp,
-    /// What a person is told.
+    /// The reason of the wait, for a person.
     #[serde(skip)]
     pub message: &'a str,
 }

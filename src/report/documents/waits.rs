@@ -17,9 +17,9 @@ use crate::report::view::RunView;
 /// Something that a run waits for: a person's word, or a moment.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Wait<'a> {
-    /// What `approve` and `reject` take; `null` where a moment ends the wait, not a person.
+    /// The id for `approve` and `reject`; `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
-    /// What answers it; `null` where a moment ends the wait.
+    /// The command that answers; `null` where a moment ends the wait.
     pub command: Option<String>,
     /// The title of the task that waits; `null` for a checkpoint and a delay.
     pub task: Option<&'a str>,
@@ -31,7 +31,7 @@ pub struct Wait<'a> {
     pub delay: Option<&'a str>,
     /// Why, in a word.
     pub reason: &'static str,
-    /// What a person is told.
+    /// The reason of the wait, for a person.
     pub message: &'a str,
     /// Since when; where a limit must reset, in this session.
     #[serde(serialize_with = "fields::this_moment")]
@@ -41,7 +41,7 @@ pub struct Wait<'a> {
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub expires: Option<Timestamp>,
-    /// What a decision is about, in words: tasks and gates.
+    /// The tasks and gates that the decision is about, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<String>,
     /// The task that waits.
@@ -94,7 +94,7 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// What a task, a checkpoint or a delay waits with.
+    /// The wait of a task, a checkpoint or a delay; `None` where the owner does not wait.
     fn for_hold(state: &'a State, view: &'a RunView, of: HoldOwner) -> Option<Self> {
         let waiting = match of {
             HoldOwner::Task(task) => view.task(task).waiting.as_deref()?,
@@ -147,14 +147,15 @@ impl<'a> Wait<'a> {
         })
     }
 
-    /// What a task waits for: a person, or a limit to reset.
+    /// The wait of a task for a person, or for a limit to reset; `None` where the task does not wait.
     pub(crate) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
         Self::for_hold(state, view, task.into()).or_else(|| Self::for_window(state, task))
     }
 }
 
-/// What a decision is about, a line each: the task and its dependencies with the gates before it, or what a checkpoint comes
-/// behind and all gates; each task with flag, score and the size of its difference, as far as there are any.
+/// The subject of a decision, a line each: the task and its dependencies with the gates before it, or what a
+/// checkpoint comes behind and all gates; each task with flag, score and the size of its difference, as far as
+/// there are any.
 fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
     let plan = &state.plan;
     let (own, before, gates) = match of {
@@ -214,11 +215,11 @@ pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wa
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HoldRow<'a> {
-    /// Its name.
+    /// The name of the checkpoint or delay.
     name: &'a str,
     /// `waiting`, `reached`, `running`, `passed`, `rejected` or `notTaken`.
     state: &'static str,
-    /// What people are told.
+    /// The message of the checkpoint or delay for people.
     message: Option<&'a str>,
     /// Since when it holds; `null` while it does not.
     #[serialize_always]
@@ -277,9 +278,9 @@ fn hold_state(state: &State, id: BarrierId, plan: &BarrierPlan) -> &'static str 
 /// Something that operators should know of: work that was accepted below the bar.
 #[derive(Serialize, JsonSchema)]
 pub struct RequestRow<'a> {
-    /// What `approve` and `reject` take.
+    /// The id for `approve` and `reject`.
     pub id: String,
-    /// What acknowledges it; the work stays below its bar.
+    /// The command that acknowledges the request; the work stays below its bar.
     #[serde(skip_serializing_if = "fields::in_json")]
     #[schemars(skip)]
     pub command: String,
@@ -287,11 +288,11 @@ pub struct RequestRow<'a> {
     pub task: &'a str,
     /// How its work was accepted.
     pub kind: QualityFlag,
-    /// What operators are told.
+    /// The reason of the request, for operators.
     pub message: &'a str,
 }
 
-/// What operators should know of and have not answered, the oldest first.
+/// The requests that operators have not answered, the oldest first.
 pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = RequestRow<'a>> {
     view.requests.iter().filter_map(|request| {
         let id = RequestId {

@@ -27,7 +27,7 @@ impl EventExpander {
         })
     }
 
-    /// What is told of a call to an agent that is asked.
+    /// The payload of an event about a call to an agent.
     pub(super) fn ask_details(&self, id: AskId, of: &AskEvent) -> Payload {
         match of {
             AskEvent::Requested {
@@ -96,7 +96,7 @@ pub fn probe_rows(probes: &[Probe]) -> Vec<Payload> {
     probes.iter().map(row).collect()
 }
 
-/// What was said, in the words it was asked for.
+/// Adds the answer to the payload, in the words that the agent was asked for.
 fn answered(payload: Payload, answer: &Answer) -> Payload {
     if let Answer::Unreadable { why, excerpt, .. } = answer {
         return payload!(payload; "parsed": false, "reason": why, excerpt);

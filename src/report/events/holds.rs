@@ -21,7 +21,7 @@ pub struct OpenHolds(BTreeMap<TaskId, Vec<OpenHold>>);
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OpenHold {
     reason: &'static str,
-    /// Which approval of the task; `None`: it waits for a moment.
+    /// The number of the task's approval; `None` where the task waits for a moment.
     number: Option<u32>,
 }
 
@@ -96,7 +96,7 @@ impl EventExpander {
         }
     }
 
-    /// What a task waited for, and does not any more though nobody answered.
+    /// The events for a task that stops waiting though nobody answered.
     fn withdrawn_by(&mut self, event: &Event) -> Vec<NamedPayload> {
         let tasks: Vec<TaskId> = match event {
             Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
@@ -135,7 +135,7 @@ impl EventExpander {
         closed.collect()
     }
 
-    /// What is told of an approval beside its hold: checkpoints and delays are holds alone.
+    /// The approval event beside the event of a hold; `None` for checkpoints and delays, which are holds alone.
     pub(super) fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<NamedPayload> {
         of.task()?;
         let name = match event {
@@ -148,7 +148,7 @@ impl EventExpander {
         Some((name, self.hold_payload(of, event)))
     }
 
-    /// What an event says of a hold.
+    /// The payload of an event about a hold.
     pub(super) fn hold_payload(&self, of: HoldOwner, event: &HoldEvent) -> Payload {
         match (of, event) {
             (HoldOwner::Barrier(barrier), HoldEvent::Opened { number, expires, .. }) => {

@@ -14,7 +14,7 @@ use crate::report::documents::reviews::share;
 use super::expander::{EventExpander, NamedPayload};
 
 impl EventExpander {
-    /// What is told of an audit.
+    /// The payload of an event about an audit.
     pub(super) fn audit_details(&self, event: &Event) -> Payload {
         match event {
             Event::Run(RunEvent::AuditRequested { number }) => payload!(number),
@@ -39,7 +39,7 @@ impl EventExpander {
         }
     }
 
-    /// What is told of a command that is to be run, and of files that are to be looked at.
+    /// The payload of the request to run a command or to look at files.
     pub(super) fn job_details(&self, task: TaskId, job: Job) -> Payload {
         match job {
             Job::Scan { then, .. } => {
@@ -64,7 +64,7 @@ impl EventExpander {
         }
     }
 
-    /// What is told of its end, `is_failed` where what it brought does not count.
+    /// The payload of the end of such a job; `is_failed` where its result does not count.
     pub(super) fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
         match (job, end) {
             (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
@@ -94,7 +94,7 @@ impl EventExpander {
         }
     }
 
-    /// What checks of a task said where they were looked at by themselves, under this key.
+    /// The payloads of checks of a task that were looked at by themselves, each result under the key `said`.
     fn seen(&self, task: TaskId, checks: &[SeenBefore], said: &str) -> Vec<Value> {
         let items = items(self.plan.task(task));
         let told = checks.iter().map(|seen| {
@@ -140,7 +140,7 @@ impl EventExpander {
         payload!(self.task(task); index, "total": checks.len(), "type": kind, label)
     }
 
-    /// What a further stage is called.
+    /// The name of a stage behind the verification.
     pub(super) fn step_name(&self, task: TaskId, step: StageKey) -> &str {
         self.plan.task(task).step_name(step)
     }

@@ -17,7 +17,7 @@ pub(crate) fn no_progress(waves: u32) -> String {
     format!("{waves} waves in a row brought nothing, so no agent is asked for another way")
 }
 
-/// What is known of the waves of a run.
+/// The waves of a run: which have begun, and what they used.
 #[derive(Debug, Default)]
 pub struct Ledgers {
     tasks: Vec<TaskProgress>,
@@ -45,7 +45,7 @@ struct Wave {
 }
 
 impl Ledgers {
-    /// What is planned, where an event begins a wave. To be told before the event.
+    /// The event that a wave is planned, where `event` begins one. Comes before `event`.
     pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<NamedPayload> {
         let Event::Task(
             task,
@@ -69,7 +69,7 @@ impl Ledgers {
         Some(("ledger:plan", self.planned(plan, number)))
     }
 
-    /// What a wave brought, where an event ends it. To be told behind the event.
+    /// The event of what a wave brought, where `event` ends one. Comes behind `event`.
     pub fn after(&mut self, plan: &Plan, event: &Event) -> Option<NamedPayload> {
         match event {
             Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => self.lay_out(plan),

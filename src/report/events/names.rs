@@ -19,7 +19,8 @@ use super::payload::{Payload, file, payload, run_finished, stop_cause};
 /// Public names of events, with bars between them, and what they mean.
 pub type Meaning = (&'static str, &'static str);
 
-/// What every public event means. Each stands beside what gives it its name; the order is that of pages and screens.
+/// The meaning of every public event, in the order of pages and screens. Each table stands beside the code that
+/// names its events.
 pub(crate) const HAPPENINGS: [&[Meaning]; 8] = [
     super::worktrees::WORKTREES,
     RUNS,
@@ -88,7 +89,7 @@ const WORK: &[Meaning] = &[
     ),
 ];
 
-/// What waits, gates, deadlines.
+/// Holds, gates and deadlines.
 const HOLDS: &[Meaning] = &[
     (
         "hold:opened|hold:closed",

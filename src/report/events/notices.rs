@@ -23,7 +23,7 @@ pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named
     }
 }
 
-/// What is told of a notification; `run` is the run's id.
+/// The payload of an event about a notification; `run` is the run's id.
 pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
     let of = |number: u32, channel: &str| payload!("notificationId": notification_id(run, number), channel);
     match event {

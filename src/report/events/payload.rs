@@ -36,7 +36,7 @@ impl Payload {
         }
     }
 
-    /// The same with what another one says beside it: what is there already stays as it is.
+    /// Adds the keys of another payload; a key that is there already keeps its value.
     pub fn extend(mut self, other: Self) -> Self {
         for (key, value) in other.0 {
             self.0.entry(key).or_insert(value);
@@ -56,7 +56,7 @@ impl Payload {
         payload!(self; class, "errorType": class.error_type(), "error": message)
     }
 
-    /// What a call that failed had used until then.
+    /// Adds the usage of a failed call until its failure.
     pub fn used(self, used: Option<&Used>) -> Self {
         match used {
             Some(used) => payload!(self.usage(&used.usage); "tools": tool_ledger(&used.tools)),
@@ -96,7 +96,7 @@ pub(crate) fn stop_cause(cause: StopCause) -> &'static str {
     }
 }
 
-/// What a model did with tools.
+/// The payload of a model's tool calls.
 pub fn tool_ledger(tools: &ToolLedgerRef) -> Payload {
     payload!(
         "calls": tools.calls,
@@ -112,7 +112,7 @@ pub fn file(file: &FileRef) -> Payload {
     payload!("length": file.len, "digest": file.digest)
 }
 
-/// What was seen of files.
+/// The payloads of files as they were seen.
 pub fn facts(files: &[FileFact]) -> Vec<Payload> {
     let fact = |fact: &FileFact| payload!("path": fact.path, "size": fact.size, "obstacle": fact.obstacle, "digest": fact.digest);
     files.iter().map(fact).collect()
@@ -129,14 +129,14 @@ pub fn scores(dimensions: &[DimensionScore]) -> Vec<Payload> {
     dimensions.iter().map(score).collect()
 }
 
-/// What a judge answered for the points of the review before; nothing where it was not asked.
+/// Adds a judge's answers to the points of the review before; nothing where it was not asked.
 pub fn with_answers(payload: Payload, prior: &[PriorAnswer]) -> Payload {
     let row = |answer: &PriorAnswer| payload!("id": answer.point, "addressed": answer.addressed, "note": answer.note);
     let rows = || prior.iter().map(row).collect::<Vec<_>>();
     payload!(payload; "prior": (!prior.is_empty()).then(rows))
 }
 
-/// What a turn did to files, as the runtime saw it.
+/// The payload of the changes that a turn made to files, as the runtime saw them.
 pub fn turn_files(files: &TurnFiles) -> Payload {
     payload!(
         "protected": files.protected,

@@ -8,7 +8,7 @@ use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
 
 impl EventExpander {
-    /// What happens to a deadline: under its own name, and as a status of `quality:sla`.
+    /// The events about a deadline: one under its own name, one as a status of `quality:sla`.
     pub(super) fn deadline_event(&self, event: &DeadlineEvent) -> Vec<NamedPayload> {
         let (name, status) = match event.step {
             DeadlineStep::Set => return vec![("deadline:set", self.entity(event))],

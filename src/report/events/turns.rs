@@ -7,7 +7,7 @@ use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, tool_ledger, turn_files};
 
 impl EventExpander {
-    /// What is told of a turn.
+    /// The payload of an event about a turn.
     pub(super) fn turn_details(&self, turn: TurnId, of: &TurnEvent) -> Payload {
         let told = self.turn(turn);
         let agent = self.agent_name(self.plan.task(turn.task).agent);

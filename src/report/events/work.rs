@@ -22,7 +22,7 @@ use crate::engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent};
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
 
-/// What tells pieces of work of one task apart.
+/// The key of a piece of work among those of one task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WorkKey {
     /// Attempt and turn.
@@ -31,7 +31,7 @@ pub enum WorkKey {
     Ask(u32),
     /// A command that is run, or files that are looked at.
     Job(Job),
-    /// Of the run, not of a task.
+    /// A piece of work of the run, not of a task.
     OfRun,
 }
 
@@ -79,13 +79,13 @@ impl EventScope {
     }
 }
 
-/// What an event of the engine is in the life of its work.
+/// The step that an event is in the life of its work.
 enum Life {
     Requested,
     Started,
-    /// It goes on, so.
+    /// The work goes on; the text is the public word for how.
     Progressed(&'static str),
-    /// It came to an end, so.
+    /// The work came to an end; the text is the public `result`.
     Ended(&'static str),
 }
 
@@ -161,7 +161,7 @@ impl EventExpander {
         named
     }
 
-    /// What nobody waits for any more once an event has happened. To be told behind it.
+    /// The events for work that nobody waits for any more once `event` has happened. Comes behind it.
     pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<NamedPayload> {
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.

@@ -27,7 +27,7 @@ pub const WORKTREES: &[Meaning] = &[
 ];
 
 impl EventExpander {
-    /// What an event says of a worktree.
+    /// The public event about a worktree; `None` for an event about anything else.
     pub(super) fn worktree_event(&self, event: &Event) -> Option<NamedPayload> {
         let commit =
             |head: Payload, commit: &Commit| payload!(head; "commit": commit.id, "files": commit.files);

@@ -39,7 +39,7 @@ struct GraphPage {
     lines: Vec<SvgLine>,
 }
 
-/// What stands above a wave's first column.
+/// The heading above a wave's first column.
 #[derive(Serialize)]
 struct Heading {
     x: i64,

@@ -115,7 +115,7 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
     }
 }
 
-/// What is drawn as a box.
+/// A thing that is drawn as a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Thing {
     Task(TaskId),

@@ -45,7 +45,7 @@ const IN_FULL_BYTES: usize = 6 * 1024 * 1024;
 /// Rows of the table of tasks.
 const ROWS: usize = 10_000;
 
-/// Whatever goes into a page.
+/// The input of the template of a page.
 pub struct PageInput<'a> {
     /// The run.
     pub run: &'a RunDocument<'a>,
@@ -210,7 +210,7 @@ fn weights(state: &State, id: TaskId) -> BTreeMap<&str, f64> {
         .collect()
 }
 
-/// What a run ended with.
+/// The outcome of a run, for the head of a page.
 #[derive(Serialize)]
 struct OutcomeRow {
     class: &'static str,

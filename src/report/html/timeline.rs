@@ -54,7 +54,7 @@ struct TimelineBar {
 pub struct AttemptTimes {
     /// Since the start of the run.
     at: Option<String>,
-    /// Of all its turns.
+    /// The time that all turns of the task worked; `None` where it had none.
     worked: Option<String>,
 }
 

@@ -75,7 +75,7 @@ impl BarView {
         }
     }
 
-    /// The same, saying more.
+    /// Makes the bar print the details that `-v` asks for.
     #[must_use]
     pub fn verbose(mut self, details: Option<Details>) -> Self {
         self.lines.details = details;
@@ -157,7 +157,7 @@ impl Observer for BarView {
     }
 }
 
-/// What the bottom of the screen shows, apart from how late it is: that is asked for whenever it is drawn.
+/// The content of the bottom of the screen, but for the time: that is asked for whenever it is drawn.
 #[derive(Default)]
 struct Area {
     rows: Vec<BarRow>,
@@ -180,7 +180,7 @@ struct BarRow {
     title: String,
     /// How long its attempt took when this was written.
     took: Millis,
-    /// What its agent told of its progress.
+    /// The last progress message of the agent.
     said: Option<String>,
     /// The process of its agent, while it works: what it prints is looked at.
     process: Option<ProcessRef>,

@@ -41,7 +41,7 @@ pub struct ProgressLine {
     elapsed: Millis,
     /// To what: a task's title, a gate's name.
     subject: String,
-    /// What there is to say of it.
+    /// The words about the subject.
     detail: String,
     /// The last lines of what a command printed.
     block: Vec<String>,
@@ -65,7 +65,8 @@ impl ProgressLine {
         }
     }
 
-    /// The same for a message that may hold an output: its first line is said, and the end of the others stands below.
+    /// A line for a message that may hold an output: its first line stands on the line, the end of the others
+    /// below it.
     pub(super) fn told(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
         let message = message.as_ref().trim_end();
         let (first, output) = message.split_once('\n').unwrap_or((message, ""));
@@ -88,7 +89,7 @@ impl ProgressLine {
         )
     }
 
-    /// The same, said by a live row as well.
+    /// Marks the line as one that a live row of a terminal says as well.
     fn live(mut self) -> Self {
         self.is_live = true;
         self
@@ -126,9 +127,9 @@ impl ProgressLine {
 
 /// Makes lines from events.
 pub struct LineBuilder {
-    /// What runs.
+    /// The tasks that run.
     pub live: Live,
-    /// What `-v` adds.
+    /// The details that `-v` adds; `None` without it.
     pub details: Option<Details>,
     /// The run, where it can be asked about later.
     run: Option<RunId>,
@@ -164,7 +165,7 @@ impl LineBuilder {
         lines
     }
 
-    /// What still runs, for a heartbeat: the tasks that have run longest come first.
+    /// The line of a heartbeat about the tasks that still run, those that have run longest first.
     pub fn heartbeat(&mut self, state: &State, at: Timestamp) -> Option<ProgressLine> {
         const NAMED: usize = 3;
         self.live.tick(at);
@@ -194,7 +195,7 @@ impl LineBuilder {
         Some(line)
     }
 
-    /// What is not told here is said by the lines around it, or by the final block.
+    /// The line of an event; `None` where the lines around it, or the final block, say it.
     fn of_event(&self, state: &State, event: &Event) -> Option<ProgressLine> {
         match event {
             Event::Run(event) => self.of_run(state, event),

@@ -9,7 +9,7 @@ use crate::engine::{
     WorkEvent,
 };
 
-/// What runs, and since when the session does. Holds at most one row per slot.
+/// The running tasks, and when the session began. Holds at most one row per slot.
 #[derive(Debug, Default)]
 pub struct Live {
     started: Option<Timestamp>,
@@ -26,11 +26,11 @@ pub struct RunningTask {
     pub since: Timestamp,
     /// Since when its current attempt does.
     pub attempt: Timestamp,
-    /// What its agent told last of its progress.
+    /// The last progress message of the agent.
     pub said: Option<String>,
     /// The process of its turn, where that is one.
     pub process: Option<ProcessRef>,
-    /// What has passed in the current attempt.
+    /// The words about each stage that passed in the current attempt.
     pub passed: Vec<String>,
     /// Seats that were asked in the current round, and those that gave scores.
     pub seats: u32,
@@ -122,7 +122,8 @@ impl Live {
         };
     }
 
-    /// What an earlier session left under way goes on without a transition. Looks at all tasks, once a session.
+    /// Takes over the tasks that an earlier session left under way, which go on without a transition. Looks at
+    /// all tasks, once a session.
     fn adopt(&mut self, state: &State, at: Timestamp) {
         let is_begun =
             |id: &TaskId| state.task(*id).holds_slot() || state.task(*id).status() == Status::Review;
@@ -197,7 +198,7 @@ impl Live {
         self.running.get(&task)
     }
 
-    /// What runs, in file order.
+    /// The running tasks, in file order.
     pub fn running(&self) -> impl ExactSizeIterator<Item = (TaskId, &RunningTask)> {
         self.running.iter().map(|(id, running)| (*id, running))
     }
@@ -229,7 +230,7 @@ fn number(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-/// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
+/// The activity of a running task, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
 pub fn activity(state: &State, id: TaskId, running: &RunningTask) -> String {
     let task = state.task(id);
     match task.status() {

@@ -32,7 +32,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// The same, saying more.
+    /// Makes the lines carry the details that `-v` asks for.
     #[must_use]
     pub fn verbose(mut self, details: Option<Details>) -> Self {
         self.lines.details = details;

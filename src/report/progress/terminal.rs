@@ -11,7 +11,7 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 /// Redraws a second, at most.
 const REFRESH_HZ: u8 = 20;
-/// What is taken for the size where the terminal does not tell, as the library does.
+/// Lines and columns of a terminal that does not tell its size, as the library assumes them.
 const USUAL_SIZE: (u16, u16) = (24, 80);
 
 /// Where to draw for people who look at standard error.

@@ -1,7 +1,7 @@
 //! The first word of a line of progress.
 
 worded! {
-    /// What a line of progress says has happened. The one table of these words: no line begins with another one, and
+    /// The verb of a line of progress. The one table of these words: no line begins with another one, and
     /// `quorum explain` has a text for each.
     pub(crate) enum Verb {
         Start = "START",

@@ -19,11 +19,12 @@ pub struct TaskView {
     pub started_at: Option<Timestamp>,
     /// When it became done or failed.
     pub finished_at: Option<Timestamp>,
-    /// What its turns and reviews used.
+    /// The usage of the task's turns and reviews.
     pub usage: UsageView,
-    /// What its reviewers said last.
+    /// The last words of the task's reviewers.
     pub review: Option<Box<ReviewView>>,
-    /// What judging brought to light, where it brought anything. State forgets it when the task has ended.
+    /// The findings and rejections of judging, where there are any. The engine's state forgets them when the
+    /// task has ended.
     pub judged: Option<Box<JudgedView>>,
     /// For failed tasks: how.
     pub failure: Option<Box<FailureView>>,
@@ -34,36 +35,38 @@ pub struct TaskView {
 /// One attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttemptView {
-    /// Its number, from 1 over the whole run.
+    /// The number of the attempt, from 1 over the whole run.
     pub number: u32,
     pub kind: AttemptKind,
-    /// What came out; `None` while it works or is judged, and for work that nobody judged.
+    /// The verdict on the attempt; `None` while the agent works or is judged, and for work that nobody judged.
     pub verdict: Option<Verdict>,
     pub cause: Option<Cause>,
-    /// What the agent itself failed with.
+    /// The class of the agent's own failure; `None` where the agent did not fail.
     pub failure: Option<FailureClass>,
     /// The score, where there is one.
     pub points: Option<Points>,
 }
 
-/// What judging brought to light. Rare, so a task that just works has a pointer and no lists.
+/// The findings and rejections of judging. Rare, so a task that just works has a pointer and no lists.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JudgedView {
     /// The verdicts that sent it back or ended it, the oldest first.
     rejections: Vec<StageReport>,
-    /// What the stages found in the current attempt, or in the last one of a task that has ended; in their order.
+    /// The findings of the stages in the current attempt, or in the last one of a task that has ended; in the
+    /// stages' order.
     found: Vec<FindingView>,
-    /// What is known of it since before its work began, whatever stages say.
+    /// Findings from before the work began, which stay whatever the stages report.
     kept: Vec<FindingView>,
 }
 
-/// What one stage found.
+/// A finding of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingView {
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
     pub name: Option<Box<str>>,
-    /// Whose finding it is; `None` where the runtime itself saw it, or where no single reviewer said so.
+    /// The reviewer of the finding; `None` where the runtime itself saw it, or where no single reviewer said
+    /// so.
     pub reviewer: Option<AgentId>,
     /// For a finding of a person: who.
     pub person: Option<Box<str>>,
@@ -71,19 +74,19 @@ pub struct FindingView {
     pub finding: Finding,
 }
 
-/// What reviewers said about one attempt.
+/// The review of one attempt by reviewers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReviewView {
     pub attempt: u32,
     /// The round of the panel.
     pub round: u32,
-    /// What they said together, per dimension; empty for evaluations and before the verdict.
+    /// The scores of the panel together, per dimension; empty for evaluations and before the verdict.
     pub dimensions: Vec<DimensionScore>,
-    /// What each of them said, by seat.
+    /// The state of each seat, by position.
     pub seats: Vec<SeatView>,
 }
 
-/// What one reviewer said.
+/// The review of one seat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeatView {
     pub reviewer: AgentId,
@@ -95,7 +98,7 @@ pub struct SeatView {
     pub points: Option<Points>,
     /// Score and reasons per dimension, in the task's order.
     pub dimensions: Vec<SeatDimension>,
-    /// What it found.
+    /// The findings of the reviewer.
     pub findings: Vec<Finding>,
 }
 
@@ -104,11 +107,11 @@ pub struct SeatView {
 pub enum SeatStanding {
     /// Asked, no reply yet.
     Asked,
-    /// It gave scores.
+    /// The reviewer gave scores.
     Scored,
-    /// Its reply could not be read.
+    /// The reply of the reviewer could not be read.
     Unparsed,
-    /// It could not be asked.
+    /// The reviewer could not be asked.
     Failed,
 }
 
@@ -131,7 +134,7 @@ pub struct FailureView {
     pub message: String,
 }
 
-/// What a task waits for.
+/// The wait of a task for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WaitingView {
     /// The approval's number within the task; see [`super::ids::ApprovalId`].
@@ -139,7 +142,7 @@ pub struct WaitingView {
     pub reason: WaitingReason,
     /// Since when.
     pub since: Timestamp,
-    /// What the person is told.
+    /// The reason of the wait, for a person.
     pub message: String,
     /// When its time is up, or was.
     pub expires: Option<Timestamp>,
@@ -205,7 +208,7 @@ impl TaskView {
         }
     }
 
-    /// What was found in the current attempt, or in the last one of a task that has ended.
+    /// The findings of the current attempt, or of the last one of a task that has ended.
     pub fn found(&self) -> &[FindingView] {
         self.judged.as_deref().map_or(&[], |judged| &judged.found)
     }
@@ -412,15 +415,15 @@ fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
     Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 pub struct SeverityCounts {
-    /// Of severity critical.
+    /// Findings of severity critical.
     pub critical: u32,
-    /// Of severity high.
+    /// Findings of severity high.
     pub high: u32,
-    /// Of severity medium.
+    /// Findings of severity medium.
     pub medium: u32,
-    /// Of severity low.
+    /// Findings of severity low.
     pub low: u32,
-    /// Of severity info.
+    /// Findings of severity info.
     pub info: u32,
 }
 

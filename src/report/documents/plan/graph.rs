@@ -81,7 +81,7 @@ fn evaluated(plan: &Plan) -> impl Iterator<Item = (usize, &GatePlan)> {
     gates.filter(|(_, gate)| gate.part == Part::Selected)
 }
 
-/// What an arrow out of a verification stands for.
+/// The label of an arrow out of a verification.
 struct Label {
     /// The edges, by name.
     names: String,

@@ -21,7 +21,7 @@ pub struct MiddlewareRow {
     agent: Vec<HookRow>,
     /// Around the work on the whole graph, in order.
     coordination: Vec<&'static str>,
-    /// The same by hook, in the order in which these come.
+    /// The entries around the whole graph, by hook, in the order in which the hooks come.
     coordination_hooks: Vec<HookRow>,
     /// Whether the mission names another chain than every mission has.
     #[serde(skip_serializing_if = "fields::in_json")]
@@ -35,14 +35,14 @@ pub struct MiddlewareRow {
 pub struct HookRow {
     /// The hook.
     hook: &'static str,
-    /// What runs at it.
+    /// The names of the entries that run at the hook.
     entries: Vec<&'static str>,
-    /// Those of them that hold in every run, named or not.
+    /// The entries that hold in every run, whether the mission names them or not.
     always: Vec<&'static str>,
 }
 
 impl HookRow {
-    /// Of entries by name, each with whether it always holds.
+    /// Makes the row from pairs: the name of an entry, and whether it always holds.
     fn new(hook: &'static str, entries: impl Iterator<Item = (&'static str, bool)>) -> Self {
         let mut row = Self {
             hook,
@@ -69,7 +69,7 @@ impl MiddlewareRow {
     }
 }
 
-/// What is done around the turns of a task that says so itself.
+/// The entries around the turns of a task; `None` where the task does not name any itself.
 pub fn own(plan: &Plan, id: TaskId) -> Option<Vec<HookRow>> {
     let own = plan.task(id).middleware.as_deref();
     own.map(|chain| rows(chain, plan.worker_of(id).spec.around()))
@@ -80,7 +80,7 @@ pub fn hooks(agent: &Agent) -> Vec<&'static str> {
     agent.around().hooks().map(|hook| hook.as_str()).collect()
 }
 
-/// What runs around the turns of an agent, by hook.
+/// The entries around the turns of an agent, by hook.
 pub fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
     rows(&plan.rules.middleware, agent.around())
 }

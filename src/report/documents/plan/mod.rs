@@ -47,9 +47,9 @@ pub struct PlanDocument<'a> {
     /// The bar that a flag or a variable gives, and to how many reviews it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     eval_threshold: Option<ThresholdRow>,
-    /// What is known beforehand not to work.
+    /// Problems that are known before a run: what will not work.
     warnings: Vec<String>,
-    /// What the score of the whole mission must reach, in points.
+    /// The bar for the score of the whole mission, in points; `null` where there is none.
     quality_threshold: Option<f64>,
     /// The agents.
     agents: Vec<AgentRow<'a>>,
@@ -62,15 +62,15 @@ pub struct PlanDocument<'a> {
     /// Checkpoints and delays.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     holds: Vec<HoldRow<'a>>,
-    /// What is done around turns and around the whole graph.
+    /// The middleware around turns and around the whole graph.
     middleware: MiddlewareRow,
-    /// What no task may change unless it names it in its `targetFiles`.
+    /// Files that no task may change unless it names them in its `targetFiles`.
     protected: Vec<ProtectedRow>,
     /// Tasks that `--only` leaves out.
     not_taken: u32,
     /// The most that all tasks may come to.
     worst_case: WorstCaseRow,
-    /// What is known of the cost.
+    /// The known part of the cost.
     cost: CostRow,
 }
 
@@ -88,7 +88,7 @@ struct ProtectedRow {
 struct ThresholdRow {
     /// The bar in points.
     points: f64,
-    /// Who gives it.
+    /// Where the bar comes from: a flag or a variable.
     origin: crate::domain::BarOrigin,
     /// To how many reviews it applies.
     reviews: usize,
@@ -111,11 +111,11 @@ impl ThresholdRow {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AgentRow<'a> {
-    /// Its name.
+    /// The name of the agent.
     name: &'a str,
     /// How it is talked to.
     adapter: &'a crate::mission::model::Adapter,
-    /// What it is for, in the mission's words.
+    /// The purpose of the agent, in the mission's words.
     role: Option<&'a str>,
     /// The agent that it reports to.
     reports_to: Option<&'a str>,
@@ -123,7 +123,7 @@ struct AgentRow<'a> {
     tasks: usize,
     /// The hooks of middleware that come around it.
     hooks: Vec<&'static str>,
-    /// What runs at them, unless a task says otherwise.
+    /// The middleware around turns of the agent, unless a task says otherwise.
     middleware: Vec<HookRow>,
 }
 
@@ -133,9 +133,9 @@ struct AgentRow<'a> {
 struct TaskRow<'a> {
     /// The title of the task.
     title: &'a str,
-    /// Who does it.
+    /// The name of the agent that does the task.
     agent: &'a str,
-    /// What its agent works with, where quorum uses tools for it.
+    /// How the agent works with tools, where quorum uses them for it.
     agent_tools: Option<Tools>,
     /// From 1.
     wave: u32,
@@ -148,7 +148,7 @@ struct TaskRow<'a> {
     /// Whether only a person's word makes its agent act again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_effects: bool,
-    /// What must be agreed to before it starts, and by whom.
+    /// The approvals that the task needs before it starts, each with who may give it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     approvals: Vec<ApprovalRow<'a>>,
     /// The files that it is to make.
@@ -157,22 +157,22 @@ struct TaskRow<'a> {
     checks: usize,
     /// Criteria that plain facts grade after all other judging.
     criteria: usize,
-    /// Who cuts them into probes for the judge.
+    /// The agent that cuts the criteria into probes for the judge.
     decomposer: Option<&'a str>,
-    /// What keeps it from that.
+    /// Why the agent that is to cut the criteria may not.
     decomposer_excluded: Option<&'a str>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     grader: Option<&'a str>,
     /// Whether a judge is to grade them and nobody may.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     grader_missing: bool,
-    /// What the grader may look with.
+    /// The tools that the grader may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     grader_tools: Vec<&'static str>,
-    /// What judges it behind that, in order.
+    /// The stages of judging behind the criteria, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StepRow<'a>>,
-    /// What judges it, in a word.
+    /// The way in which the task is judged, in a word.
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     #[serialize_always]
@@ -180,28 +180,28 @@ struct TaskRow<'a> {
     /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     foundation: bool,
-    /// What its score must reach, in points.
+    /// The bar for the score of the task, in points; `null` where there is none.
     #[serialize_always]
     bar: Option<f64>,
-    /// Who sets that.
+    /// Where the bar comes from.
     #[serialize_always]
     bar_origin: Option<BarOrigin>,
     /// The lowest and the highest score that a person decides, by work that people labelled.
     refer: Option<[f64; 2]>,
-    /// Who is asked, one a seat; agents may repeat.
+    /// The reviewers, one for each seat of the panel; agents may repeat.
     seats: Vec<&'a str>,
-    /// Who is asked last, by an approval, about work that the seats let pass; one answer decides.
+    /// The people who are asked last, by an approval, about work that the seats let pass; one answer decides.
     people: Vec<&'a str>,
     /// Everybody who may judge it, in the order in which they are asked.
     eligible: Vec<EligibleRow<'a>>,
-    /// Who would be able to judge it, and what they share with its author.
+    /// The agents that cannot judge the task for what they share with its author.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     excluded: Vec<ExcludedRow<'a>>,
-    /// What is done around its turns, where it says so itself.
+    /// The middleware around the turns of the task; left out where the task names none itself.
     middleware: Option<Vec<HookRow>>,
     /// The most that it may come to.
     worst_case: WorstCaseRow,
-    /// Of a verification: where its verdicts lead.
+    /// The tasks to which the verdicts of a verification lead; left out for other tasks.
     edges: Option<EdgesRow<'a>>,
 }
 
@@ -220,7 +220,7 @@ struct ApprovalRow<'a> {
 struct HoldRow<'a> {
     /// `checkpoint` or `delay`.
     kind: &'static str,
-    /// Its name.
+    /// The name of the checkpoint or delay.
     name: &'a str,
     /// The tasks that it waits for.
     after_tasks: Vec<&'a str>,
@@ -236,7 +236,7 @@ struct EligibleRow<'a> {
     agent: &'a str,
     /// Why it may judge.
     why: &'static str,
-    /// What it may look with.
+    /// The tools that the judge may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<&'static str>,
 }
@@ -245,26 +245,26 @@ struct EligibleRow<'a> {
 struct ExcludedRow<'a> {
     /// The agent.
     agent: &'a str,
-    /// What it shares with the author.
+    /// What the agent shares with the author.
     why: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GateRow<'a> {
-    /// Its name.
+    /// The name of the gate.
     name: &'a str,
     /// The tasks that it looks at.
     after_tasks: Vec<&'a str>,
     /// The tasks that wait for it.
     blocks_tasks: Vec<&'a str>,
-    /// What their mean score must reach, in points.
+    /// The bar for the mean score of the gate's tasks, in points; `null` where there is none.
     min_score: Option<f64>,
     /// Whether all of them must be done.
     require_all_passed: bool,
     /// Whether work below the bar lets it pass.
     accept_below_threshold: bool,
-    /// What follows where it fails: `halt` or `continue`.
+    /// The reaction to a failure of the gate: `halt` or `continue`.
     on_fail: &'static str,
 }
 
@@ -276,7 +276,7 @@ struct WorstCaseRow {
     attempts: Option<u64>,
     /// Calls to judges.
     judge_calls: Option<u64>,
-    /// The same where every call is repeated as often as it may be.
+    /// Calls to judges where every call is repeated as often as it may be.
     judge_calls_with_repeats: Option<u64>,
 }
 
@@ -324,7 +324,7 @@ impl WorstCaseRow {
 }
 
 impl<'a> PlanDocument<'a> {
-    /// The same with what is protected and why, and what is to be warned of about that.
+    /// Adds the protected paths, each with its reason, and the warnings about them.
     #[must_use]
     pub fn protecting(mut self, (paths, warnings): (Vec<(String, String)>, Vec<String>)) -> Self {
         let rows = paths.into_iter().map(|(path, why)| ProtectedRow { path, why });
@@ -585,7 +585,7 @@ fn note(state: &State, id: TaskId, (eligible, excluded): (usize, usize)) -> Opti
     }
 }
 
-/// Who may judge a task that is judged by reviewers at all.
+/// The agents that may judge a task; empty for one that no reviewers judge.
 fn eligible(state: &State, id: TaskId) -> Vec<Eligible> {
     match state.plan.judge(id) {
         Some(Judge::Panel(_) | Judge::Evaluation(_)) => {

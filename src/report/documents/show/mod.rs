@@ -31,11 +31,11 @@ use crate::report::view::RunView;
 pub struct FileView {
     /// Where it is.
     pub path: String,
-    /// The same, as short as it can be written where people are told of it.
+    /// The path in its shortest form, for people.
     #[serde(skip_serializing_if = "fields::in_json")]
     #[schemars(skip)]
     pub shown: String,
-    /// Its length.
+    /// The length in bytes.
     pub bytes: u64,
     /// How it begins.
     pub preview: String,
@@ -56,15 +56,15 @@ pub struct TaskDocument<'a> {
     mission: &'a str,
     /// The task, as `quorum.run/v1` has it.
     pub(crate) task: TaskRow<'a>,
-    /// What is to be done.
+    /// The work that is asked for.
     description: Option<&'a str>,
     /// The files that it is to make.
     target_files: &'a [Box<str>],
-    /// Its checks, in a few words each.
+    /// The checks of the task, in a few words each.
     checks: Vec<String>,
-    /// What its reviewers judge by.
+    /// The criteria that the reviewers judge by.
     criteria: Option<&'a str>,
-    /// What a person is told of what it waits for.
+    /// The reason of the wait, for a person.
     waits_for: Option<&'a str>,
     /// The person on whose word it was accepted.
     accepted_by: Option<&'a str>,
@@ -74,7 +74,7 @@ pub struct TaskDocument<'a> {
     attempts: Vec<FullAttempt<'a>>,
     /// Why agents of the run worked without confinement, where they did.
     unconfined: Option<&'a str>,
-    /// Of the whole run.
+    /// Sentences about the whole run that a person should know.
     warnings: &'a [String],
 }
 
@@ -85,9 +85,9 @@ struct FullAttempt<'a> {
     attempt: AttemptRow,
     /// The turns of its agent.
     turns: Vec<TurnRow<'a>>,
-    /// What its checks said.
+    /// The results of the checks.
     checks: Vec<CheckRow<'a>>,
-    /// What tests that it changed said: those that were there on the work, and those that it brings without it.
+    /// The results of tests that the attempt changed: old tests on the new work, and new tests without it.
     looks: Vec<LookRow<'a>>,
     /// Calls to reviewers.
     reviews: Vec<CallRow<'a>>,
@@ -95,9 +95,9 @@ struct FullAttempt<'a> {
     /// attacks, or looks at screenshots. What they said stands in `stages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asks: Vec<CallRow<'a>>,
-    /// What the stages of judging said.
+    /// The verdicts of the stages of judging.
     stages: Vec<StageRow<'a>>,
-    /// What was handed over to whoever graded it by a rubric.
+    /// The records that were handed to judges that graded the attempt by a rubric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     handoffs: Vec<HandoffRow<'a>>,
 }
@@ -108,14 +108,14 @@ struct HandoffRow<'a> {
     to: &'a str,
     /// The digest of what was handed over.
     digest: String,
-    /// What was handed over.
+    /// The record that was handed over.
     record: Option<FileView>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TurnRow<'a> {
-    /// Its number within the attempt, from 1.
+    /// The number of the turn within the attempt, from 1.
     n: u32,
     /// `open`, `lost` or `finished`.
     state: &'static str,
@@ -129,7 +129,7 @@ struct TurnRow<'a> {
     signal: Option<i32>,
     /// With what it failed.
     failure: Option<FailureClass>,
-    /// What is known of that, in words.
+    /// The failure in words.
     message: Option<&'a str>,
     /// Messages of the agent that were refused, and why.
     refused: &'a [String],
@@ -141,15 +141,15 @@ struct TurnRow<'a> {
     input_tokens: Option<u64>,
     /// Tokens of replies; `null` where nobody told.
     output_tokens: Option<u64>,
-    /// What the agent was told.
+    /// The prompt of the agent.
     prompt: Option<FileView>,
-    /// What it said.
+    /// The standard output of the agent.
     output: Option<FileView>,
-    /// What it said on standard error.
+    /// The standard error of the agent.
     stderr: Option<FileView>,
-    /// Its result file.
+    /// The result file of the turn.
     result: Option<FileView>,
-    /// What it did with tools; null where quorum used none for it.
+    /// The tool calls of the agent; `null` where quorum used no tools for it.
     tools: Option<ToolsRow>,
 }
 
@@ -162,28 +162,28 @@ struct CheckRow<'a> {
     passed: bool,
     /// Whether workers are told nothing of it.
     hidden: bool,
-    /// What it said.
+    /// The result of the check in words.
     message: &'a str,
     /// How long it took, in milliseconds.
     duration_ms: u64,
-    /// What the mission says that it is to be before the work: `red`, `green`, `any` or `newTests`.
+    /// The state that the mission declares for the check before the work: `red`, `green`, `any` or `newTests`.
     declared: Option<&'static str>,
-    /// What it was before the work.
+    /// The state of the check before the work.
     before: Option<BeforeWork>,
     /// Why it was red, or is unknown.
     before_reason: Option<&'a str>,
-    /// What makes it a proof that the work was done: `baseline` or `new-tests`.
+    /// The proof that the work was done: `baseline` or `new-tests`; `null` where the check is none.
     proven_by: Option<&'static str>,
     /// How often it had failed just before, and ran again for that.
     reruns: u32,
-    /// What it printed.
+    /// The output of the check.
     output: Option<FileView>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LookRow<'a> {
-    /// What was looked at: `old-tests` or `new-tests`.
+    /// The kind of tests that ran: `old-tests` or `new-tests`.
     kind: &'static str,
     /// The command, in a few words.
     command: String,
@@ -191,7 +191,7 @@ struct LookRow<'a> {
     files: &'a [Box<str>],
     /// Whether it passed; null where that could not be told.
     passed: Option<bool>,
-    /// What it said, or why nothing could be told.
+    /// The result in words, or why nothing could be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
 }
@@ -202,13 +202,13 @@ struct CallRow<'a> {
     /// The stage of judging it belongs to.
     #[schemars(with = "Stage")]
     stage: &'static str,
-    /// Of one of the mission's own: what it is called.
+    /// The name of a stage that the mission defines; left out for other stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// Of any but a seat: what it is asked for.
+    /// The purpose of the call; left out for the seat of a panel.
     #[serde(skip_serializing_if = "Option::is_none")]
     purpose: Option<&'static str>,
-    /// Who was asked.
+    /// The agent that was asked.
     reviewer: &'a str,
     /// The model that the provider says it used.
     model: Option<&'a str>,
@@ -236,17 +236,17 @@ struct CallRow<'a> {
     failure: Option<FailureClass>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
-    /// What it found.
+    /// The findings of the agent.
     findings: &'a [Finding],
-    /// What it was asked.
+    /// The prompt of the call.
     request: Option<FileView>,
-    /// What it replied.
+    /// The reply of the agent.
     reply: Option<FileView>,
-    /// What it did with tools; null where it was given none, or its provider took none.
+    /// The tool calls of the agent; `null` where it was given no tools, or its provider took none.
     tools: Option<ToolsRow>,
 }
 
-/// What a model did with its tools.
+/// The tool calls of one model.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ToolsRow {
@@ -256,7 +256,7 @@ struct ToolsRow {
     failed: u32,
     /// Answered ones.
     requests: u32,
-    /// Those that were made in vain.
+    /// Requests that got no answer.
     unanswered: u32,
     /// Whether a reply lacked its form and it was asked once more.
     asked_again: bool,
@@ -283,11 +283,11 @@ struct StageRow<'a> {
     /// The stage of judging.
     #[schemars(with = "Stage")]
     stage: &'static str,
-    /// Of one of the mission's own: what it is called.
+    /// The name of a stage that the mission defines; left out for other stages.
     name: Option<&'a str>,
     /// Why, in its words.
     reason: Option<&'a str>,
-    /// Its verdict.
+    /// The verdict of the stage.
     verdict: Verdict,
     /// Why.
     #[serialize_always]
@@ -297,17 +297,17 @@ struct StageRow<'a> {
     points: Option<f64>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
-    /// What it found.
+    /// The findings of the stage.
     findings: &'a [Finding],
     /// How sure a verification was.
     confidence: Option<f64>,
-    /// What a verification said of each criterion.
+    /// The result of each criterion of a verification.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     criteria: Vec<CriterionRow<'a>>,
 }
 
 impl<'a> TaskDocument<'a> {
-    /// All of a task, or only one of its attempts.
+    /// Makes the document of a task with all attempts, or with one of them.
     pub fn of(
         state: &'a State,
         view: &'a RunView,

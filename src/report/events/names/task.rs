@@ -55,7 +55,7 @@ pub const STANDING: &[Meaning] = &[
     ),
 ];
 
-/// What is said of its work.
+/// Events about the judging of a task.
 pub const JUDGING: &[Meaning] = &[
     (
         "agent:fallback",
@@ -89,7 +89,7 @@ pub const JUDGING: &[Meaning] = &[
     ),
 ];
 
-/// What other tasks mean for it.
+/// Events about the effect of other tasks on a task.
 pub const OTHERS: &[Meaning] = &[
     (
         "deadlock:detected|deadlock:resolving|deadlock:resolved|deadlock:unresolvable",
@@ -110,7 +110,7 @@ impl EventExpander {
         Some((name(of)?, self.task_payload(task, of, rest)))
     }
 
-    /// What is told of a task; more than the task where the event says more than its name.
+    /// The payload of an event about a task; more than the task where the event says more than its name.
     fn task_payload(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Payload {
         let told = self.task(task);
         match of {
@@ -168,7 +168,7 @@ impl EventExpander {
         }
     }
 
-    /// What is told of what holds a task up: an answer, a moment. A person is a hold.
+    /// The payload of an event about a wait of a task for an answer or a moment. A wait for a person is a hold.
     fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
@@ -187,7 +187,7 @@ impl EventExpander {
         }
     }
 
-    /// What is told of what other tasks and other agents mean for a task.
+    /// The payload of an event about the effect of other tasks and agents on a task.
     fn others_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
@@ -246,7 +246,7 @@ impl EventExpander {
     }
 }
 
-/// What happens to the standing of a task; `None` where what is asked, or run, for it tells it.
+/// The name of an event about the state of a task; `None` where the event of its question or work tells it.
 fn name(of: &TaskEvent) -> Option<&'static str> {
     Some(match of {
         TaskEvent::Transition { .. } => "task:transition",

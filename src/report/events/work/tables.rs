@@ -14,7 +14,7 @@ use crate::report::ids::task_key;
 use super::{EventScope, Life, PublicWork, WorkKey};
 
 impl EventExpander {
-    /// Which work an event is about: its kind, its purpose, its place.
+    /// The work that an event is about: its kind, its purpose, its place.
     pub(super) fn work_of(&self, event: &Event) -> Option<PublicWork> {
         match event {
             Event::Turn(
@@ -112,7 +112,7 @@ impl EventExpander {
         }
     }
 
-    /// What an event is in the life of its work; `None`: nothing that other events do not tell.
+    /// The step that an event is in the life of its work; `None` where other events tell all of it.
     pub(super) fn step_of(&mut self, event: &Event, work: &PublicWork, rest: &[Event]) -> Option<Life> {
         let is_open = work
             .task
@@ -146,7 +146,7 @@ impl EventExpander {
         })
     }
 
-    /// What an event says beside that, under its own keys.
+    /// The payload of an event beside kind, purpose and place, under its own keys.
     pub(super) fn details(&self, event: &Event, rest: &[Event]) -> Payload {
         match event {
             Event::Turn(turn, of) => self.turn_details(*turn, of),
@@ -171,7 +171,7 @@ impl EventExpander {
         }
     }
 
-    /// Who does it, where a turn or call is asked for.
+    /// The agent of the work, where a turn or call is asked for.
     pub(super) fn doer(&self, event: &Event) -> Payload {
         match event {
             Event::Turn(turn, TurnEvent::Started { .. }) => {
@@ -202,7 +202,7 @@ impl EventExpander {
         }
     }
 
-    /// What an agent is asked.
+    /// The work of a call to an agent, by the call's id and purpose.
     fn ask_work(&self, id: AskId, purpose: Purpose) -> PublicWork {
         let work = self.of_task(id.task, WorkKey::Ask(id.number), ("ask", purpose.as_str()));
         let mut work = work.at(purpose.stage(), purpose.round());
@@ -213,7 +213,7 @@ impl EventExpander {
         work
     }
 
-    /// The same, by the request that is on record.
+    /// The work of a call to an agent, by its request; without a purpose where no request is on record.
     fn open_ask(&self, task: TaskId, number: u32) -> PublicWork {
         let key = WorkKey::Ask(number);
         let open = self.work.find(task, key).cloned();
@@ -286,7 +286,8 @@ fn of_notice(event: &NoticeEvent) -> Option<Life> {
     }
 }
 
-/// What came of a call to an agent: the same may be asked once more, of the same agent or of another one.
+/// The step that the end of a call is in the life of its work: the same question may be asked once more, of the
+/// same agent or of another one.
 fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
     let until = match event {
         Event::Ask(_, AskEvent::Failed { until, .. }) => *until,
@@ -313,7 +314,7 @@ fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
     }
 }
 
-/// What is told of the next request of a call that is made once more.
+/// The payload of the next request of a call that is made once more.
 fn asked_next(rest: &[Event]) -> Payload {
     let next = rest
         .iter()

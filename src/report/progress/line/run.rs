@@ -95,7 +95,7 @@ impl LineBuilder {
     }
 }
 
-/// What a run begins with.
+/// The words of the line with which a run begins.
 fn started(state: &State) -> String {
     let tasks = count(state.sums.counts.selected as usize, "task");
     let review = if state.plan.rules.settings.evaluate {
@@ -111,7 +111,7 @@ fn started(state: &State) -> String {
     format!("{tasks}{left_out}, {slots} at a time{review}")
 }
 
-/// What a run goes on with.
+/// The words of the line with which a run goes on.
 fn resumed(state: &State, options: &RunOptions) -> String {
     let tasks = count(state.sums.counts.selected as usize, "task");
     let finished = state.sums.counts.ended();
@@ -171,7 +171,7 @@ pub fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<ProgressLine>
     }
 }
 
-/// What was accepted is looked at again.
+/// The line that an audit of accepted work begins.
 fn audit_line(state: &State) -> ProgressLine {
     let tasks = state.covered().count();
     let sums = &state.sums.counts;

@@ -79,7 +79,7 @@ impl LineBuilder {
         })
     }
 
-    /// What a person is asked, and answers.
+    /// The line of a question to a person, or of the answer; `None` for other events.
     fn of_question(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let name = title(state, task);
         Some(match event {
@@ -95,7 +95,7 @@ impl LineBuilder {
     }
 }
 
-/// Its agent is told what its finish gate misses.
+/// The line that an agent was told what its finish gate misses.
 fn nudged(name: &str, missing: &[Finding]) -> ProgressLine {
     let first = missing.first().map_or("", |finding| finding.description.as_str());
     let detail = match missing.len().saturating_sub(1) {

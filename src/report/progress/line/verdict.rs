@@ -141,7 +141,8 @@ impl LineBuilder {
 const SAID: usize = 60;
 
 impl LineBuilder {
-    /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
+    /// The line of a failed call to an agent; `None` for a reply that could be read: what it leads to has its
+    /// own line.
     pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<ProgressLine> {
         let name = |agent: &AgentId| state.plan.agent_name(*agent);
         let (purpose, detail) = match event {
@@ -236,7 +237,8 @@ pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> 
     ProgressLine::new(verb, Role::Warn, title, detail)
 }
 
-/// What passed, in a few words: the line about the end of the attempt says it. `None` for what is not worth a word there.
+/// The words about a stage that passed, for the line about the end of the attempt. `None` for one that is not
+/// worth a word there.
 pub(crate) fn passed_words(
     state: &State,
     report: &StageReport,

@@ -87,7 +87,7 @@ impl LineBuilder {
         self.id(|run| ApprovalId { run, of, number }.to_string())
     }
 
-    /// What a task, a checkpoint or a delay waits with, and what is said to it.
+    /// The line of an event about the hold of a task, a checkpoint or a delay.
     pub(super) fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> ProgressLine {
         let name = match of {
             HoldOwner::Task(task) => title(state, task),
