@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::model::{Agent, Consensus};
 use crate::domain::{Bar, Digest, Dimension, Points};
 
-/// What a run took from a file of fits when it began.
+/// The bars that a run took from a file of fits when it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Calibration {
@@ -25,7 +25,7 @@ pub struct Calibration {
 /// The bar of one fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibratedBar {
-    /// What its judges are asked as, in order of their digests.
+    /// The digests of how the judges are asked, sorted.
     pub seats: Vec<Digest>,
     /// How their scores become one; `None` for a judge alone.
     pub consensus: Option<Consensus>,
@@ -36,7 +36,7 @@ pub struct CalibratedBar {
     pub refer: Option<[Points; 2]>,
 }
 
-/// What a panel has of a fit.
+/// The values of a fit that a panel uses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Calibrated {
     /// The bar that holds where others judge than those who were measured.
@@ -46,7 +46,7 @@ pub struct Calibrated {
 }
 
 impl Agent {
-    /// What can change its reply to the same request.
+    /// The values of an agent that can change its reply to the same request.
     pub fn asked_as(&self) -> Value {
         json!({
             "adapter": self.adapter,
@@ -58,13 +58,13 @@ impl Agent {
         })
     }
 
-    /// The same with the form of the request, as a digest.
+    /// The digest of the agent as a judge: how it is asked, and the form of the request.
     pub fn seat_digest(&self, request: Digest) -> Digest {
         Digest::of(format!("{request} {}", self.asked_as()).as_bytes())
     }
 }
 
-/// What is scored, as a digest.
+/// The digest of the dimensions that are scored.
 pub fn dimensions_digest(dimensions: &[Dimension]) -> Digest {
     let all = dimensions.iter().map(|dimension| {
         let weight = dimension.weight.normalize().to_string();

@@ -6,7 +6,8 @@ use super::plan::Plan;
 use crate::domain::{AgentId, Bar, BarOrigin, Digest, TaskId};
 
 impl Panel {
-    /// What no pass is below without a relief: its bar, or the one that holds where others judge.
+    /// The least bar that a pass can have without a relief: the panel's own, or the lower one that holds where
+    /// others judge.
     pub fn least_bar(&self) -> Bar {
         let instead = self.calibrated.as_ref().map(|calibrated| calibrated.instead);
         let lower = instead.filter(|instead| instead.points < self.bar.points);

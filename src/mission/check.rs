@@ -18,7 +18,7 @@ use super::text::quoted;
 use super::together;
 use super::violation::{Violation, ViolationPlace, Violations, first_line, is_misspelt};
 
-/// What the check found out.
+/// The result of the check.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Errors, and notes about keys that are not built.
@@ -54,7 +54,7 @@ pub fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static 
 
 struct Checker<'t, 's> {
     tree: &'t Tree<'s>,
-    /// What may stand in another kind of file.
+    /// The keys of the other kind of file, for a hint; `None` where there is no other kind.
     other: Option<&'static Table>,
     found: Checked,
     /// Pruned when the check is over: the tree is only read while it is walked.
@@ -141,7 +141,7 @@ impl Checker<'_, '_> {
         is_right
     }
 
-    /// What was pruned below this key may be what others refer to.
+    /// Remembers that names are missing: a pruned value below this key may be one that others refer to.
     fn forget_name(&mut self, key: &str) {
         let referent = match key {
             "title" | "tasks" => Referent::Task,
@@ -337,7 +337,7 @@ impl Checker<'_, '_> {
         is_right && self.is_complete(item, text)
     }
 
-    /// What a metric needs besides its required keys.
+    /// Checks the keys that a metric needs besides its required ones.
     fn is_complete(&mut self, item: NodeId, kind: &str) -> bool {
         let has = |key| self.tree.get(item, key).is_some();
         if kind != "metric" || has("min") || has("max") {
@@ -350,7 +350,8 @@ impl Checker<'_, '_> {
     }
 }
 
-/// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
+/// The error for a key that is right and that nothing acts on yet: refused rather than ignored, by `validate`
+/// and `run` alike.
 pub fn not_built(place: ViolationPlace, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
     Violation::error(Code::NotBuiltYet, place, message).help("remove it: nothing acts on it yet")
@@ -396,7 +397,7 @@ fn takes(shape: &Shape, kind: NodeKind) -> bool {
     }
 }
 
-/// What a shape takes, in words.
+/// The values that a shape takes, in words.
 pub fn expects(shape: &Shape) -> String {
     match shape {
         Shape::One(one) => match one.refers_to {

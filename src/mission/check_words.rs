@@ -10,11 +10,11 @@ use globset::{GlobBuilder, GlobSet};
 
 use super::shell_line::{ShellWord, is_shells_own, simple_commands};
 
-/// What a test is, by its path from the workspace.
+/// Globs that tell a test by its path from the workspace.
 const TESTS: &str = "**/tests/** **/test/** **/spec/** **/__tests__/** **/*_test.* **/test_*.* **/*.test.* **/*.spec.* **/*.bats \
     **/t/*.t **/conftest.py **/__snapshots__/** **/*.snap pytest.ini tox.ini jest.config.* vitest.config.* .config/nextest.toml";
 
-/// What stands before a program and is none itself.
+/// Words that stand before a program and are none themselves.
 const BEFORE: &str = "if then else elif do while until ! { time exec command builtin env nice ionice nohup timeout xargs sudo \
     stdbuf setsid chronic unbuffer catchsegv valgrind strace flock taskset busybox uv poetry pipenv pdm hatch rye bundle npx \
     pnpm yarn npm bunx deno bun go dart mise run exec dlx coverage xvfb-run parallel caffeinate doas";
@@ -83,10 +83,10 @@ const OPTIONS: [(&str, &str); 6] = [
     ("--config", ""),
     ("--rootdir", ""),
 ];
-/// What a folder of tests is set up by.
+/// Files that set up a folder of tests.
 const SETTINGS_OF_TESTS: [&str; 3] = ["pytest.ini", "tox.ini", "conftest.py"];
 
-/// What a command says of files: which of its words judge, and where it goes.
+/// The parts of a command that say which files judge, and where it goes.
 #[derive(Debug, Default)]
 pub struct JudgingWords {
     /// Words that may name files that judge.
@@ -95,13 +95,13 @@ pub struct JudgingWords {
     pub maybe_tests: Vec<ShellWord>,
     /// Folders that it goes into.
     pub folders: Vec<String>,
-    /// What is started, where no shell knows it as a word of its own.
+    /// The programs that are started, other than words that a shell knows as its own.
     pub programs: Vec<String>,
     /// Whether its program or script is something that only the shell can tell: any word may name it.
     pub is_open: bool,
 }
 
-/// What of a check's words judges.
+/// Reads the parts of a check's command that say which files judge.
 pub fn judging_words(text: &str) -> JudgingWords {
     let mut found = JudgingWords::default();
     for command in simple_commands(text) {

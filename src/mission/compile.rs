@@ -195,7 +195,7 @@ fn assignees(mission: &Mission) -> Vec<AgentId> {
     mission.tasks.iter().map(agent).collect()
 }
 
-/// What an agent says of the time of its turns.
+/// The limits of an agent on the time of its turns.
 #[derive(Clone, Copy)]
 struct TurnLimits {
     timeout: Option<Millis>,
@@ -211,7 +211,7 @@ impl TurnLimits {
     }
 }
 
-/// What every task is compiled with.
+/// Everything that a task is compiled with.
 struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
@@ -305,7 +305,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What the task declares of its judging. Who judges is resolved once all agents and tasks are known.
+    /// The stages that the task declares. Their judges are resolved once all agents and tasks are known.
     fn pipeline(&self, task: &model::Task) -> Vec<StagePlan> {
         let is_verification = task.kind == model::TaskType::Verification;
         let checks = task

@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// Steps that one evaluation may take.
 const STEPS: u64 = 10_000;
 
-/// What an expression may read of the task and of its mission.
+/// The values of the task and its mission that an expression may read.
 const FIELDS: [&str; 19] = [
     "task.title",
     "task.description",
@@ -40,15 +40,15 @@ const FIELDS: [&str; 19] = [
 /// Why an expression says neither yes nor no about a task.
 #[derive(Debug, thiserror::Error)]
 pub enum ConditionError {
-    /// It cannot be evaluated.
+    /// The expression cannot be evaluated.
     #[error("{}", .0.detail().unwrap_or("it cannot be evaluated"))]
     Evaluation(#[from] minijinja::Error),
-    /// It is of another kind.
+    /// The value of the expression is of another kind.
     #[error("it is {0}, which is neither true nor false")]
     NeitherNor(Value),
 }
 
-/// What is wrong with an expression, and what to do about it.
+/// A problem of an expression, and what to do about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wrong {
     pub message: String,
@@ -73,7 +73,7 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// What is wrong with an expression whatever the task. It holds the syntax, and every field that is read.
+/// Finds the problem that an expression has whatever the task: its syntax, or a field that is not there.
 pub fn check(when: &str) -> Result<(), Wrong> {
     if when.len() > LONGEST {
         let message = format!("the expression is longer than {LONGEST} bytes");

@@ -13,7 +13,7 @@ use super::validate;
 use super::written::WrittenSettings;
 use crate::domain::{Bar, BarOrigin};
 
-/// Whose a configuration file is.
+/// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ConfigLayer {
     /// `quorum.yaml` of the project.

@@ -3,7 +3,7 @@
 
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
 
-/// What one level says; `None` where it leaves that to the next one.
+/// The confinement that one level asks for; `None` where it leaves a setting to the next level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Confinement {
     sandbox: Option<Sandbox>,
@@ -12,7 +12,7 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// What a task says.
+    /// The confinement that a task asks for.
     pub(super) fn of_task(task: &Task) -> Self {
         Self {
             sandbox: task.sandbox,
@@ -21,7 +21,7 @@ impl Confinement {
         }
     }
 
-    /// What an agent says.
+    /// The confinement that an agent asks for.
     pub(super) fn of_agent(agent: &Agent) -> Self {
         Self {
             sandbox: agent.sandbox,
@@ -30,7 +30,7 @@ impl Confinement {
         }
     }
 
-    /// What the settings say.
+    /// The confinement that the settings ask for.
     pub(super) fn of_settings(settings: &EffectiveSettings) -> Self {
         Self {
             sandbox: Some(settings.sandbox),
@@ -39,7 +39,7 @@ impl Confinement {
         }
     }
 
-    /// The same, with `below` where it says nothing.
+    /// Fills each setting that is `None` from `below`.
     pub(super) fn or(self, below: Self) -> Self {
         Self {
             sandbox: self.sandbox.or(below.sandbox),
@@ -48,7 +48,7 @@ impl Confinement {
         }
     }
 
-    /// The same, with what a session says of the sandbox.
+    /// Replaces the sandbox by the session's own, where that names one.
     pub(super) fn in_session(self, sandbox: Option<Sandbox>) -> Self {
         Self {
             sandbox: sandbox.or(self.sandbox),

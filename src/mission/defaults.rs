@@ -23,7 +23,7 @@ pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// What a panel scores where a mission names no dimensions (section 2).
+/// The dimensions of a panel where a mission names none (section 2).
 pub fn default_dimensions() -> Vec<Dimension> {
     [
         (
@@ -49,7 +49,7 @@ pub fn default_dimensions() -> Vec<Dimension> {
     .collect()
 }
 
-/// What each score from 1 to 5 means.
+/// The meaning of each score from 1 to 5.
 fn default_scale() -> Vec<(u8, String)> {
     [
         (1, "Completely wrong, or missing"),

@@ -15,7 +15,7 @@ use super::scalar::{Fault, InnerPath, Name, Positive, Scalar};
 
 /// The longest description that is taken, in characters.
 const DESCRIPTION: usize = 16_000;
-/// What a sub-task may say of itself.
+/// The keys of a sub-task.
 const KEYS: [&str; 9] = [
     "title",
     "description",
@@ -27,7 +27,7 @@ const KEYS: [&str; 9] = [
     "acceptance",
     "verify",
 ];
-/// What only a mission may say of a finish gate: whoever hands work down proves nothing by it.
+/// The keys of a finish gate that only a mission may use: whoever delegates work proves nothing by them.
 const OF_MISSIONS: [&str; 2] = ["passToPass", "before"];
 /// The most criteria of one sub-task.
 const CRITERIA: usize = 50;
@@ -45,11 +45,11 @@ const COMMANDS: usize = 50;
 #[serde(rename_all = "camelCase")]
 pub struct SubTask {
     pub title: String,
-    /// What is to be done.
+    /// The work to do.
     pub description: Option<String>,
-    /// Who is to do it; may be left out if there is only one other agent.
+    /// The name of the agent that is to do the work; `None` is right where there is only one other agent.
     pub assign_to: Option<String>,
-    /// What kind of work it is.
+    /// The kind of the work.
     #[serde(rename = "type", default)]
     pub kind: TaskType,
     /// Titles of what it waits for: other sub-tasks of the same task, or work that is done.
@@ -57,11 +57,11 @@ pub struct SubTask {
     pub priority: Option<Decimal>,
     /// Files that it must produce.
     pub target_files: Vec<String>,
-    /// Which of them is protected; the runtime has looked.
+    /// The first of `target_files` that is protected; `None` where the runtime found none.
     pub protected: Option<String>,
-    /// What its work is accepted by.
+    /// The criteria by which the work is accepted.
     pub acceptance: Vec<String>,
-    /// What must hold before its agent may call itself finished.
+    /// The finish gate: it must hold before the agent may call its work finished.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "gate_by_value")]
     pub verify: Option<Box<FinishGate>>,
 }
@@ -110,16 +110,16 @@ pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
     (read, refused)
 }
 
-/// What is wrong with a sub-task.
+/// The mistake in a sub-task.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SubTaskError {
-    /// It is none at all.
+    /// The sub-task is no object with a `title`.
     #[error("it is no object with a `title`")]
     NoObject,
-    /// It, or its `verify`, has a key that is not known: those that are.
+    /// The sub-task or its `verify` has an unknown key; the last text lists the known ones.
     #[error("{0} has a key {1:.100?}, which it may not have; known are {2}")]
     UnknownKey(&'static str, String, String),
-    /// It has no title.
+    /// The sub-task has no title.
     #[error("it has no `title`")]
     NoTitle,
     /// A value of this key is of another kind than this.
@@ -128,19 +128,19 @@ pub enum SubTaskError {
     /// The value of a key is not one that missions take.
     #[error("{0}")]
     Value(String),
-    /// It says too much.
+    /// The description is too long.
     #[error("its description is longer than {DESCRIPTION} characters; put it into a file")]
     LongDescription,
-    /// It is no work.
+    /// The sub-task is a verification, which does no work.
     #[error("a verification node belongs in the mission")]
     Verification,
     /// A criterion says nothing.
     #[error("a criterion of `acceptance` is empty")]
     EmptyCriterion,
-    /// There are too many criteria, or too long ones.
+    /// The sub-task has too many criteria, or too long ones.
     #[error("`acceptance` may have {CRITERIA} criteria of {LONGEST} characters each")]
     Criteria,
-    /// Its finish gate is not one of a mission.
+    /// The finish gate cannot be read by the rules of missions.
     #[error("its `verify` cannot be read: {0}")]
     Gate(String),
     /// Nothing runs the tests of its finish gate.
@@ -149,10 +149,10 @@ pub enum SubTaskError {
     /// Nothing compiles for its finish gate.
     #[error("its `verify` requires compilation and names no `compileCommand`")]
     NoCompileCommand,
-    /// Its finish gate nudges too often.
+    /// The finish gate tells the agent too often what is missing.
     #[error("its `verify` may have at most {NUDGES} `maxAttempts` and `compilationMaxAttempts`")]
     Nudges,
-    /// Its finish gate has too many tests and commands, or too long ones.
+    /// The finish gate has too many tests and commands, or too long ones.
     #[error("its `verify` may have {COMMANDS} tests and commands of {LONGEST} characters each")]
     Commands,
 }

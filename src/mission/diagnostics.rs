@@ -55,7 +55,7 @@ struct SourceExcerpt {
 pub struct LineStarts<'s> {
     source: &'s str,
     starts: Vec<usize>,
-    /// What must not be shown.
+    /// Ranges of the text that must not be shown, in bytes.
     hidden: Vec<Range<usize>>,
 }
 
@@ -150,32 +150,32 @@ impl SourceExcerpt {
 /// One thing that is wrong with, or worth knowing about, a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// Its stable code.
+    /// The stable code of the problem.
     pub code: Code,
     /// How much it weighs.
     pub severity: DiagnosticSeverity,
-    /// What is wrong, in one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     pub message: String,
     /// The file as the user named it.
     pub file: Arc<str>,
     /// Where; `None` if it concerns the file as a whole.
     pub spot: Option<Location>,
-    /// What is said right under the marked text.
+    /// The words right under the marked text.
     pub label: Option<String>,
-    /// Another place that matters, and what is said under it.
+    /// Another place that matters, and the words under it.
     pub related: Option<(Location, String)>,
-    /// What to write instead.
+    /// The text to write instead, or another way to mend the problem.
     pub help: Option<String>,
 }
 
 /// A diagnostic in a document.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiagnosticRow<'a> {
-    /// Its stable code, which `quorum explain` explains.
+    /// The stable code of the problem, which `quorum explain` explains.
     pub code: &'static str,
     /// `error` or `warning`.
     pub severity: &'static str,
-    /// What is wrong, in one sentence.
+    /// The problem in one sentence.
     pub message: &'a str,
     /// The file as the user named it.
     pub file: &'a str,
@@ -185,7 +185,7 @@ pub struct DiagnosticRow<'a> {
     pub column: Option<usize>,
     /// The text that is meant.
     pub text: Option<&'a str>,
-    /// What to write instead.
+    /// The text to write instead, or another way to mend the problem.
     pub help: Option<&'a str>,
 }
 

@@ -45,13 +45,13 @@ worded! {
     pub enum Why {
         /// The mission names it.
         Named = "named as reviewer",
-        /// It handed the task down.
+        /// The agent delegated the task.
         Delegator = "delegated the task",
         /// Judging is its role.
         Role = "role reviewer or qa",
         /// The worker reports to it.
         Manager = "manager of the worker",
-        /// It is able to judge.
+        /// The agent is able to judge.
         Able = "able to judge",
     }
 }
@@ -72,7 +72,7 @@ pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<El
     able
 }
 
-/// Those who would judge `task` if they were independent of its author, and what keeps them from it.
+/// The agents that would judge `task` if they were independent of its author, and what they share with it.
 pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(AgentId, Dependence)> {
     let able = able(plan, task, named).into_iter();
     able.filter_map(|eligible| Some((eligible.agent, dependence(plan, task, eligible.agent)?)))
@@ -118,9 +118,9 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ 
         .flat_map(|task| plan.task(task).workers())
 }
 
-/// Who goes on with the work of `task` where its agent cannot be reached: the next of the fallbacks that is no person and
-/// does not cost the work a judge. Nobody who judges the work, agrees to it, or whom one of its judges depends on takes
-/// it over.
+/// The agent that goes on with the work of `task` where its agent cannot be reached: the next of the fallbacks
+/// that is no person and does not cost the work a judge. This excludes judges, approvers, and whoever a judge
+/// depends on.
 pub fn successor(plan: &Plan, task: TaskId) -> Option<AgentId> {
     let work = plan.task(task);
     let first = work.assigned;
@@ -129,7 +129,7 @@ pub fn successor(plan: &Plan, task: TaskId) -> Option<AgentId> {
     next.find(|agent| keeps_from_taking_over(plan, task, *agent).is_none())
 }
 
-/// What keeps an agent from going on with the work of `task`, in words; `None` where nothing does.
+/// Why an agent may not go on with the work of `task`, in words; `None` where it may.
 pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
     if plan.agent(agent).spec.adapter == Adapter::Human {
         return Some("is a person".to_owned());
@@ -156,8 +156,9 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
     })
 }
 
-/// Whoever is asked, one after the other, for what `first` is to judge: `first`, then each where those before it cannot be
-/// reached. A fallback never breaks independence, and whoever looks at pictures must see them.
+/// The agents that are asked, one after the other, for a judgement by `first`: `first`, then each where those
+/// before it cannot be reached. A fallback never breaks independence, and an agent that looks at pictures must
+/// see them.
 pub fn candidates(
     plan: &Plan,
     task: TaskId,
@@ -174,8 +175,8 @@ pub fn candidates(
     std::iter::once(first).chain(plan.fallbacks(first).into_iter().filter(may_stand_in))
 }
 
-/// What keeps an agent from cutting the criteria of `task` into what its judge is asked, in words: whoever did the work, or
-/// is not independent of them, would choose its own questions. `None` where nothing does.
+/// Why an agent may not cut the criteria of `task` into the questions for its judge, in words: an author, or an
+/// agent that is not independent of one, would choose its own questions. `None` where it may.
 pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
     if authors(plan, task).any(|author| author == agent) {
         return Some("did the work itself".to_owned());
@@ -183,13 +184,13 @@ pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<S
     dependence(plan, task, agent).map(|why| why.to_string())
 }
 
-/// What the mission wants a reviewer of `task` not to share with its author.
+/// The rule of the mission for what a reviewer of `task` must not share with its author.
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {
     let panel = plan.task(task).panel();
     panel.map_or(plan.rules.settings.independence, |panel| panel.independence)
 }
 
-/// What keeps an agent that the mission names from judging `task`, in words; `None` where nothing does.
+/// Why an agent that the mission names may not judge `task`, in words; `None` where it may.
 pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
     if plan.task(task).workers().any(|author| author == agent) {
         return Some("did the work itself".to_owned());
@@ -200,7 +201,7 @@ pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<St
     dependence(plan, task, agent).map(|why| why.to_string())
 }
 
-/// What keeps an agent from judging `task`, by what the mission declares.
+/// The reason for which an agent may not judge `task`, by what the mission declares; `None` where it may.
 fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     let rule = independence(plan, task);
     if rule == Independence::Identity {
@@ -274,7 +275,7 @@ pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<Agen
 }
 
 impl TaskPlan {
-    /// Whoever works on it or did.
+    /// The agents that work on the task or did.
     pub fn workers(&self) -> impl Iterator<Item = AgentId> + '_ {
         let before = self.agents_before.iter().copied();
         before.filter(|agent| *agent != self.agent).chain([self.agent])

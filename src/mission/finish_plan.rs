@@ -5,7 +5,7 @@ use super::model;
 /// `verify`, resolved: each command in a run of its own, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FinishGatePlan {
-    /// What must exit 0.
+    /// The commands, each of which must exit 0.
     pub commands: Vec<FinishCommand>,
     /// Whether a file must have changed.
     pub require_file_changes: bool,
@@ -26,17 +26,17 @@ impl FinishGatePlan {
 /// A command of a finish gate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FinishCommand {
-    /// What it shows.
+    /// The requirement that the command shows as met.
     pub shows: Requirement,
     /// The command, in which `{test}` stands for the test's name.
     pub command: String,
-    /// What it is to say before the work, where the file tells.
+    /// The result before the work that the file declares; `None` where it declares none.
     pub before: Option<model::BeforeRule>,
-    /// Of a test: which list names it, if one does.
+    /// The list that names the test; `None` where no list does.
     pub list: Option<ListOf>,
 }
 
-/// Which list of tests names one.
+/// A list of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListOf {
     /// `failToPass`
@@ -45,13 +45,13 @@ pub enum ListOf {
     PassToPass,
 }
 
-/// What a command of a finish gate shows.
+/// A requirement that a command of a finish gate shows as met.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Requirement {
     /// The work compiles.
     Compilation,
-    /// This test is green.
+    /// The test of this name is green.
     Test(Box<str>),
-    /// What the command itself is about.
+    /// A requirement that only the command itself knows.
     Command,
 }

@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use super::plan::Plan;
 use crate::domain::{Bar, BarOrigin, Points, TaskId};
 
-/// So many tasks depend on a foundation.
+/// The number of tasks that depend on a task and make it a foundation.
 const DEPENDENTS: usize = 3;
 /// Points by which its bars are lower.
 const RELIEF: u8 = 20;
@@ -36,8 +36,8 @@ pub fn mark(plan: &mut Plan, names_bar: &[bool]) {
 }
 
 impl Plan {
-    /// What work on a task must reach where this bar holds: the bar, or less for a foundation. A bar that keeps bad work out by
-    /// measurement would not keep it out any more.
+    /// The bar that work on a task must reach where `bar` holds: the same, or less for a foundation. A bar that
+    /// keeps bad work out by measurement is not lowered, for then it would not keep it out any more.
     pub fn relieved(&self, id: TaskId, bar: Bar) -> Bar {
         if !self.task(id).foundation || bar.origin == BarOrigin::Calibration {
             return bar;

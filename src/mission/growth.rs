@@ -39,34 +39,34 @@ pub struct Addition {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AddedTask {
-    /// Its id: the next free one, or that of one that was withdrawn.
+    /// The id of the task: the next free one, or that of one that was withdrawn.
     #[serde(rename = "i")]
     pub id: TaskId,
-    /// Its title, unique within the run.
+    /// The title, unique within the run.
     #[serde(rename = "l")]
     pub title: Box<str>,
-    /// What is to be done.
+    /// The work to do.
     #[serde(rename = "x")]
     pub description: Option<Box<str>>,
-    /// Who does it.
+    /// The agent that does the work.
     #[serde(rename = "a")]
     pub agent: AgentId,
-    /// What kind of work it is.
+    /// The kind of the work.
     #[serde(rename = "k", default, skip_serializing_if = "is_default")]
     pub kind: TaskType,
-    /// What it waits for.
+    /// The tasks that must be done before.
     #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
-    /// Its priority; `None` is 1.
+    /// The priority; `None` is 1.
     #[serde(rename = "p")]
     pub priority: Option<Decimal>,
     /// Files that it must produce.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<Box<str>>,
-    /// What its work is accepted by.
+    /// The criteria by which the work is accepted.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance: Vec<Box<str>>,
-    /// What must hold before its agent may call itself finished.
+    /// The finish gate: it must hold before the agent may call its work finished.
     #[serde(
         rename = "v",
         default,
@@ -83,7 +83,7 @@ pub struct AddedTask {
     pub awaited_by: Vec<TaskId>,
 }
 
-/// What changes a plan while its run works, beside another mission.
+/// A change of the plan of a run that works, other than by another mission.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanStep {
     /// Tasks came.
@@ -202,7 +202,7 @@ impl Plan {
         }
     }
 
-    /// Another agent works on a task from here on. Who judges it stays (`eligibility::successor`).
+    /// Gives a task to another agent from here on. The judges stay the same (`eligibility::successor`).
     fn hand_over(&mut self, id: TaskId, to: AgentId) {
         if self.task(id).agent == to {
             return;
@@ -258,8 +258,8 @@ impl Plan {
         }
     }
 
-    /// What the task is, before it is known where it comes from. A fixup is what its source is, but for what it says of
-    /// itself; whatever else is compiled as if it stood in the mission.
+    /// The task before its provenance is set. A fixup is like its source but for what it says itself; every
+    /// other task is compiled as if it stood in the mission.
     fn template(&self, addition: &Addition, added: &AddedTask) -> TaskPlan {
         match (addition.origin, addition.source) {
             (Origin::Fixup, Some(source)) => TaskPlan {

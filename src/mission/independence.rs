@@ -70,15 +70,15 @@ const FAMILIES: &[(&str, &str)] = &[
 /// Why an agent may not judge the work of another.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dependence {
-    /// Both use this model.
+    /// The agent and the author use the same model.
     SameModel(String),
-    /// Both use models of this family.
+    /// The agent and the author use models of the same family.
     SameFamily(String),
     /// Nothing is known of the agent's model: it cannot be told.
     Unknown {
         /// The agent, by name.
         agent: String,
-        /// What is not known of it.
+        /// The missing knowledge: of the model or of its family.
         what: Independence,
     },
 }
@@ -99,7 +99,7 @@ impl fmt::Display for Dependence {
     }
 }
 
-/// What an agent thinks with, as far as it is known.
+/// The model of an agent, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelIdentity<'a> {
     name: &'a str,
@@ -137,7 +137,7 @@ impl<'a> ModelIdentity<'a> {
         self.family.as_deref()
     }
 
-    /// What keeps this reviewer from judging the author's work; `None`: nothing.
+    /// Why this reviewer may not judge the author's work; `None` where it may.
     pub fn depends_on(&self, author: &Self, rule: Independence) -> Option<Dependence> {
         if rule == Independence::Identity || !self.has_model || !author.has_model {
             return None;
@@ -171,8 +171,8 @@ impl<'a> ModelIdentity<'a> {
     }
 }
 
-/// What of a model's name says nothing about which model it is, and what has several spellings: each pattern is replaced once,
-/// in this order. `FAMILY` is the beginning of any known name.
+/// Parts of a model's name that do not say which model it is, and names with several spellings: each pattern is
+/// replaced once, in this order. `FAMILY` is the beginning of any known name.
 const PLAIN: [(&str, &str); 14] = [
     // Before it: folders, a provider (`openai:gpt-4o`, but `llama3:8b`), that it was tuned.
     ("^.*/", ""),
@@ -244,7 +244,7 @@ fn is_same_model(one: &str, other: &str) -> bool {
     plain_name(one) == plain_name(other)
 }
 
-/// Whose model it is, by its name.
+/// The family of a model, by its name; `None` where the name is not known.
 fn family_of_model(model: &str) -> Option<&'static str> {
     let name = plain_name(model);
     let name = name.as_str();
@@ -256,7 +256,7 @@ fn family_of_model(model: &str) -> Option<&'static str> {
     })
 }
 
-/// Whose models an adapter reaches when the mission names none.
+/// The family of the models that an adapter reaches when the mission names none.
 fn family_of_adapter(agent: &Agent) -> Option<&str> {
     match agent.adapter.kind() {
         AdapterKind::Model { family, .. } => family,

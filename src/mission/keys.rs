@@ -39,10 +39,10 @@ use super::scalar::{
 use super::shape::{OneShape, Shape, Table};
 use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
 
-/// What a key can hold: its shape, and how it is read. `As` is the scalar whose rules its texts keep, or the way in which
-/// it is written; `()` where the type says that itself.
+/// A type of value for a key: its shape, and how it is read. `As` is the scalar whose rules its texts keep, or
+/// the way in which it is written; `()` where the type says that itself.
 pub trait Value<As = ()>: Sized {
-    /// What the document is checked against.
+    /// The shape that the document is checked against.
     const SHAPE: Shape;
 
     /// Reads a value that is not null. `None`: it is none such, of which the check has told.
@@ -54,7 +54,7 @@ pub trait Value<As = ()>: Sized {
         Self::read(Node::root(&tree))
     }
 
-    /// What a missing key reads as. `None`: nothing does, and the map around it cannot be read.
+    /// Value of an absent key; `None` makes the map unreadable.
     fn missing(default: Option<&str>) -> Option<Self> {
         Self::of_text(default?)
     }
@@ -62,16 +62,16 @@ pub trait Value<As = ()>: Sized {
 
 /// A map with keys of its own.
 pub trait Keys {
-    /// What may stand in it.
+    /// The keys of the map.
     const TABLE: &'static Table;
 }
 
-/// What a default can stand in for: the method that `= "default"` makes.
+/// A value that a default can stand in for: the method that `= "default"` makes.
 pub trait Untold {
     /// The value.
     type Told;
 
-    /// What was said, or the default.
+    /// The value of the file, or the default.
     fn or_text(&self, default: &str) -> Self::Told;
 }
 
@@ -194,7 +194,7 @@ macro_rules! effective {
         }
 
         impl $Name {
-            /// What they come to, with defaults.
+            /// Fills in the defaults.
             pub fn effective(&self) -> $Effective {
                 $Effective {
                     $($($field: $crate::mission::keys::Untold::or_text(&self.$field, $default),)?)+
@@ -346,7 +346,7 @@ macro_rules! lists {
 
 lists!(Vec<T>, ThinVec<T>, Box<[T]>);
 
-/// What a file writes as a list that is not empty, or as one value: how each is read.
+/// Reads a list that is not empty, or one value in its place.
 macro_rules! list_or_one {
     ($T:ty: [$Item:ty] => $list:expr, $One:ty => $one:expr) => {
         impl $crate::mission::keys::Value for $T {
@@ -415,7 +415,7 @@ impl<S: Scalar + Into<String>> Value<S> for BTreeMap<String, String> {
     }
 }
 
-/// What each level of a scale means, in the order of the file.
+/// Reads the meaning of each level of a scale, in the order of the file.
 impl Value<RubricLevel> for Vec<(u8, String)> {
     const SHAPE: Shape = Shape::Named(&OneShape::of::<RubricLevel>(), &Shape::one::<Filled>());
 

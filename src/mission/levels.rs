@@ -18,18 +18,18 @@ pub trait Level: Sized {
     /// Whether every level adds to it, instead of the strongest deciding alone.
     const GATHERS: bool = false;
 
-    /// The same of one of its keys.
+    /// Whether every level adds to one of the map's keys, instead of the strongest deciding alone.
     fn gathers(_: &str) -> bool {
         false
     }
 
-    /// This level, with `below` where it says nothing.
+    /// Fills in from `below`, the weaker level, what this one leaves open.
     fn over(self, below: Self) -> Self;
 
-    /// What holds where no level says anything.
+    /// The value where no level says anything.
     fn standard(default: Option<&str>) -> Self;
 
-    /// What it says of the key at this path below it; `None` where it says nothing.
+    /// The value of the key at `path` below this one; `None` where this level says nothing of it.
     fn told(&self, path: &str) -> Option<Json>;
 }
 
@@ -67,7 +67,7 @@ impl Level for Later {
     }
 }
 
-/// What a project or a user lists stays listed, whatever a mission adds.
+/// Adds the entries of the weaker level: a list of a project or a user stays, whatever a mission adds.
 impl Level for Box<[Box<str>]> {
     const GATHERS: bool = true;
 

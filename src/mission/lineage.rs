@@ -26,7 +26,7 @@ impl Plan {
         )
     }
 
-    /// The same of a sub-task that is about to be made, delegated by a task.
+    /// The digest of the chain of a sub-task that is about to be made, delegated by a task.
     pub fn chain_hash_of(&self, by: TaskId, sub_task: &SubTask) -> Digest {
         hash(
             Some(self.chain_hash(by)),

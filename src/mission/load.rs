@@ -25,7 +25,7 @@ use super::written::WrittenSettings;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The same as the length of a file.
+/// The longest mission, as the length of a file in bytes.
 pub const LONGEST_MISSION: u64 = MAX_BYTES as u64;
 
 /// The bytes of a document and what to call it.
@@ -33,7 +33,7 @@ pub const LONGEST_MISSION: u64 = MAX_BYTES as u64;
 pub struct Source {
     /// As the user named it, for diagnostics.
     pub name: Arc<str>,
-    /// Its content.
+    /// The bytes of the document.
     pub bytes: Vec<u8>,
 }
 

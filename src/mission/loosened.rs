@@ -84,7 +84,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
     found
 }
 
-/// What a key of a settings or mission file does, where one of them says it.
+/// The effect of a key of a settings or mission file, with its place; `None` where no file has the key.
 fn by_file(mission: &Mission, key: &str, what: String) -> Option<Loosening> {
     let mut files = mission.written.iter().enumerate();
     let (index, place) = files.find_map(|(index, file)| Some((index, file.place(key)?)))?;

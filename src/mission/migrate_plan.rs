@@ -73,7 +73,8 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     plan
 }
 
-/// Whoever worked on a task is not forgotten; whoever went on with it does so, if the mission still names the same agent.
+/// Keeps the agents that worked on a task, and the one that went on with it if the mission still names the same
+/// agent.
 fn goes_on_with(task: &mut TaskPlan, before: &TaskPlan, agents: &[AgentPlan]) {
     if before.agents_before.is_empty() {
         return;
@@ -128,7 +129,7 @@ impl MigratedIds {
     }
 }
 
-/// What waits for what: as the new mission says, and what was added for itself.
+/// The dependencies: those of the new mission, and those of tasks that were added to the run.
 fn pairs(
     old: &Plan,
     new: &Plan,
@@ -191,7 +192,7 @@ fn holds(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<BarrierPlan> {
     })
 }
 
-/// What of an old plan a new one still has.
+/// The tasks of an old plan that a new one still has.
 struct Alive {
     /// One for each task of the old plan: whether the run takes it still.
     tasks: Vec<bool>,

@@ -22,27 +22,27 @@ use super::provenance::Origin;
 /// One stage of judging.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StagePlan {
-    /// What plain evidence rejects before anybody is asked.
+    /// A look at plain evidence, which rejects work before anybody is asked.
     Preflight,
-    /// What must hold before the agent may call itself finished.
+    /// The finish gate: it must hold before the agent may call its work finished.
     Finish(FinishGatePlan),
     /// Declared checks, in file order.
     Checks(Vec<Check>),
-    /// Who has an opinion of the work.
+    /// The reviewers of the work.
     Judge(Judge),
     /// The criteria that the work is accepted by, and how they are graded.
     Verification(VerificationPlan),
     /// A stage that an agent, a person or a command decides by a verdict of its own: one of the mission's or the task's own
     /// `stages`, or one of a kind that has a key of its own.
     Own(OwnStage),
-    /// Who attacks the work.
+    /// The agent that attacks the work.
     RedTeam(RedTeamPlan),
     /// How screenshots are checked.
     Vision(VisionPlan),
 }
 
-/// Who has an opinion of the work, once the deterministic stages have passed (section 3). Where checks alone are to decide,
-/// the pipeline has no such stage.
+/// The reviewers of the work, once the deterministic stages have passed (section 3). Where checks alone are to
+/// decide, the pipeline has no such stage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Judge {
     /// An `llm_review`.
@@ -56,40 +56,40 @@ pub enum Judge {
 /// `acceptance` and `verification`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VerificationPlan {
-    /// What a judge grades by; `None`: plain facts decide.
+    /// The rubric of a judge; `None` where plain facts decide.
     pub rubric: Option<Arc<model::Rubric>>,
     /// The judge that grades by it: the first who may. `None` where plain facts grade, or nobody may.
     pub grader: Option<AgentId>,
     /// The agent that cuts them into probes for the judge.
     pub decomposer: Option<AgentId>,
-    /// What keeps that agent from it, in words.
+    /// Why that agent may not cut the criteria, in words.
     pub decomposer_barred: Option<Box<str>>,
-    /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
+    /// The names of the graded criteria: those of the rubric, else the probes, all of which are required.
     pub criteria: Vec<String>,
-    /// What becomes of work of which the grader is not sure.
+    /// The treatment of work of which the grader is not sure.
     pub on_refer: model::OnRefer,
-    /// What the mean of the grades must reach.
+    /// The bar for the mean of the grades.
     pub bar: Bar,
     /// How sure the verdict must be, a share as points.
     pub min_confidence: Points,
-    /// What the facts that grade it are to be before the work, where the file tells.
+    /// The declared result of the graded facts before the work; `None` where the file declares none.
     pub before: Option<model::BeforeRule>,
 }
 
 /// An `llm_review`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Panel {
-    /// What good work is, in words.
+    /// The criteria for good work, in words.
     pub criteria: Option<String>,
-    /// What is scored; the four defaults where the file gives none.
+    /// The scored dimensions; the four defaults where the file gives none.
     pub dimensions: Vec<Dimension>,
-    /// What the weighted mean must reach.
+    /// The bar for the weighted mean.
     pub bar: Bar,
     /// Whether the task or a flag names it.
     pub names_bar: bool,
-    /// What labelled work says of its seats, where that gives the bar.
+    /// The fit of the panel's seats to labelled work, where that gives the bar.
     pub calibrated: Option<Box<Calibrated>>,
-    /// Who is to sit on it.
+    /// The reviewers on the panel's seats.
     pub reviewers: PanelSeats,
     /// The agents who do, one a seat.
     pub seats: Vec<AgentId>,
@@ -99,7 +99,7 @@ pub struct Panel {
     /// the people, as an approval: yes accepts it with the panel's score, no sends it back with their reason. One answer
     /// decides, however many people are named, because an approval has one id and one answer.
     pub people: Vec<AgentId>,
-    /// What a reviewer must not share with the author.
+    /// The rule for what a reviewer must not share with the author.
     pub independence: model::Independence,
     /// How the seats' scores become one.
     pub consensus: model::Consensus,
@@ -113,12 +113,12 @@ pub struct Panel {
     pub judge_breaker: Option<u32>,
 }
 
-/// Who fills the seats of a panel.
+/// The way in which the seats of a panel are filled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PanelSeats {
-    /// So many seats, filled by the rules of semantics section 8.
+    /// A number of seats, filled by the rules of semantics section 8.
     Seats(u32),
-    /// These agents, in this order.
+    /// The named agents, in this order.
     Named(Vec<AgentId>),
 }
 
@@ -126,25 +126,25 @@ pub enum PanelSeats {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnStage {
     pub key: StageKey,
-    /// Its name, unique among the stages of its task.
+    /// The name of the stage, unique among those of its task.
     pub name: Box<str>,
-    /// Who judges.
+    /// The judge of the stage.
     pub by: StageJudge,
     /// How long it may take, where the file says so.
     pub timeout: Option<Millis>,
-    /// What keeps its agent from judging the task, in words.
+    /// Why the stage's agent may not judge the task, in words.
     pub barred: Option<Box<str>>,
-    /// What its command is to say before the work, where the file tells.
+    /// The result of the stage's command before the work that the file declares; `None` where it declares none.
     pub before: Option<model::BeforeRule>,
 }
 
-/// Who judges in a stage.
+/// The judge of a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StageJudge {
     /// An agent, or a person.
     Agent {
         agent: AgentId,
-        /// What it is to look at.
+        /// The criteria that the agent is to look at.
         criteria: Option<Box<str>>,
     },
     /// A command: exit 0 passes.
@@ -154,13 +154,13 @@ pub enum StageJudge {
 /// `redTeam`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RedTeamPlan {
-    /// Who attacks.
+    /// The agent that attacks.
     pub agent: AgentId,
     /// The least stakes at which it is asked.
     pub min_stakes: Stakes,
-    /// What happens where it has nothing to attack, or may not be asked.
+    /// The action where the agent has nothing to attack, or may not be asked.
     pub on_missing: OnMissing,
-    /// What keeps its agent from attacking, in words.
+    /// Why the agent may not attack, in words.
     pub barred: Option<Box<str>>,
 }
 
@@ -169,15 +169,15 @@ pub struct RedTeamPlan {
 pub struct VisionPlan {
     /// How it looks.
     pub kind: VisionKind,
-    /// Who looks, where somebody does.
+    /// The agent that looks; `None` where colours are measured.
     pub agent: Option<AgentId>,
     /// The pictures, in the workspace.
     pub screenshots: Vec<Box<str>>,
-    /// What must be seen.
+    /// The expectations that the screenshots must meet.
     pub expectations: Vec<Expected>,
     /// How far a colour may be off, a share as points.
     pub tolerance: Points,
-    /// What keeps its agent from looking, in words.
+    /// Why the agent may not look, in words.
     pub barred: Option<Box<str>>,
 }
 
@@ -206,7 +206,7 @@ impl Judge {
 }
 
 impl StagePlan {
-    /// What names the stage among those of its task.
+    /// The key of the stage among those of its task.
     pub fn key(&self) -> StageKey {
         match self {
             Self::Preflight => StageKey::PREFLIGHT,
@@ -244,7 +244,7 @@ impl StagePlan {
         }
     }
 
-    /// What keeps that agent from judging the task, in words.
+    /// Why the stage's agent may not judge the task, in words.
     pub fn barred(&self) -> Option<&str> {
         match self {
             Self::Own(OwnStage { barred, .. })
@@ -281,7 +281,7 @@ impl StagePlan {
         }
     }
 
-    /// The same stage with other ids of agents.
+    /// Replaces the ids of agents in the stage.
     pub(super) fn with_agents(mut self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
         for agent in self.agents_mut() {
             *agent = moved(*agent);
@@ -317,7 +317,7 @@ impl TaskPlan {
         self.has_worktree() && self.kind != TaskType::Verification
     }
 
-    /// What must hold before its agent may call itself finished.
+    /// The finish gate of the task; `None` where it has none.
     pub fn finish(&self) -> Option<&FinishGatePlan> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Finish(gate) => Some(gate),
@@ -325,7 +325,7 @@ impl TaskPlan {
         })
     }
 
-    /// Its declared checks, in file order.
+    /// The declared checks, in file order.
     pub fn checks(&self) -> &[Check] {
         let checks = self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Checks(checks) => Some(checks.as_slice()),
@@ -334,7 +334,7 @@ impl TaskPlan {
         checks.unwrap_or_default()
     }
 
-    /// What its worker is told of a check that has failed, of which all is said in `message`.
+    /// The words for the worker about a failed check, of which `message` says all: a hidden check is not named.
     pub fn told_of<'m>(&self, check: u32, message: &'m str) -> &'m str {
         match self.checks().get(check as usize) {
             Some(check) if check.is_hidden() => "a check that you are not shown failed",
@@ -342,7 +342,7 @@ impl TaskPlan {
         }
     }
 
-    /// Who has an opinion of its work; `None` where checks alone decide.
+    /// The reviewers of the task; `None` where checks alone decide.
     pub fn judge(&self) -> Option<&Judge> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Judge(judge) => Some(judge),
@@ -350,7 +350,7 @@ impl TaskPlan {
         })
     }
 
-    /// Its `llm_review`, if there is one.
+    /// The panel of the task's `llm_review`; `None` without one.
     pub fn panel(&self) -> Option<&Panel> {
         match self.judge()? {
             Judge::Panel(panel) => Some(panel),
@@ -392,7 +392,7 @@ impl TaskPlan {
         })
     }
 
-    /// Its further stages, in order.
+    /// The stages of the task behind the verification, in order.
     pub fn steps(&self) -> impl Iterator<Item = StageKey> + '_ {
         self.pipeline.iter().filter_map(|stage| stage.key().step())
     }
@@ -460,7 +460,7 @@ impl Plan {
         all.filter(|(_, check)| check.is_hidden())
     }
 
-    /// Who has an opinion of the work of a task: nobody where reviews are switched off; `None` where checks alone decide.
+    /// The reviewers of a task: nobody where reviews are switched off; `None` where checks alone decide.
     pub fn judge(&self, id: TaskId) -> Option<&Judge> {
         let judge = self.task(id).judge()?;
         Some(if self.rules.settings.evaluate {
@@ -475,17 +475,17 @@ impl Plan {
         self.rules.budget.has_shares() && self.selected_ids().any(|id| self.will_be_judged(id))
     }
 
-    /// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
+    /// The bar for the score of a task, and who set it; `None` where no score decides (sections 2 and 3).
     pub fn bar(&self, id: TaskId) -> Option<Bar> {
         Some(self.relieved(id, self.full_bar(id)?))
     }
 
-    /// What a number of whoever judges it is held to: of a stage too, where nobody else scores.
+    /// The bar for a number of any judge of the task, also of a stage where nobody else scores.
     pub fn bar_of_judges(&self, id: TaskId) -> Bar {
         self.bar(id).unwrap_or(self.rules.settings.eval_threshold)
     }
 
-    /// The same without the relief of a foundation.
+    /// The bar of a task without the relief of a foundation.
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
         match self.judge(id) {
             Some(Judge::Panel(panel)) => Some(panel.bar),
@@ -518,7 +518,7 @@ impl Plan {
         }
     }
 
-    /// What judges a task, from what it declares and the agents that there are.
+    /// The stages of a task, from what it declares and the agents that there are.
     fn stages(&self, id: TaskId) -> Vec<StagePlan> {
         let task = self.task(id);
         // A verification does no work of its own, and is its own judge.

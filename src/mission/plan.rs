@@ -52,17 +52,17 @@ pub struct Plan {
     pub barriers_after: Edges<BarrierId>,
     /// From a task to the checkpoints and delays that hold it.
     pub barriers_before: Edges<BarrierId>,
-    /// What holds for the whole run.
+    /// Rules for the whole run.
     pub rules: Rules,
     /// From a task to the verifications that may have it done again, or judged it when they did.
     pub returns: Edges<TaskId>,
-    /// What tasks that come later are compiled with.
+    /// Everything that tasks that come later are compiled with.
     pub(super) recipe: Arc<CompileContext>,
     pub(super) titles: Titles,
     pub(super) fixups: Fixups,
 }
 
-/// What a task is compiled with, beside the agents.
+/// Everything that a task is compiled with, beside the agents.
 #[derive(Debug, Clone, Default)]
 pub struct CompileContext {
     pub settings: model::Settings,
@@ -130,7 +130,7 @@ impl Plan {
         plan
     }
 
-    /// The same plan with these checkpoints and delays between its tasks.
+    /// Adds checkpoints and delays between the tasks.
     #[must_use]
     pub fn with_barriers(self, barriers: Vec<BarrierPlan>) -> Self {
         let edges = |side: fn(&BarrierPlan) -> &Vec<TaskId>| {
@@ -161,7 +161,7 @@ impl Plan {
         ids.iter().map(|id| self.title(*id)).collect()
     }
 
-    /// What is done around the turns of a task (semantics, section 17).
+    /// The middleware around the turns of a task (semantics, section 17).
     pub fn middleware(&self, id: TaskId) -> &model::AgentChain {
         let own = self.task(id).middleware.as_deref();
         own.unwrap_or(&self.rules.middleware)
@@ -199,7 +199,8 @@ impl Plan {
         ids.iter().map(|id| self.agent_name(*id)).collect()
     }
 
-    /// Who is asked instead of an agent that cannot be reached, in order; each once, with those who stand in for them.
+    /// The agents that are asked instead of one that cannot be reached, in order; each once, with their own
+    /// fallbacks.
     pub fn fallbacks(&self, agent: AgentId) -> Vec<AgentId> {
         let mut found: Vec<AgentId> = Vec::new();
         let named = |id: AgentId| {
@@ -216,7 +217,7 @@ impl Plan {
         found
     }
 
-    /// What a model costs, if it has a price.
+    /// The price of a model, if it has one.
     pub fn price(&self, model: &str) -> Option<&model::Price> {
         let mut prices = self.rules.prices.iter();
         prices
@@ -297,10 +298,10 @@ fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[Ta
     Edges::new(tasks, &pairs)
 }
 
-/// What part a task or a gate has in a run.
+/// The part of a task or a gate in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Part {
-    /// It is worked on, or evaluated.
+    /// The task is worked on, or the gate is evaluated.
     #[default]
     Selected,
     /// The mission has it, but the run was told to leave it out (`--only`).
@@ -309,15 +310,15 @@ pub enum Part {
     Removed,
 }
 
-/// What of a mission is done.
+/// The extent to which a mission is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Extent {
-    /// All of it.
+    /// The whole mission is carried out.
     #[default]
     Whole,
-    /// What was handed in is judged: no work (`quorum review`).
+    /// Handed-in work is judged, and no work is done (`quorum review`).
     Judging,
-    /// What checks say before the work is looked at: no work (`quorum plan --baseline`).
+    /// The results of checks before the work are looked at, and no work is done (`quorum plan --baseline`).
     Baselines,
 }
 
@@ -327,9 +328,9 @@ pub struct AgentPlan {
     pub name: Arc<str>,
     /// Whether only a mission that the run had before has it.
     pub removed: bool,
-    /// Its manager.
+    /// The manager of the agent.
     pub reports_to: Option<AgentId>,
-    /// What the file says of it.
+    /// The agent as the file describes it.
     pub spec: model::Agent,
 }
 
@@ -337,24 +338,24 @@ pub struct AgentPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelPlan {
     pub name: Box<str>,
-    /// What the file says of it.
+    /// The channel as the file describes it.
     pub spec: model::Channel,
 }
 
 /// A task, resolved.
 #[derive(Debug, Clone)]
 pub struct TaskPlan {
-    /// Its unique title.
+    /// The title, unique in the run.
     pub title: Box<str>,
     /// Whether the run takes it.
     pub part: Part,
     /// When it must be finished.
     pub deadline: Option<Deadline>,
-    /// What is to be done.
+    /// The work to do.
     pub description: Option<Box<str>>,
-    /// Who does it, as the mission says.
+    /// The agent that the mission names for the task.
     pub assigned: AgentId,
-    /// Who does it now: that agent, or another one that goes on with it.
+    /// The agent that has the task now: the assigned one, or another one that goes on with it.
     pub agent: AgentId,
     /// Others who worked on it before, each once.
     pub agents_before: ThinVec<AgentId>,
@@ -362,7 +363,7 @@ pub struct TaskPlan {
     pub delegated_by: Option<AgentId>,
     /// Orders the ready queue and weighs in the mission threshold. Greater than zero.
     pub priority: Decimal,
-    /// What kind of work it is.
+    /// The kind of the work.
     pub kind: model::TaskType,
     /// How its processes are confined, as far as it says so itself.
     pub confinement: Confinement,
@@ -370,7 +371,7 @@ pub struct TaskPlan {
     pub exclusive: bool,
     /// Whether only a person's word makes its agent act again.
     pub side_effects: bool,
-    /// What must be agreed to before it starts, in order.
+    /// The approvals that the task needs before it starts, in order.
     pub approvals: Vec<Arc<ApprovalPlan>>,
     /// Whether work without any tool call counts as not done; `None` goes by the kind of work.
     pub requires_tool_calls: Option<bool>,
@@ -382,13 +383,13 @@ pub struct TaskPlan {
     pub limits: AttemptLimits,
     /// Whether it asks for review.
     pub review: model::Review,
-    /// What happens when attempts are exhausted; `None` is the default of semantics section 3.
+    /// The end of the task when its attempts are exhausted; `None` is the default of semantics section 3.
     pub on_exhausted: Option<model::OnExhausted>,
-    /// What is tried when a dependency failed, where the task says so itself.
+    /// The remedies when a dependency failed; `None` where the mission's hold.
     pub on_dependency_failed: Option<model::RemedyOrder>,
-    /// Its workspace relative to the mission's, if it has its own.
+    /// The workspace of the task relative to the mission's; `None` where that is used.
     pub workspace: Option<Box<str>>,
-    /// What it shares of the workspace with others.
+    /// The way in which the task shares the workspace with others.
     pub isolation: model::Isolation,
     /// Files it must produce; preflight checks them.
     pub target_files: ThinVec<Box<str>>,
@@ -396,18 +397,18 @@ pub struct TaskPlan {
     pub protect: ThinVec<Box<str>>,
     /// Whether its checks are looked at before the work, where that is not what the mission says.
     pub baseline: Option<bool>,
-    /// What becomes of its work where nothing proves it, where that is not what the mission says.
+    /// The treatment of work that nothing proves; `None` where the mission's holds.
     pub proof: Option<model::ProofRule>,
-    /// What is a test, where that is not what the mission says.
+    /// The globs that tell tests; `None` where the mission's hold.
     pub tests: Option<ThinVec<Box<str>>>,
     /// Whether its work may change tests that are there.
     pub may_change_tests: bool,
-    /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
-    /// says.
+    /// Globs of files that may appear or change below protected folders while one of the task's checks runs;
+    /// `None` where the mission's hold.
     pub checks_may_write: Option<ThinVec<Box<str>>>,
     /// Caches that its checks and judges find empty, where that is not what the mission says.
     pub scratch: Option<ThinVec<Box<str>>>,
-    /// What judges it, in this order; equal tasks share it.
+    /// The stages that judge the task, in this order; equal tasks share one list.
     pub pipeline: Arc<[StagePlan]>,
     /// How much agents may decide alone.
     pub autonomy: model::Autonomy,
@@ -415,13 +416,13 @@ pub struct TaskPlan {
     pub stakes: model::Stakes,
     /// Whether so much is built on it that it gets relief.
     pub foundation: bool,
-    /// What is done around its turns, where that is not what the mission says.
+    /// The middleware around the turns of the task; `None` where the mission's holds.
     pub middleware: Option<Box<model::AgentChain>>,
-    /// What it is accepted by, in words: its worker and all its judges are told.
+    /// The criteria by which the work is accepted, in words: the worker and all judges are told.
     pub acceptance: ThinVec<Box<str>>,
     /// For a verification: where its edges lead.
     pub route: Option<Box<Route>>,
-    /// Its layer of the mission's graph, from 0.
+    /// The layer of the task in the mission's graph, from 0.
     pub wave: u32,
     /// Where it comes from, if it is not the mission's own.
     pub provenance: Option<Box<Provenance>>,
@@ -430,10 +431,10 @@ pub struct TaskPlan {
 /// How long an agent may be silent (semantics, section 5).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IdleTimeout {
-    /// Then somebody is warned.
+    /// The silence after which somebody is warned.
     pub warned_after: Millis,
-    /// Then it is killed; `None`: never. An agent that prints once at its end is not stale, so only one that was given a
-    /// threshold of its own is.
+    /// The silence after which the agent is killed; `None` is never. An agent that prints once at its end is
+    /// not stale, so only one that was given a threshold of its own is.
     pub killed_after: Option<Millis>,
 }
 
@@ -463,13 +464,13 @@ pub struct AttemptLimits {
 /// A gate, resolved.
 #[derive(Debug, Clone)]
 pub struct GatePlan {
-    /// Its unique name.
+    /// The name of the gate, unique among gates.
     pub name: Box<str>,
     /// Whether the run evaluates it: all of its `after` are selected.
     pub part: Part,
-    /// What must be terminal before it is evaluated.
+    /// The tasks that must have ended before the gate is evaluated.
     pub after: Vec<TaskId>,
-    /// What waits for its pass.
+    /// The tasks that wait for the gate to pass.
     pub blocks: Vec<TaskId>,
     /// The mean score `after` must reach.
     pub min_score: Option<Points>,
@@ -488,11 +489,11 @@ pub struct GatePlan {
 pub struct ApprovalPlan {
     /// The approval gate that asks for it; `None` for the task's own `requiresApproval`.
     pub gate: Option<Box<str>>,
-    /// Who may agree: one of them is enough. Empty: any person.
+    /// The people and agents that may agree; one of them is enough. Empty: any person.
     pub approvers: Vec<ApproverPlan>,
     /// How long it waits.
     pub timeout: Option<Millis>,
-    /// What they are asked.
+    /// The question to the approvers.
     pub message: Option<Box<str>>,
 }
 
@@ -521,32 +522,32 @@ impl ApproverPlan {
 /// A checkpoint or a delay, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarrierPlan {
-    /// Its name, unique among those of its kind.
+    /// The name, unique among those of its kind.
     pub name: Box<str>,
-    /// What it waits for.
+    /// The thing that the barrier waits for: a person or a time.
     pub kind: BarrierKind,
     /// Whether the run comes to it: all of its `after` are selected.
     pub part: Part,
-    /// What must be terminal before it begins.
+    /// The tasks that must have ended before the barrier begins.
     pub after: Vec<TaskId>,
-    /// What waits for it.
+    /// The tasks that wait for the barrier.
     pub blocks: Vec<TaskId>,
-    /// What the person is told, or what is shown meanwhile.
+    /// The message for the person, or the one that is shown meanwhile.
     pub message: Option<Box<str>>,
     /// The channels that are told when it is reached; `None`: the default channels of a checkpoint, none of a delay.
     pub notify: Option<Box<[Box<str>]>>,
 }
 
-/// What a checkpoint or a delay waits for.
+/// The thing that a checkpoint or a delay waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BarrierKind {
     /// A person's word.
     Checkpoint,
-    /// So much time.
+    /// The time that a delay lasts.
     Delay(Millis),
 }
 
-/// What holds for the whole run: settings of the file under the flags and environment of the command line.
+/// Rules for the whole run: settings of the file under the flags and environment of the command line.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// Settings as they hold for this session: `--no-eval` and `--eval-threshold` are among them.
@@ -555,7 +556,7 @@ pub struct Rules {
     pub concurrency: u32,
     /// The agent that answers questions and decides about failed dependencies; `None`: persons do.
     pub orchestrator: Option<AgentId>,
-    /// What makes judging less strict, and where it is said.
+    /// The settings that make judging less strict, each with its place.
     pub loosened: Vec<Loosening>,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
@@ -565,30 +566,30 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
-    /// What is kept from workers, in a session that has hidden checks.
+    /// The files that are kept from workers, in a session that has hidden checks.
     pub hidden: Option<std::sync::Arc<HiddenFiles>>,
-    /// What tasks share of it, where they do not say.
+    /// The isolation of tasks that do not name theirs.
     pub isolation: model::Isolation,
     /// How tasks are isolated.
     pub worktrees: WorktreePlan,
-    /// What of the mission is done.
+    /// The extent to which the mission is carried out.
     pub extent: Extent,
-    /// What a session says of the sandbox, whatever others say.
+    /// The sandbox of the session, which wins over every other setting.
     pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
-    /// What is said and done about deadlines.
+    /// The rules for deadlines.
     pub sla: SlaPlan,
     /// Bars that labelled work gives to panels.
     pub calibration: Option<Arc<Calibration>>,
-    /// What the run may use.
+    /// The limits of the run.
     pub budget: model::Budget,
-    /// What models cost.
+    /// The prices of models.
     pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
-    /// What is done around the turns of tasks that say nothing of it.
+    /// The middleware around the turns of tasks that name none.
     pub middleware: model::AgentChain,
-    /// What is done around the work on the whole graph.
+    /// The middleware around the work on the whole graph.
     pub coordination: model::CoordinationChain,
 }

@@ -12,7 +12,7 @@ worded! {
     pub enum Origin {
         /// The agent of its source handed it down.
         Delegated = "delegated",
-        /// Its source failed, and it is to mend that.
+        /// The source of the task failed, and the task is to mend that.
         Fixup = "fixup",
         /// A request from outside was approved.
         Request = "request",

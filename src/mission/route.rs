@@ -54,7 +54,7 @@ impl Route {
         onward.map(|edge| (edge, self.target(edge)))
     }
 
-    /// The same with other ids.
+    /// Replaces the ids of tasks in the route.
     #[must_use]
     pub(super) fn map(self, id: impl Fn(TaskId) -> TaskId) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Plan {
         needed.filter(|on| self.route(*on).is_none())
     }
 
-    /// The same plan, which knows from each task the verifications that may have it done again and know why.
+    /// Lets the plan know, from each task, the verifications that may have it done again and know why.
     #[must_use]
     pub(super) fn with_returns(self) -> Self {
         let mut pairs = Vec::new();

@@ -11,7 +11,8 @@ use super::calibrated::Calibration;
 use super::model;
 use super::written::SaidBy;
 
-/// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
+/// The options of a run from the command line and the environment. Frozen in `run:started`, so that a resume
+/// uses the same.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -26,7 +27,7 @@ pub struct RunOptions {
     /// `--eval-threshold`, `EVAL_THRESHOLD`.
     #[serialize_always]
     pub eval_threshold: Option<Bar>,
-    /// Which flag or variable says what of reviews.
+    /// The flags and variables that the options for reviews come from.
     #[serde(skip_serializing_if = "SaidBy::is_empty")]
     pub said_by: SaidBy,
     /// `--max-attempts`.
@@ -73,12 +74,12 @@ pub struct RunOptions {
     /// The text of the project's `quorum.yaml`, where there is one.
     #[serialize_always]
     pub project_config: Option<String>,
-    /// What that file is called; `None` in journals that do not tell.
+    /// The name of the project's settings file; `None` in journals that do not tell.
     pub project_config_name: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.
     #[serialize_always]
     pub user_config: Option<String>,
-    /// What that file is called; `None` in journals that do not tell.
+    /// The name of the user's settings file; `None` in journals that do not tell.
     pub user_config_name: Option<String>,
 }
 

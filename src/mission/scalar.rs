@@ -33,11 +33,11 @@ pub use text::{
 
 /// A value that one text of the file stands for.
 pub trait Scalar: Sized {
-    /// What the key takes, to complete "this key takes …".
+    /// The kind of value, to complete "this key takes …".
     const EXPECTS: &'static str;
-    /// What it looks like to a reader of the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
+    /// The form of the value in the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
     const FORM: JsonForm;
-    /// What it names, if it refers to something.
+    /// The kind of thing that the value names; `None` where it refers to nothing.
     const REFERS_TO: Option<Referent> = None;
 
     /// Reads the value.
@@ -72,7 +72,7 @@ pub enum Referent {
     Rubric,
 }
 
-/// What a value looks like, in the terms of JSON Schema.
+/// The form of a value in the terms of JSON Schema.
 #[derive(Debug, Clone, Copy)]
 pub enum JsonForm {
     /// A text that matches this pattern; an empty one matches everything. Numbers and truth values are texts too.
@@ -266,9 +266,9 @@ impl Scalar for TryCount {
 /// A deadline: a moment or a duration from the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deadline {
-    /// This moment.
+    /// A fixed moment.
     At(Timestamp),
-    /// So long after the start.
+    /// A time after the start.
     After(Millis),
 }
 

@@ -116,7 +116,7 @@ fn or_null(schema: Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
-/// What of a key is not built yet.
+/// The part of a key's meaning that is not built yet.
 fn not_built(key: &TableKey) -> Option<String> {
     key.later.map(|_| "not built yet".to_owned())
 }
@@ -142,8 +142,8 @@ fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> 
     }
 }
 
-/// Which keys an expectation has depends on its `type`: written as conditions, so that a mistake is reported for that
-/// type alone and not once for each.
+/// The schema of the expectations. The keys of one depend on its `type`: written as conditions, so that a
+/// mistake is reported for that type alone and not once for each.
 fn expectations_schema(types: &'static [(&str, &Table)], definitions: &mut Map<String, Value>) -> Value {
     let words: Vec<&str> = types.iter().map(|(word, _)| *word).collect();
     let conditions = types.iter().map(|(word, table)| {
@@ -208,9 +208,9 @@ fn name_schema(form: &JsonForm) -> Value {
 pub struct FieldDoc {
     /// Where it stands: `qualityGates.minScore`.
     pub path: String,
-    /// What it is for, in one line, with the default in square brackets.
+    /// The meaning of the key in one line, with the default in square brackets.
     pub says: String,
-    /// What kind of value it takes.
+    /// The kind of value that the key takes.
     pub takes: String,
     /// How a value is written, where that is not plain.
     pub how: Option<String>,
@@ -218,11 +218,11 @@ pub struct FieldDoc {
     pub words: &'static [&'static str],
     /// Whether the map around it is incomplete without it.
     pub required: bool,
-    /// What of it is not built yet.
+    /// The part of the key's meaning that is not built yet.
     pub not_built: Option<String>,
     /// The keys below it, each with its line.
     pub keys: Vec<(&'static str, String)>,
-    /// Its JSON Schema, in which other definitions are named but not held.
+    /// The JSON Schema of the value, in which other definitions are named but not held.
     pub schema: Value,
 }
 
@@ -232,9 +232,9 @@ pub struct FieldDoc {
 pub struct NoSuchField {
     /// Where it was looked for.
     pub place: String,
-    /// What was looked for.
+    /// The key that was looked for.
     pub key: String,
-    /// What was probably meant, or what there is.
+    /// The key that was probably meant, or the keys that there are.
     pub help: String,
 }
 
@@ -324,7 +324,7 @@ fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, String)> {
     keys
 }
 
-/// What the loader says to somebody who wrote something that is no such value.
+/// The advice of the loader to somebody who wrote a value of another shape.
 fn how_to_write(shape: &Shape) -> Option<String> {
     match shape {
         Shape::One(one) if !matches!(one.form, JsonForm::Words(_)) => (one.check)("?").err()?.help,

@@ -14,9 +14,9 @@ use crate::domain::{TaskId, folded};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("there is no task {} to be selected", quoted(title))]
 pub struct UnknownTask {
-    /// What was asked for.
+    /// The title that was asked for.
     pub title: String,
-    /// What may have been meant.
+    /// The titles that may have been meant.
     pub help: String,
 }
 
@@ -53,7 +53,8 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
 }
 
 impl Plan {
-    /// What waits for a task: its dependents, and what gates, checkpoints and delays behind it block.
+    /// The tasks that wait for a task: its dependents, and those that gates, checkpoints and delays behind it
+    /// block.
     pub fn waiting_for(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
         let gates = self.gates_after.of(id).iter();
         let blocked = gates.flat_map(|gate| &self.gate(*gate).blocks);

@@ -6,10 +6,10 @@
 
 use super::scalar::{Fault, JsonForm, Referent, Scalar};
 
-/// What may stand in one kind of map.
+/// The keys of one kind of map.
 #[derive(Debug)]
 pub struct Table {
-    /// What such a map describes, with its article: "a task".
+    /// The thing that such a map describes, with its article: "a task".
     pub name: &'static str,
     pub keys: &'static [TableKey],
 }
@@ -26,11 +26,11 @@ impl Table {
 pub struct TableKey {
     /// As written, camelCase.
     pub name: &'static str,
-    /// What it holds.
+    /// The shape of the value.
     pub shape: Shape,
-    /// What it is for, as declared: lines that begin with a space, `[=` where the default is shown.
+    /// The meaning of the key, as declared: lines that begin with a space, `[=` where the default is shown.
     pub doc: &'static str,
-    /// What holds where the key is missing, as a file would say it.
+    /// The value where the key is missing, as a file would spell it.
     pub default: Option<&'static str>,
     /// Whether the map is incomplete without it.
     pub required: bool,
@@ -38,7 +38,7 @@ pub struct TableKey {
     pub later: Option<&'static str>,
 }
 
-/// What a key holds.
+/// The shape of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
     /// One value.
@@ -61,16 +61,16 @@ pub enum Shape {
 pub struct OneShape {
     /// To complete "this key takes …".
     pub expects: &'static str,
-    /// What it looks like, for the schema.
+    /// The form of the value, for the schema.
     pub form: JsonForm,
     /// Whether the text stands for such a value.
     pub check: fn(&str) -> Result<(), Fault>,
-    /// What it names, if it refers to something.
+    /// The kind of thing that the value names; `None` where it refers to nothing.
     pub refers_to: Option<Referent>,
 }
 
 impl OneShape {
-    /// That of a type.
+    /// The shape of a scalar type.
     pub const fn of<T: Scalar>() -> Self {
         fn check<T: Scalar>(text: &str) -> Result<(), Fault> {
             T::parse(text).map(drop)
@@ -105,7 +105,7 @@ impl TableKey {
         }
     }
 
-    /// What a missing key reads as.
+    /// Sets the value of a missing key.
     pub const fn or(self, default: &'static str) -> Self {
         Self {
             default: Some(default),
@@ -120,7 +120,7 @@ impl TableKey {
         }
     }
 
-    /// Its list must not be empty.
+    /// Refuses an empty list.
     pub const fn filled(self) -> Self {
         let shape = match self.shape {
             Shape::List(of) => Shape::NonEmptyList(of),
@@ -136,7 +136,8 @@ impl TableKey {
         }
     }
 
-    /// What it is for, in one line, with the default in square brackets. Of a list the default is shown without its own.
+    /// The meaning of the key in one line, with the default in square brackets. The default of a list is shown
+    /// without its brackets.
     pub fn says(&self) -> String {
         let default = self.default.unwrap_or_default();
         let items = default

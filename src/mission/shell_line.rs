@@ -59,7 +59,7 @@ pub fn characters(command: &str) -> impl Iterator<Item = (usize, char, Quoting)>
 /// A word of a command as the program gets it: without quotes and escapes, its pieces joined.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ShellWord {
-    /// What it says.
+    /// The text of the word, without quotes and escapes.
     pub text: String,
     /// Whether it has a part that only the shell can tell: a variable, what another command prints.
     pub is_open: bool,
@@ -166,7 +166,8 @@ impl ShellRead {
     }
 }
 
-/// What the shell reads itself: all else, and the marks around it, are blanks of the same length.
+/// Keeps the characters that the shell reads itself: every other one, and the marks around it, become `_` of
+/// the same length.
 fn bare(command: &str) -> String {
     characters(command)
         .flat_map(|(_, c, how)| match how {
@@ -176,7 +177,7 @@ fn bare(command: &str) -> String {
         .collect()
 }
 
-/// What stands behind each pipe of a command, as [`bare`] shows it.
+/// The text behind each pipe of a command, as [`bare`] shows it.
 fn behind_pipes(bare: &str) -> impl Iterator<Item = &str> {
     let marks = bare.match_indices('|').map(|(at, _)| at);
     marks.filter_map(|at| {
@@ -211,7 +212,7 @@ pub fn is_shells_own(word: &str) -> bool {
     SHELLS_OWN.split_whitespace().any(|own| own == word)
 }
 
-/// What reads from a pipe in a command and may stop before it has read all, as it is written: `head`, `grep -q`.
+/// The first command behind a pipe that may stop before it has read all, as it is written: `head`, `grep -q`.
 pub fn early_reader(command: &str) -> Option<String> {
     behind_pipes(&bare(command)).find_map(|behind| {
         let command = behind.trim_start_matches(['&', '(', '{', ' ', '\t', '\n']);
@@ -264,7 +265,7 @@ fn stops_early(flag: &str) -> bool {
     }
 }
 
-/// What is to be known of a command that has such a reader.
+/// The hint about a command that has such a reader; `None` for other commands.
 pub fn reader_hint(command: &str) -> Option<String> {
     let reader = early_reader(command)?;
     Some(format!(

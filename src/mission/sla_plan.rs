@@ -6,7 +6,7 @@ use crate::domain::{Millis, Points, Timestamp};
 
 use super::model;
 
-/// What is said and done about deadlines, resolved.
+/// The rules for deadlines, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlaPlan {
     /// The share of the time after which a warning is given, as points.

@@ -8,10 +8,10 @@ use super::pipeline::{OwnStage, RedTeamPlan, StageJudge, StagePlan, VisionPlan};
 use super::scalar::Span;
 use crate::domain::{AgentId, StageKey};
 
-/// What the mission says of all its tasks; a task may add to it.
+/// The stages of all tasks of a mission; a task may add to them.
 #[derive(Debug, Clone, Default)]
 pub struct FurtherStages {
-    /// Its own stages, the red team, the vision check.
+    /// The mission's own stages, the red team, and the vision check.
     stages: Vec<StagePlan>,
     /// How much agents may decide alone.
     pub autonomy: Autonomy,
@@ -31,7 +31,7 @@ impl FurtherStages {
             .collect()
     }
 
-    /// The same with other ids of agents.
+    /// Replaces the ids of agents in the stages.
     pub fn with_agents(&self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
         let stages = self.stages.iter().cloned();
         Self {
@@ -44,7 +44,7 @@ impl FurtherStages {
 /// Agents by name; every name that a loaded mission uses is there.
 type AgentIds = HashMap<Box<str>, AgentId>;
 
-/// What holds for all tasks of a mission.
+/// Resolves the stages that hold for all tasks of a mission.
 pub fn of_mission(mission: &Mission, ids: &AgentIds) -> FurtherStages {
     let red_team = mission.red_team.as_ref().and_then(|declared| {
         Some(StagePlan::RedTeam(RedTeamPlan {

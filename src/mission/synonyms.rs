@@ -33,7 +33,7 @@ const SPELLINGS: &[&str] = &[
     "a decomposer | llm llmdecomposer | write `decomposer: {agent: NAME}`",
 ];
 
-/// What to write instead of a key that a map does not have; a key of a map in it is named with its place.
+/// The key to write instead of one that a map does not have; a key of a map in it is named with its place.
 pub fn key(table: &Table, name: &str) -> Option<String> {
     let inner = || {
         let mut keys = table.keys.iter();
@@ -43,7 +43,7 @@ pub fn key(table: &Table, name: &str) -> Option<String> {
     word(table.name, name).or_else(|| word("*", name)).or_else(inner)
 }
 
-/// What to write instead of a word that is none of those that may stand there.
+/// The word to write instead of one that may not stand there.
 pub fn word(expects: &str, text: &str) -> Option<String> {
     let bare = text.to_lowercase().replace(['_', '-', ' ', '.'], "");
     SPELLINGS.iter().find_map(|row| {

@@ -22,7 +22,7 @@ impl TaskList {
         self.base.len() + self.later.len()
     }
 
-    /// All of them, in order.
+    /// The tasks in order.
     pub fn iter(&self) -> impl Iterator<Item = &TaskPlan> {
         (0..self.len()).filter_map(|index| self.get(index))
     }

@@ -59,7 +59,7 @@ impl fmt::Display for Path {
 pub enum ViolationPlace {
     /// The file as a whole.
     File,
-    /// These bytes.
+    /// A range of the file, in bytes.
     Span(Range<usize>),
     /// The value at the end of this path, or what is left of the path if a part of it does not exist.
     Value(Path),
@@ -259,7 +259,7 @@ impl Violations {
     }
 }
 
-/// What may be a secret in a text that could not be read: whatever follows `apiKey` on its line.
+/// The ranges that may be secrets in a text that could not be read: whatever follows `apiKey` on its line.
 fn possible_secrets(source: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const KEY: &str = "apiKey";
     source.match_indices(KEY).map(|(at, _)| {
@@ -335,8 +335,8 @@ pub fn is_misspelt(tree: &Tree<'_>, map: NodeId, name: &str, is_wrong: impl Fn(N
             .any(|entry| is_wrong(entry.key) && is_meant(entry.key))
 }
 
-/// What to point at when something is missing in `node`: the key it belongs to, else its beginning; for the whole
-/// document nothing.
+/// The range to point at when something is missing in `node`: the key it belongs to, else its beginning; for
+/// the whole document nothing.
 fn missing_in(tree: &Tree<'_>, node: NodeId, key: Option<NodeId>) -> Option<Range<usize>> {
     if let Some(key) = key {
         return Some(tree.span(key));

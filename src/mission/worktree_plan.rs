@@ -10,27 +10,27 @@ use super::model;
 pub struct WorktreePlan {
     /// Where they lie, once the run has a folder.
     pub root: Option<PathBuf>,
-    /// What is copied into each of them.
+    /// The files that are copied into each folder.
     pub copy: Box<[Box<str>]>,
-    /// What each of them has a link to.
+    /// The files that each folder has a link to.
     pub link: Box<[Box<str>]>,
     /// The command that prepares each of them.
     pub setup: Option<Box<str>>,
     /// The largest file that a task may leave there, in bytes.
     pub max_file: u64,
-    /// What becomes of accepted work.
+    /// The destination of accepted work.
     pub merge: model::MergeInto,
 }
 
-/// What is kept from workers where a check is hidden.
+/// The files that are kept from workers where a check is hidden.
 #[derive(Debug)]
 pub struct HiddenFiles {
     /// The workspace that the run began with.
     pub workspace: PathBuf,
     /// The files, absolute, without links.
     pub files: BTreeSet<PathBuf>,
-    /// Those in the workspace, seen from there.
+    /// The hidden files in the workspace, relative to it.
     pub inner: BTreeSet<String>,
-    /// What workers may see all the same, one sentence a reason.
+    /// The reasons why workers may see hidden files all the same, one sentence each.
     pub shown: Vec<String>,
 }

@@ -5,16 +5,16 @@ use serde_with::skip_serializing_none;
 
 use super::document::Tree;
 
-/// What one file says under `settings`, and of rubrics, and on which line.
+/// The settings and rubrics of one file, each with its line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WrittenSettings {
-    /// What the file is called; empty for the mission itself.
+    /// The name of the file; empty for the mission itself.
     file: Box<str>,
     lines: Vec<(Box<str>, usize)>,
 }
 
 impl WrittenSettings {
-    /// What a document says: its settings by their keys, its rubrics as `rubrics.NAME`.
+    /// Reads the settings of a document by their keys, and its rubrics as `rubrics.NAME`.
     pub fn of(file: &str, source: &str, tree: &Tree<'_>) -> Self {
         let settings = tree.get(tree.root(), "settings");
         let entries = settings.into_iter().flat_map(|settings| tree.entries(settings));
@@ -50,16 +50,17 @@ impl WrittenSettings {
     }
 }
 
-/// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
+/// The flags and variables that options for reviews come from, as they are typed. `None` where nobody gave any,
+/// or in journals that do not tell.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SaidBy {
-    /// Of reviews that are switched off.
+    /// The flag or variable that switched reviews off.
     pub no_eval: Option<String>,
-    /// Of the bar.
+    /// The flag or variable that set the bar.
     pub eval_threshold: Option<String>,
-    /// Of conditions that do not count, where a variable says so.
+    /// The variable that lets conditions not count.
     pub allow: Option<String>,
 }
 
@@ -73,7 +74,7 @@ impl SaidBy {
 /// Something that makes judging less strict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loosening {
-    /// What: `reviews are switched off`.
+    /// The effect, in words: `reviews are switched off`.
     pub what: String,
     /// Where it is said: a file with its line, a variable, a flag.
     pub place: String,
@@ -84,7 +85,7 @@ pub struct Loosening {
 }
 
 impl Loosening {
-    /// Both in one sentence: ``reviews are switched off (`evaluate` in quorum.yaml:2)``.
+    /// The effect and its place in one sentence: ``reviews are switched off (`evaluate` in quorum.yaml:2)``.
     pub fn words(&self) -> String {
         format!("{} ({})", self.what, self.place)
     }

@@ -37,8 +37,8 @@ pub fn approvals_of_added(
     approvals(&mission).pop().unwrap_or_default()
 }
 
-/// What must be agreed to before each task starts: its own approval, then the gates that hold it, in their order.
-/// Empty where the mission asks for none.
+/// The approvals that each task needs before it starts: its own, then those of the gates that hold it, in their
+/// order. Empty where the mission asks for none.
 pub fn approvals(mission: &Mission) -> Vec<Vec<Arc<ApprovalPlan>>> {
     let gates = mission.settings.approval_gates.as_deref().unwrap_or_default();
     if gates.is_empty() && mission.tasks.iter().all(|task| task.requires_approval.is_none()) {

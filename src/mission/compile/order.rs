@@ -112,8 +112,8 @@ pub fn holds(mission: &Mission) -> Vec<BarrierPlan> {
 /// The name of the checkpoint at which a person agrees to the plan.
 const PLAN_REVIEW: &str = "plan_review_gate";
 
-/// What holds the tasks whose agents decide little alone until a person has agreed to the plan (semantics, section 17). One task
-/// is no plan, unless the mission names the entry itself.
+/// The checkpoint that holds the tasks whose agents decide little alone until a person has agreed to the plan
+/// (semantics, section 17). One task is no plan, unless the mission names the entry itself.
 pub fn plan_review(
     tasks: &[TaskPlan],
     chain: &CoordinationChain,

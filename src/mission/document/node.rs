@@ -22,7 +22,7 @@ impl<'t, 's> Node<'t, 's> {
         Self { id, ..self }
     }
 
-    /// What it is.
+    /// The kind of the node.
     pub fn kind(self) -> NodeKind {
         self.tree.kind(self.id)
     }

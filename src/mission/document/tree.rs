@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NodeKind {
     Map,
@@ -68,7 +68,7 @@ pub struct YamlError {
     pub message: String,
     pub span: Range<usize>,
     pub help: Option<&'static str>,
-    /// Another place that matters.
+    /// Another place that matters, and the words under it.
     pub related: Option<(Range<usize>, &'static str)>,
 }
 
@@ -159,7 +159,7 @@ impl<'s> Tree<'s> {
         &self.nodes[id.0 as usize]
     }
 
-    /// What a node is.
+    /// The kind of a node.
     pub fn kind(&self, id: NodeId) -> NodeKind {
         self.node(id).kind
     }
@@ -582,7 +582,7 @@ fn open_quote(source: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// What is usually wrong at such a place.
+/// The usual mistake at such a place.
 fn syntax_help(source: &str, at: usize) -> &'static str {
     let at = char_start(source, at);
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);

@@ -93,7 +93,7 @@ keys! {
 }
 
 words! {
-    /// What becomes of the session of an agent's program.
+    /// The way in which an agent's program keeps its session.
     #[derive(Default)]
     pub enum SessionUse: "what becomes of a session" {
         /// A fix goes on in it.
@@ -294,7 +294,7 @@ impl Scalar for AdapterName {
 
 single!(AdapterName);
 
-/// What stands behind an adapter. All that differs between adapters here hangs on it.
+/// The kind of an adapter. All that differs between adapters here hangs on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AdapterKind {
     /// A command of the mission.

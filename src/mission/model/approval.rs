@@ -10,7 +10,7 @@ use crate::mission::scalar::{Filled, Name};
 use crate::mission::shape::Shape;
 
 keys! {
-    /// What must be agreed to.
+    /// Approvals before work starts.
     #[derive(Default)]
     pub struct Approval: "an approval" {
         #[doc = says!(approvers)]
@@ -26,7 +26,7 @@ keys! {
     /// A rule that makes tasks wait for somebody's agreement.
     #[derive(Default)]
     pub struct ApprovalGate: "an approval gate" {
-        /// Its name.
+        /// The name of the gate, unique in the mission.
         "name" name: Box<str> as Name, required;
         /// Which tasks it holds: an expression over `task` and `mission`, true or false [all].
         "when" when: Option<Box<str>> as Filled;

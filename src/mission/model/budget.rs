@@ -12,7 +12,7 @@ use crate::mission::levels::{Level, ShowValue, shown};
 use crate::mission::scalar::{Fraction, Positive};
 
 keys! {
-    /// What a run may use in all. `None` is no ceiling.
+    /// The limits of a run in all. `None` is no limit.
     #[derive(Copy, Default)]
     pub struct Budget: "a budget", by level {
         /// What the run may cost; every model then needs a price in `settings.prices`.
@@ -30,7 +30,7 @@ keys! {
 }
 
 impl Budget {
-    /// This budget, with `below` where it says nothing.
+    /// Fills each limit that is `None` from `below`.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
         self.over(below)
@@ -55,7 +55,7 @@ impl Budget {
         }
     }
 
-    /// What those may use who give no verdict.
+    /// The limits for agents that give no verdict: less the share that is kept for judging.
     #[must_use]
     pub fn for_work(&self) -> Self {
         let kept = self.reserve_for_judging.map(|share| share.points().value());
@@ -77,7 +77,7 @@ impl From<Positive> for Money {
 }
 
 keys! {
-    /// What a million tokens of a model cost.
+    /// The price of a million tokens of a model.
     #[derive(Copy, Default)]
     pub struct Price: "a price" {
         /// Of a million tokens that the model reads.
@@ -90,7 +90,7 @@ keys! {
 shown!(Price: |price| json!({"input": ShowValue::shown(&price.input), "output": ShowValue::shown(&price.output)}));
 
 impl Price {
-    /// What a call cost; `None` where what it used is not known to the last token.
+    /// The cost of a call; `None` where its tokens are not known to the last one.
     pub fn of(&self, input_tokens: Option<u64>, output_tokens: Option<u64>) -> Option<Money> {
         let part = |tokens: u64, price: Money| Money::of_tokens(tokens, Decimal::from(price));
         Some(part(input_tokens?, self.input)?.plus(part(output_tokens?, self.output)?))

@@ -32,7 +32,7 @@ keys! {
 }
 
 words! {
-    /// What kind of channel it is.
+    /// The kind of a channel.
     #[derive(Default)]
     pub enum ChannelType: "a type of channel" {
         /// A POST of the notification as JSON.

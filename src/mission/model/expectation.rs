@@ -26,7 +26,7 @@ pub enum Check {
         timeout: Millis,
         /// Where, relative to the workspace.
         cwd: Option<String>,
-        /// What it is to say before the work.
+        /// The result before the work that the file declares; `None` where it declares none.
         before: Option<BeforeRule>,
         /// How often it runs again where it fails.
         reruns: u32,
@@ -41,7 +41,7 @@ pub enum Check {
         min_bytes: Option<u64>,
         /// A text that each must contain.
         contains: Option<String>,
-        /// What it is to say before the work.
+        /// The result before the work that the file declares; `None` where it declares none.
         before: Option<BeforeRule>,
     },
     /// A number that a command prints.
@@ -54,7 +54,7 @@ pub enum Check {
         max: Option<Decimal>,
         /// How long it may take.
         timeout: Millis,
-        /// What it is to say before the work.
+        /// The result before the work that the file declares; `None` where it declares none.
         before: Option<BeforeRule>,
         /// How often it runs again where it fails.
         reruns: u32,
@@ -64,7 +64,7 @@ pub enum Check {
 }
 
 impl Check {
-    /// What it is, for people.
+    /// The name of the check for people.
     pub fn label(&self) -> String {
         match self {
             Self::Command { kind, command, .. } => {
@@ -79,7 +79,7 @@ impl Check {
         }
     }
 
-    /// What it is called where who works may read it.
+    /// The name of the check in places that workers may read.
     pub fn told_label(&self) -> String {
         match self.is_hidden() {
             true => "a hidden check".to_owned(),
@@ -95,7 +95,7 @@ impl Check {
         )
     }
 
-    /// What it runs, and where, relative to the workspace; `None` where it looks at files.
+    /// The command, and its folder relative to the workspace; `None` where the check looks at files.
     pub fn command(&self) -> Option<(&str, Option<&str>)> {
         match self {
             Self::Command { command, cwd, .. } => Some((command, cwd.as_deref())),
@@ -104,7 +104,7 @@ impl Check {
         }
     }
 
-    /// What it is to say before the work, where the file tells.
+    /// The result before the work that the file declares; `None` where it declares none.
     pub fn before(&self) -> Option<BeforeRule> {
         match self {
             Self::Command { before, .. } | Self::FileExists { before, .. } | Self::Metric { before, .. } => {
@@ -122,7 +122,7 @@ impl Check {
     }
 }
 
-/// Which of the two words a command check was declared with.
+/// The word that a command check was declared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommandCheck {
     /// `type: test`
@@ -171,9 +171,9 @@ keys! {
 /// `reviewers`: a number of seats, or names of agents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reviewers {
-    /// So many seats; at least one.
+    /// A number of seats, at least one.
     Seats(u32),
-    /// These agents.
+    /// The agents of these names, one a seat.
     Named(Vec<Box<str>>),
 }
 
@@ -191,11 +191,11 @@ scalars! {
 list_or_one!(Reviewers: [AgentName] => Self::Named, Seats => |Seats(number)| Self::Seats(number));
 
 words! {
-    /// Which kind of expectation an entry is.
+    /// The kind of an expectation.
     pub enum ExpectationType: "a type of expectation" {
         /// A command that must exit 0.
         Test = "test",
-        /// The same.
+        /// A command, as `test`.
         Script = "script",
         /// Files that must exist.
         FileExists = "file_exists",
@@ -269,7 +269,7 @@ keys! {
     struct WrittenDimension: "a dimension" {
         /// The name of the dimension.
         "name" name: String as Name, required;
-        /// Its weight in the mean.
+        /// The weight of the dimension in the mean.
         "weight" weight: Decimal as Positive, required;
         /// What is to be looked at.
         "description" description: Option<String> as Filled;
@@ -297,7 +297,7 @@ impl Value<WrittenDimension> for Dimension {
     }
 }
 
-/// What an expectation may hold, by its `type`.
+/// The keys of an expectation, by its `type`.
 static TYPES: [(&str, &Table); 5] = [
     ("test", CommandExpectation::TABLE),
     ("script", CommandExpectation::TABLE),

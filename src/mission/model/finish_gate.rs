@@ -41,9 +41,9 @@ keys! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TestList {
-    /// These.
+    /// The tests of these names.
     Tests(Vec<Box<str>>),
-    /// Those that a file names, beside the mission: a JSON list, or one a line.
+    /// The tests that a file beside the mission names: a JSON list, or one a line.
     File(Box<str>),
 }
 

@@ -56,7 +56,7 @@ impl Around {
 }
 
 words! {
-    /// What is done around a turn.
+    /// An entry around a turn.
     pub enum AgentMiddleware: "an agent middleware" {
         /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
         CheckpointResume = "checkpoint_resume",
@@ -76,7 +76,7 @@ words! {
         AssumptionViolation = "assumption_violation",
         /// Failures are told apart by their class; without it each is `unknown`.
         Classification = "classification",
-        /// What a turn used is on record; without it nobody knows.
+        /// The usage of each turn is recorded; without this entry nobody knows it.
         CostRecording = "cost_recording",
         /// Work that is about something else than its criteria is warned about.
         SemanticDrift = "semantic_drift",
@@ -108,7 +108,8 @@ impl AgentMiddleware {
         }
     }
 
-    /// What a run does without, where a chain leaves out an entry that guards it.
+    /// The protection that a run loses where a chain leaves out an entry; `None` for an entry that guards
+    /// nothing.
     pub fn guards(self) -> Option<&'static str> {
         Some(match self {
             Self::DelegationChainHash => "handed-down work is not held against its digest",
@@ -128,10 +129,10 @@ impl AgentMiddleware {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain<T>(Box<[T]>);
 
-/// What is done around every turn.
+/// The entries around every turn.
 pub type AgentChain = Chain<AgentMiddleware>;
 
-/// What is done around the work on the whole graph.
+/// The entries around the work on the whole graph.
 pub type CoordinationChain = Chain<CoordinationMiddleware>;
 
 impl<T> FromIterator<T> for Chain<T> {
@@ -141,7 +142,7 @@ impl<T> FromIterator<T> for Chain<T> {
 }
 
 impl<T: Copy> Chain<T> {
-    /// Its entries, in order.
+    /// The entries in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().copied()
     }
@@ -175,7 +176,8 @@ impl Default for AgentChain {
 }
 
 impl AgentChain {
-    /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
+    /// The entries that run at a hook, in the order in which they run; of what wraps a call the outermost
+    /// first.
     pub fn at(&self, hook: AgentHook, around: Around) -> Vec<AgentMiddleware> {
         let entries = self.0.iter().copied();
         let mut entries: Vec<_> = entries.filter(|entry| entry.hook(around) == Some(hook)).collect();
@@ -187,15 +189,16 @@ impl AgentChain {
 }
 
 words! {
-    /// What is done around the work on the whole graph.
+    /// An entry around the work on the whole graph.
     pub enum CoordinationMiddleware: "a coordination middleware" {
         /// Criteria that say nothing are found before any work starts.
         ClarificationGate = "clarification_gate",
-        /// What is planned is written down before each wave.
+        /// The plan is written down before each wave.
         TaskLedger = "task_ledger",
         /// A person agrees to the plan where agents decide little alone (`autonomy` locked or supervised).
         PlanReviewGate = "plan_review_gate",
-        /// What each wave brought is written down, and where three in a row brought nothing, no agent is asked for another way.
+        /// The result of each wave is written down; after three in a row without any, no agent is asked for
+        /// another way.
         ProgressLedger = "progress_ledger",
         /// Where work has failed that other work needs, the orchestrator is asked for another way.
         CoordinationReplan = "coordination_replan",
@@ -239,7 +242,7 @@ impl CoordinationMiddleware {
 }
 
 impl CoordinationChain {
-    /// What runs at a hook, from left to right.
+    /// The entries that run at a hook, from left to right.
     pub fn at(&self, hook: CoordinationHook) -> Vec<CoordinationMiddleware> {
         let entries = self.0.iter().copied();
         entries.filter(|entry| entry.hook() == hook).collect()
@@ -261,7 +264,7 @@ keys! {
 }
 
 words! {
-    /// What happens where criteria say nothing that could be judged.
+    /// The treatment of criteria that say nothing that could be judged.
     #[derive(Default)]
     pub enum Clarification: "a way to treat unclear criteria" {
         /// A warning.

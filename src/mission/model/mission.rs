@@ -115,7 +115,7 @@ keys! {
     } and {
         /// Where its settings are written.
         pub(crate) written: WrittenSettings;
-        /// What it was perhaps not meant to say.
+        /// Warnings about what the file was perhaps not meant to say.
         pub(crate) notes: Vec<Diagnostic>;
     }
 }
@@ -224,13 +224,13 @@ keys! {
 }
 
 impl Settings {
-    /// These settings, with `below` where they say nothing.
+    /// Fills in from `below`, the weaker level, what these settings leave open.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
         self.over(below)
     }
 
-    /// What they say of the key at this path, as a file would; `None` where they say nothing.
+    /// The value of the key at `path`, as a file would spell it; `None` where these settings say nothing of it.
     pub fn told(&self, path: &str) -> Option<serde_json::Value> {
         Level::told(self, path)
     }
@@ -316,7 +316,7 @@ impl Value<Checkpoint> for Delay {
 }
 
 words! {
-    /// What a failed gate does to the rest of the run.
+    /// The effect of a failed gate on the rest of the run.
     #[derive(Default)]
     pub enum GateFailure: "what a failed gate can do" {
         /// Independent work goes on.

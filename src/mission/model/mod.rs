@@ -26,7 +26,7 @@
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
 //! | `worktree` | how worktrees are prepared and merged |
 
-/// What a key is for that stands in several kinds of maps.
+/// The meaning of a key that stands in several kinds of maps.
 macro_rules! says {
     (after_tasks) => { "Titles of the tasks that it waits for." };
     (agents) => { "Who works and judges, by name." };

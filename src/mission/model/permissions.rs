@@ -9,7 +9,7 @@ use crate::mission::shape::Shape;
 use super::tools::ToolPolicy;
 
 words! {
-    /// What an agent's program may do.
+    /// A set of things that an agent's program may do.
     #[derive(Default)]
     pub enum PermissionSet: "a set of permissions" {
         /// Look into the workspace.
@@ -17,13 +17,13 @@ words! {
         /// Change files of the workspace too.
         #[default]
         Edit = "edit",
-        /// Whatever its program can.
+        /// Everything that the program can.
         Full = "full",
     }
 }
 
 keys! {
-    /// What holds where an agent must ask for what it may do (semantics, section 5).
+    /// The rules for an agent that must ask for what it may do (semantics, section 5).
     #[derive(Default)]
     pub struct Permissions: "permissions" {
         /// How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].
@@ -52,10 +52,10 @@ impl Permissions {
     }
 }
 
-/// What holds of one kind of tool.
+/// The rule for one kind of tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PermissionRule {
-    /// The same of every call.
+    /// One answer to every call.
     Every(ToolPolicy),
     /// Allowed where a path matches one of these globs, else denied.
     Paths(Vec<String>),

@@ -53,7 +53,7 @@ keys! {
         "format" format: OutputFormat, or("text");
         /// What lines of its output say: their JSON objects, or each as `{line: …}` where it prints its reply.
         "rules" rules: Vec<Rule>;
-        /// The same of JSON objects in its standard error.
+        /// The same rules for JSON objects in the standard error.
         "stderrRules" stderr_rules: Vec<Rule>;
         /// Texts on its standard error behind which stands how many milliseconds it waits before it asks its provider again.
         "waits" waits: Vec<Box<str>> as Filled;
@@ -87,7 +87,7 @@ impl Preset {
 }
 
 keys! {
-    /// What a program loads by itself.
+    /// The things that a program loads by itself.
     #[derive(Default)]
     pub struct Loads: "what a program loads" {
         /// Globs below the workspace.
@@ -101,7 +101,7 @@ keys! {
 }
 
 keys! {
-    /// What a set of permissions adds to a turn.
+    /// The arguments and variables that a set of permissions adds to a turn.
     #[derive(Default)]
     pub struct Grant: "a set of permissions" {
         /// Arguments behind those of `argv`.
@@ -125,7 +125,7 @@ keys! {
 }
 
 keys! {
-    /// What an error of a program means.
+    /// The meaning of an error of a program.
     #[derive(Default)]
     pub struct ErrorRule: "an error rule" {
         /// The code that it names.
@@ -134,7 +134,7 @@ keys! {
         "text" text: Option<Box<str>> as Filled;
         /// The program's exit code.
         "exit" exit: Option<u32>;
-        /// Its class.
+        /// The class of the error.
         "class" class: Option<FailureClass>, required;
     }
 }
@@ -154,7 +154,7 @@ keys! {
     }
 }
 
-/// What a rule does with a field.
+/// The effect of a rule on a field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     pub operation: RuleOperation,
@@ -227,10 +227,10 @@ words! {
 }
 
 words! {
-    /// What a program prints.
+    /// The kind of a program's output.
     #[derive(Default)]
     pub enum OutputFormat: "a format of output" {
-        /// Its reply.
+        /// The output is the reply.
         #[default]
         Text = "text",
         /// Events, one JSON object a line.
@@ -239,14 +239,14 @@ words! {
 }
 
 words! {
-    /// What is known of a turn by what its program printed.
+    /// A value about a turn, read from the output of its program.
     #[derive(PartialOrd, Ord)]
     pub enum Field: "a field" {
         /// The id of its session.
         Session = "session",
         /// The model as told.
         Model = "model",
-        /// Its last message.
+        /// The last message of the program.
         Text = "text",
         /// A reply that is held to a schema.
         Structured = "structured",
@@ -260,7 +260,7 @@ words! {
         Tool = "tool",
         /// Names of tools that it was not allowed to call.
         Denied = "denied",
-        /// What a person is to be asked to allow.
+        /// The tool call that a person is asked to allow.
         Wish = "wish",
         /// When a limit resets, in seconds since 1970.
         ResetsAt = "resetsAt",
@@ -272,11 +272,11 @@ words! {
         ErrStatus = "errStatus",
         /// The code of an error.
         ErrCode = "errCode",
-        /// That it ended as it should.
+        /// The program says that the turn ended as it should.
         Ended = "ended",
-        /// That its last message is cut, in its word for the limit.
+        /// The last message is cut; the value is the program's word for the limit.
         Cut = "cut",
-        /// That nothing more is to come, however it ended.
+        /// The program says that nothing more is to come, however the turn ended.
         Over = "over",
     }
 }

@@ -7,7 +7,7 @@ use crate::mission::keys::{keys, words};
 use crate::mission::scalar::{Filled, Fraction, Name, Positive, RubricLevel};
 
 keys! {
-    /// What a judge grades work by.
+    /// The criteria that a judge grades work by.
     #[derive(Default, Eq, Hash)]
     pub struct Rubric: "a rubric" {
         /// What it is for.
@@ -25,11 +25,11 @@ keys! {
     /// One thing that is graded. The weights of a rubric sum to 1.
     #[derive(Eq, Hash)]
     pub struct Criterion: "a criterion" {
-        /// Its name.
+        /// The name of the criterion, unique in the rubric.
         "name" name: Box<str> as Name, required;
         /// What is looked at.
         "description" description: Option<Box<str>> as Filled;
-        /// Its weight.
+        /// The weight of the criterion in the mean.
         "weight" weight: Positive, required;
         /// Which grades there are [=].
         "grade" grade: GradeKind, or("score");
@@ -41,7 +41,7 @@ keys! {
 }
 
 words! {
-    /// Which grades a criterion knows, as shares from 0 to 1.
+    /// The grades of a criterion, as shares from 0 to 1.
     #[derive(Default)]
     pub enum GradeKind: "a kind of grade" {
         /// 0 or 1.
@@ -72,15 +72,15 @@ keys! {
 words!(of DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 
 words! {
-    /// What happens to work of which the judge is not sure.
+    /// The treatment of work of which the judge is not sure.
     #[derive(Default)]
     pub enum OnRefer: "what happens to referred work" {
         /// A person decides.
         #[default]
         Human = "human",
-        /// It goes back to its worker.
+        /// The work goes back to its worker.
         Rework = "rework",
-        /// It is accepted, and marked as unverified.
+        /// The work is accepted, and marked as unverified.
         Pass = "pass",
     }
 }

@@ -35,7 +35,7 @@ single!(CheckInterval);
 shown!(CheckInterval: |interval| interval.0);
 
 words! {
-    /// What follows when a deadline passes.
+    /// The action when a deadline passes.
     #[derive(Default)]
     pub enum ViolationAction: "what happens when a deadline passes" {
         /// Somebody is told.

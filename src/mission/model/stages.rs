@@ -16,7 +16,7 @@ keys! {
     /// A further stage of judging: an agent or a command, never both.
     #[derive(Default)]
     pub struct ExtraStage: "a stage" {
-        /// Its name, unique among the stages of a task.
+        /// The name of the stage, unique among those of a task.
         "name" name: Box<str> as Name, required;
         /// The agent that judges; never its own work.
         "agent" agent: Option<Box<str>> as AgentName;
@@ -36,7 +36,7 @@ keys! {
     /// An agent that attacks work before it is accepted.
     #[derive(Default)]
     pub struct RedTeam: "a red team" {
-        /// Who attacks; never the work of its own.
+        /// The agent that attacks; never the work of its own.
         "agent" agent: Box<str> as AgentName, required;
         /// The least stakes of a task at which it is asked [=].
         "minStakes" min_stakes: Option<Stakes> = "low";
@@ -46,13 +46,13 @@ keys! {
 }
 
 words! {
-    /// What happens where a red team has nothing to attack, or may not be asked.
+    /// The action where a red team has nothing to attack, or may not be asked.
     #[derive(Default)]
     pub enum OnMissing: "what happens without a red team" {
         /// The work is not accepted without it.
         #[default]
         Block = "block",
-        /// It goes on.
+        /// Judging goes on without the red team.
         Skip = "skip",
     }
 }
@@ -113,7 +113,7 @@ impl Default for Expected {
 }
 
 impl Expected {
-    /// What it is, for people.
+    /// The name of the expectation for people.
     pub fn words(&self) -> String {
         match (&self.description, self.region) {
             (Some(words), _) => words.trim().to_owned(),

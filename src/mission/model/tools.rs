@@ -22,10 +22,10 @@ worded! {
     /// Whether a tool may be used.
     #[derive(Default)]
     pub enum ToolPolicy {
-        /// It may not.
+        /// The call is refused.
         #[default]
         Deny = "deny",
-        /// It may.
+        /// The call is allowed.
         Allow = "allow",
         /// A person is asked about each call.
         Ask = "ask",
@@ -65,7 +65,7 @@ impl Tools {
             .any(|kind| self.offers(kind))
     }
 
-    /// What holds for this kind of tool.
+    /// The policy for one kind of tool.
     pub fn policy(self, kind: ToolKind) -> ToolPolicy {
         match kind {
             ToolKind::Read => self.read,
@@ -74,7 +74,7 @@ impl Tools {
         }
     }
 
-    /// The same tools with each policy replaced by what `policy` makes of it.
+    /// Replaces each policy by the result of `policy` for it.
     #[must_use]
     pub fn map(self, policy: impl Fn(ToolPolicy) -> ToolPolicy) -> Self {
         Self {

@@ -28,7 +28,7 @@ keys! {
     }
 }
 
-/// Who cuts criteria into probes.
+/// The way in which criteria become probes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decomposer {
     /// Nobody: each criterion is a probe.
@@ -75,7 +75,7 @@ impl Value for Decomposer {
 }
 
 words! {
-    /// Who grades criteria.
+    /// The kind of grader of the criteria.
     #[derive(Default)]
     pub enum Grader: "a kind of grader" {
         /// A judge.

@@ -5,17 +5,17 @@ use crate::mission::keys::{Value, words};
 use crate::mission::levels::ShowValue;
 use crate::mission::shape::Shape;
 
-/// What checks may write below protected folders: what builds leave.
+/// Files that checks may write below protected folders: those that builds leave.
 pub const CHECKS_MAY_WRITE: &str = "['**/target/**']";
 
-/// What the runners of tests keep beside the tests.
+/// Files that the runners of tests keep beside the tests.
 pub const SCRATCH: &str = "['**/__pycache__/**', '**/.pytest_cache/**', '**/node_modules/.cache/**']";
 
-/// What is a test, and what says how tests run and nothing else.
+/// Files that are tests, and files that say how tests run and nothing else.
 pub const TESTS: &str = "['**/tests/**', '**/test/**', '**/spec/**', '**/__tests__/**', '**/*_test.*', '**/test_*.*', '**/*.test.*', '**/*.spec.*', '**/*.bats', '**/t/*.t', '**/conftest.py', '**/__snapshots__/**', '**/*.snap', pytest.ini, tox.ini, 'jest.config.*', 'vitest.config.*', .config/nextest.toml]";
 
 words! {
-    /// What kind of work a task is.
+    /// The kind of a task's work.
     #[derive(Default)]
     pub enum TaskType: "a type of task" {
         /// New code.
@@ -54,13 +54,13 @@ words! {
 }
 
 words! {
-    /// What happens when a task still fails after all attempts (semantics, section 3).
+    /// The end of a task that still fails after all attempts (semantics, section 3).
     pub enum OnExhausted: "what can happen to an exhausted task" {
-        /// It is failed.
+        /// The task is failed.
         Fail = "fail",
-        /// It is accepted below the bar.
+        /// The task is accepted below the bar.
         Accept = "accept",
-        /// It is accepted if half of its files exist.
+        /// The task is accepted if half of its files exist.
         Degrade = "degrade",
         /// A fixup task is made.
         Fixup = "fixup",
@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// What can be tried when a dependency failed for good (semantics, section 11).
+    /// A remedy when a dependency failed for good (semantics, section 11).
     pub enum Remedy: "what can be tried when a dependency failed" {
         /// Go on if at least half of the files that it was to make are there.
         Artifacts = "artifacts",
@@ -83,7 +83,8 @@ words! {
     }
 }
 
-/// What is tried, in this order. Trying something a second time changes nothing, so each remedy stands once.
+/// Remedies in the order in which they are tried. Trying one a second time changes nothing, so each stands
+/// once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemedyOrder([Option<Remedy>; 4]);
 
@@ -149,7 +150,7 @@ words! {
 }
 
 words! {
-    /// What a reviewer must not share with the author of the work (semantics, section 8).
+    /// The rule for what a reviewer must not share with the author of the work (semantics, section 8).
     #[derive(Default)]
     pub enum Independence: "a kind of independence" {
         /// Being the same agent.
@@ -162,7 +163,7 @@ words! {
 }
 
 words! {
-    /// What is looked at again of work that was accepted (semantics, section 6).
+    /// The second look at work that was accepted (semantics, section 6).
     #[derive(Default)]
     pub enum FinalChecks: "a way to look at accepted work again" {
         /// Files, and the checks that something may have changed since.
@@ -170,16 +171,15 @@ words! {
         Auto = "auto",
         /// Files and all checks.
         Always = "always",
-        /// Nothing.
         Never = "never",
     }
 }
 
 words! {
-    /// What a task shares of the workspace with others (semantics, section 22).
+    /// The way in which a task shares the workspace with others (semantics, section 22).
     #[derive(Default)]
     pub enum Isolation: "a kind of isolation" {
-        /// All of it.
+        /// The task shares the whole workspace.
         #[default]
         Shared = "shared",
         /// Nothing: it has a checkout of its own, and what is accepted is merged.
@@ -192,12 +192,12 @@ words! {
 }
 
 words! {
-    /// What a check is to say before the work begins (semantics, section 24).
+    /// The declared result of a check before the work begins (semantics, section 24).
     #[derive(PartialOrd, Ord)]
     pub enum BeforeRule: "what a check can be before the work" {
-        /// It fails: the work is to make it pass.
+        /// The check fails: the work is to make it pass.
         Red = "red",
-        /// It passes: it guards what is there.
+        /// The check passes: it guards what is there.
         Green = "green",
         /// Either.
         Any = "any",
@@ -207,13 +207,13 @@ words! {
 }
 
 words! {
-    /// What becomes of work that its checks, green all along, do not show (semantics, section 24).
+    /// The treatment of work whose checks were green all along and so do not show it (semantics, section 24).
     #[derive(Default)]
     pub enum ProofRule: "a rule for work that nothing proves" {
-        /// It is accepted as unreviewed.
+        /// The work is accepted as unreviewed.
         #[default]
         Warn = "warn",
-        /// It is accepted as unverified.
+        /// The work is accepted as unverified.
         Required = "required",
     }
 }
@@ -222,14 +222,14 @@ words! {
     /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Autonomy: "a level of autonomy" {
-        /// Nothing.
+        /// Findings of medium severity block too, and a person agrees to a plan of two tasks or more.
         Locked = "locked",
-        /// Little.
+        /// The rules of `locked`.
         Supervised = "supervised",
-        /// What is usual.
+        /// Findings of high severity block, and nobody is asked for the plan.
         #[default]
         Semi = "semi",
-        /// Everything.
+        /// The rules of `semi`.
         Full = "full",
     }
 }
@@ -275,13 +275,14 @@ words! {
 }
 
 words! {
-    /// Which files a confined process may change, beside what is protected.
+    /// The files that a confined process may change, without the protected ones.
     #[derive(Default)]
     pub enum FileScope: "a scope of files" {
-        /// Those that its user may change.
+        /// All files that its user may change.
         #[default]
         Open = "open",
-        /// Those of its workspace, a folder for temporary files, and what its program needs of the home folder.
+        /// The files of its workspace, a folder for temporary files, and what its program needs of the home
+        /// folder.
         Workspace = "workspace",
     }
 }

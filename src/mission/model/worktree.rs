@@ -25,7 +25,7 @@ keys! {
     }
 }
 
-/// What becomes of accepted work at the end of a run.
+/// The destination of accepted work at the end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum MergeInto {
@@ -33,7 +33,7 @@ pub enum MergeInto {
     FastForward,
     /// Nothing: it waits under a reference of its own.
     Never,
-    /// This branch is made, or moved forward.
+    /// The branch of this name is made, or moved forward.
     Branch(Box<str>),
 }
 

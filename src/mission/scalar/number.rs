@@ -47,7 +47,7 @@ impl Positive {
     /// The number 1.
     pub const ONE: Self = Self(Decimal::ONE);
 
-    /// So many hundredths; at least one.
+    /// A share of `percent` hundredths; at least one.
     pub fn percent(percent: u8) -> Self {
         Self(Decimal::new(percent.max(1).into(), 2))
     }
@@ -63,7 +63,7 @@ impl Positive {
 pub struct Fraction(Points);
 
 impl Fraction {
-    /// The same as points: 0.7 is 70.
+    /// The fraction as points: 0.7 is 70.
     pub fn points(self) -> Points {
         self.0
     }

@@ -55,7 +55,7 @@ pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violati
     reporting_circles(agents, problems);
 }
 
-/// What can be said of agents without knowing the others.
+/// Finds the problems of each agent that need no other agent.
 pub fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
     for (name, agent) in &agents.0 {
         // Git leaves these out of whoever made a commit.
@@ -97,7 +97,7 @@ pub fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
     }
 }
 
-/// What only agents have that a preset starts: on others it would be ignored.
+/// Refuses keys that only an agent with a preset uses: on others they would be ignored.
 fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
     let is_program = agent.adapter.kind() == AdapterKind::AgentCli;
     let is_started = is_program || agent.adapter == Adapter::Command;

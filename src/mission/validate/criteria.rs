@@ -58,7 +58,7 @@ const FILLERS: [&str; 24] = [
     "been",
 ];
 
-/// What is refused: tasks without criteria, and criteria that say nothing, where the settings say so.
+/// Refuses tasks without criteria, and criteria that say nothing, where the settings ask for it.
 pub fn enforce(mission: &Mission, problems: &mut Violations) {
     if mission.settings.clarification == Some(Clarification::Enforce) {
         for (index, task) in mission
@@ -81,7 +81,7 @@ pub fn enforce(mission: &Mission, problems: &mut Violations) {
     }
 }
 
-/// What is warned about: criteria that say nothing, unless the chain leaves the gate out and nobody asks for it.
+/// Warns about criteria that say nothing, unless the chain leaves the gate out and nobody asks for it.
 pub fn warn(mission: &Mission, problems: &mut Violations) {
     let settings = &mission.settings;
     let has_gate = |chain: &CoordinationChain| chain.has(CoordinationMiddleware::ClarificationGate);

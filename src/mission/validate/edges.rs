@@ -105,7 +105,7 @@ impl EdgeChecker<'_, '_> {
         !self.is_graded_by_facts() && !only_checks
     }
 
-    /// Whoever is assigned judges, and nobody judges their own work.
+    /// Refuses a verification that its own author would judge.
     fn judge(&self, problems: &mut Violations) {
         let judge = self.mission.assignee(self.task).filter(|_| self.asks_a_judge());
         let author = self.judged().find(|task| {
@@ -121,7 +121,7 @@ impl EdgeChecker<'_, '_> {
         }
     }
 
-    /// It has no work of its own: what speaks of a worker's attempts says nothing here.
+    /// Refuses keys about a worker's attempts on a verification, which does no work of its own.
     fn does_not_apply(&self, problems: &mut Violations) {
         let task = self.task;
         let declared = [
@@ -222,7 +222,7 @@ impl EdgeChecker<'_, '_> {
     }
 }
 
-/// What waits for verifications beside their edges.
+/// Checks what waits for verifications beside their edges.
 pub fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         EdgeChecker {

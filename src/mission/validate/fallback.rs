@@ -88,7 +88,7 @@ fn panels(task: &Task) -> impl Iterator<Item = &LlmReview> {
         })
 }
 
-/// Whose work may be judged by agents that nobody names.
+/// The agents whose work may be judged by agents that nobody names.
 #[derive(Default)]
 struct UnnamedJudges<'m> {
     authors: HashSet<&'m str>,

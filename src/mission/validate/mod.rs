@@ -157,7 +157,7 @@ pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations
     problems
 }
 
-/// What does nothing in a mission that is right.
+/// Warns about parts of a right mission that have no effect.
 pub fn advise(mission: &Mission) -> Violations {
     let mut problems = Violations::default();
     fallback::validate(mission, &mut problems);
@@ -167,7 +167,8 @@ pub fn advise(mission: &Mission) -> Violations {
     problems
 }
 
-/// What is wrong with a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not looked for.
+/// Finds the problems of a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not
+/// looked for.
 pub fn validate_config(config: &Config) -> Violations {
     let mut problems = Violations::default();
     agents::validate_each(&config.agents, &mut problems);

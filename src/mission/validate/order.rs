@@ -192,7 +192,7 @@ impl Graph {
     }
 }
 
-/// What stands between tasks: a gate, a checkpoint, a delay.
+/// A thing between tasks: a gate, a checkpoint, or a delay.
 pub struct Barrier<'m> {
     pub what: &'static str,
     pub list: &'static str,
@@ -202,7 +202,7 @@ pub struct Barrier<'m> {
     pub blocks: &'m [Box<str>],
 }
 
-/// All of them: gates, then checkpoints, then delays.
+/// The things between tasks: gates, then checkpoints, then delays.
 pub fn between(mission: &Mission) -> Vec<Barrier<'_>> {
     let gates = mission.gates.iter().enumerate();
     let mut all: Vec<Barrier<'_>> = gates

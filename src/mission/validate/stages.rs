@@ -76,7 +76,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     }
 }
 
-/// Who looks at every task, by which key, with the least stakes of a task at which it does.
+/// The agents that look at every task, each with its key and with the least stakes of a task at which it does.
 fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
     let red_team = mission
         .red_team
@@ -91,7 +91,7 @@ fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
     red_team.chain(vision).collect()
 }
 
-/// Whoever may be asked instead of an agent: those whom its `fallback` names, and those who stand in for them.
+/// The agents that may be asked instead of one: those in its `fallback`, and their own fallbacks.
 fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
     let mut found = vec![name];
     let mut next = 0;
@@ -168,7 +168,7 @@ impl StageChecker<'_, '_> {
         }
     }
 
-    /// What belongs together in `vision`.
+    /// Checks the keys of `vision` against each other.
     fn vision(&mut self, vision: &Vision) {
         let at = |key: &'static str| Path::of("vision").key(key);
         let mut wrong = |key, code, message: String, help: &str| {
@@ -254,7 +254,7 @@ impl StageChecker<'_, '_> {
         }
     }
 
-    /// It exists, and it can give the reply that is wanted.
+    /// Checks that the agent exists, and that it can give the reply that is wanted.
     fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Path) {
         self.names.check_agent(name, &place, self.problems);
         let found = self.mission.agents.get(name);

@@ -74,7 +74,8 @@ impl TaskChecker<'_, '_> {
         }
     }
 
-    /// Whoever cuts criteria into probes has criteria to cut and a judge to ask, and is not whose work is judged.
+    /// Checks the agent that cuts criteria into probes: there are criteria to cut and a judge to ask, and it is
+    /// no author of the work.
     fn decomposer(&mut self, name: &str) {
         let place = || Path::of("tasks").item(self.index).key("decomposer").key("agent");
         self.names.check_agent(name, place, self.problems);
@@ -126,7 +127,7 @@ impl TaskChecker<'_, '_> {
         needed.any(|task| task.kind != TaskType::Verification && is_assigned(task))
     }
 
-    /// What belongs together in `verify`.
+    /// Checks the keys of `verify` against each other.
     fn finish_gate(&mut self, gate: &FinishGate) {
         let mut wrong = |key: &'static str, code, message: &str, help: &str| {
             let path = Path::of("tasks").item(self.index).key("verify").key(key);
@@ -239,7 +240,8 @@ impl TaskChecker<'_, '_> {
         }
     }
 
-    /// What nobody can see can never be shown: then the task could neither pass nor fail by it.
+    /// Refuses `requiresToolCalls` for an agent whose tool calls quorum cannot see: the task could neither pass
+    /// nor fail by it.
     fn ledger(&mut self) {
         let Some(name) = self.mission.assignee(self.task) else {
             return;
@@ -397,7 +399,7 @@ impl TaskChecker<'_, '_> {
         );
     }
 
-    /// What a worker is to make it must see: no hidden check can be made of it.
+    /// Refuses to hide a file that a worker is to make, because it must see it.
     fn hidden_targets(&mut self) {
         for (item, target) in self.task.target_files.iter().enumerate() {
             let place = place_in(self.task.workspace.as_deref().map_or("", |path| path), target);

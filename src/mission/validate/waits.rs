@@ -34,7 +34,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     barriers(mission, names, problems);
 }
 
-/// What is wrong with approval gates whatever the mission.
+/// Finds the problems that approval gates have whatever the mission.
 pub fn settings(settings: &Settings, problems: &mut Violations) {
     let gates = settings.approval_gates.as_deref().unwrap_or_default();
     let at = |index: usize, key: &'static str| Path::of("settings").key("approvalGates").item(index).key(key);
@@ -83,7 +83,8 @@ fn conditions(mission: &Mission, problems: &mut Violations) {
     }
 }
 
-/// What stands between tasks: it waits for some, blocks others, and has a name of its own among those of its kind.
+/// Checks gates, checkpoints and delays: each waits for some tasks, blocks others, and has a name of its own
+/// among those of its kind.
 fn barriers(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let mut first = HashMap::new();
     for barrier in between(mission) {
