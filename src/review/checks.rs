@@ -24,7 +24,7 @@ pub struct CommandOutcome {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Its time-out fired.
+    /// Whether the time-out ended the command.
     pub timed_out: bool,
     /// Why it never started.
     pub not_started: Option<String>,
@@ -36,7 +36,7 @@ pub struct CommandOutcome {
     pub duration: Millis,
 }
 
-/// What the end of a check's command says about the check.
+/// Reads the result of a check from the end of its command.
 pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
     let (name, command) = match check {
         Check::Command {

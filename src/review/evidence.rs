@@ -180,16 +180,16 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// What there is to show of a file.
+/// The part of a file that a prompt shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Preview {
-    /// Its beginning, as text.
+    /// The beginning of the file, as text.
     Text(String),
     /// There is no such file, or it is not quoted.
     Nothing,
     /// Something stands there that cannot be looked at, and this is why.
     Obstacle(Box<str>),
-    /// It is not the file any more that the fact is about.
+    /// The file is not the one any more that the fact is about.
     Changed,
 }
 

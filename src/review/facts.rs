@@ -16,10 +16,10 @@ pub const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
 /// Why nothing may be said about a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
-    /// It is there and cannot be read.
+    /// The file is there and cannot be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(String, #[source] io::Error),
-    /// There is no workspace any more.
+    /// The workspace is not there any more.
     #[error("the workspace {0} is gone")]
     NoWorkspace(PathBuf),
 }

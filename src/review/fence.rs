@@ -16,11 +16,11 @@ const MAX_GAP: usize = 16;
 /// A text of which the middle may be missing: what was read of a file that is too long to hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Excerpt {
-    /// Its beginning, or all of it.
+    /// The beginning of the text, or all of it.
     pub head: String,
     /// Characters missing between beginning and end.
     pub missing: usize,
-    /// Its end, if anything is missing.
+    /// The end of the text, if anything is missing between.
     pub tail: String,
 }
 
@@ -46,7 +46,7 @@ pub fn fence(label: &str, text: &str, max_chars: usize) -> String {
     fence_excerpt(label, &Excerpt::whole(text), max_chars)
 }
 
-/// The same for a text of which the middle may be missing already.
+/// Fences a text of which the middle may be missing already.
 pub fn fence_excerpt(label: &str, text: &Excerpt, max_chars: usize) -> String {
     let (text, cut) = shorten(text, max_chars);
     let mut fenced = format!("<{UNTRUSTED_TAG} label=\"{}\">\n", clean_label(label));

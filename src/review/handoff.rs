@@ -9,7 +9,7 @@ use crate::mission::model::Rubric;
 use super::fence::Excerpt;
 use super::rubric::Acceptance;
 
-/// Whose work it is.
+/// The author of judged work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Author {
@@ -21,24 +21,24 @@ pub struct Author {
     pub model: Option<String>,
 }
 
-/// What is handed over, before it is known whether it may be.
+/// The content of a handoff, before it is known whether it may be made.
 #[derive(Debug)]
 pub struct Content<'a> {
     /// The task that is judged, or the verification.
     pub task: &'a str,
     /// The round of the verification.
     pub round: u32,
-    /// Whose work it is.
+    /// The authors of the judged work.
     pub from: Vec<Author>,
-    /// Who judges it.
+    /// The agent that judges.
     pub to: &'a str,
-    /// What was said.
+    /// The output of the authors.
     pub output: &'a Excerpt,
     /// The files in question, as they were seen.
     pub artifacts: &'a [FileFact],
-    /// What must hold.
+    /// The criteria that must hold.
     pub acceptance: Acceptance<'a>,
-    /// What it is graded by.
+    /// The rubric that the work is graded by.
     pub rubric: &'a Rubric,
     pub at: Timestamp,
 }
@@ -48,7 +48,7 @@ pub struct Content<'a> {
 #[error("'{agent}' did '{task}' itself, so its work cannot be handed over to it")]
 pub struct OwnWork {
     pub agent: String,
-    /// Its work.
+    /// The title of the task.
     pub task: String,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Handoff<'a> {
     }
 }
 
-/// What an agent cut the criteria into, else each of them.
+/// The questions: the probes that an agent cut the criteria into, else each criterion.
 fn questions(acceptance: Acceptance<'_>) -> Vec<Question<'_>> {
     let each = (1..).zip(acceptance.criteria);
     let each = each.map(|(criterion, probe)| Question { criterion, probe });

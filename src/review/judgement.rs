@@ -20,11 +20,11 @@ pub struct Judgement {
     pub schema: String,
     /// When it was asked, UTC.
     pub asked_at: String,
-    /// What it was asked, word for word: the `.request` file beside this one.
+    /// The prompt, word for word: the `.request` file beside this one.
     pub prompt: Content,
-    /// What the prompt was made of.
+    /// The inputs that the prompt was made of.
     pub inputs: Inputs,
-    /// What a model was asked with; `None` for other agents.
+    /// The parameters of the model; `None` for other agents.
     pub parameters: Option<Parameters>,
     /// Why the reply ended, in the provider's word.
     #[serde(default)]
@@ -32,21 +32,21 @@ pub struct Judgement {
     /// Whether it ended because it ran into its limit, so that it says nothing.
     #[serde(default)]
     pub cut_short: bool,
-    /// What the work says that is no word of a reviewer's.
+    /// Verdicts that stand in the work itself; a reply that repeats one is none.
     pub work: Quoted,
 }
 
 /// A text, by length and digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// Its content.
+    /// The digest of the bytes.
     pub digest: Digest,
 }
 
 impl Content {
-    /// Of a text in memory.
+    /// Describes a text in memory.
     pub fn of(text: &str) -> Self {
         Self {
             bytes: text.len() as u64,
@@ -64,54 +64,54 @@ impl From<&FileRef> for Content {
     }
 }
 
-/// What a reviewer was shown of the work.
+/// The parts of the work that a reviewer was shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inputs {
-    /// What was said in each task whose work is judged.
+    /// The outputs of each task whose work is judged.
     pub outputs: Vec<InputOutput>,
     /// The files in question.
     pub files: Vec<InputFile>,
-    /// What the declared checks said.
+    /// The results of the declared checks.
     pub checks: Vec<InputCheck>,
     /// Findings of the review before.
     pub prior_findings: usize,
 }
 
-/// What the worker of a task said.
+/// The output of the worker of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputOutput {
     /// The task's title.
     pub task: String,
-    /// What it printed.
+    /// The standard output; `None` where there is none.
     pub output: Option<Content>,
-    /// Its result file.
+    /// The result file; `None` where the worker wrote none.
     pub result: Option<Content>,
 }
 
 /// A file, as the runtime saw it when the judging began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputFile {
-    /// Its path in the workspace.
+    /// The path of the file in the workspace.
     pub path: String,
-    /// Its size; `None` when there was no such file.
+    /// The size in bytes; `None` where there was no such file.
     pub bytes: Option<u64>,
-    /// Its content; `None` where it was not read.
+    /// The digest of the bytes; `None` where they were not read.
     pub digest: Option<Digest>,
     /// Whether any of its content was shown.
     pub shown: bool,
 }
 
-/// What a check said.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputCheck {
     /// Whether it passed.
     pub passed: bool,
-    /// Its words.
+    /// The output of the check.
     pub output: Content,
 }
 
-/// What a model was asked with.
+/// The parameters that a model was asked with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Parameters {

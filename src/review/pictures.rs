@@ -24,11 +24,11 @@ const MOST_PIXELS: usize = 40_000_000;
 /// A screenshot as it is in the workspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// Its path in the workspace.
+    /// The path of the picture in the workspace.
     pub path: String,
-    /// What it is.
+    /// The media type: `image/png` or `image/jpeg`.
     pub media_type: &'static str,
-    /// Its digest: all that is recorded of it.
+    /// The digest of the bytes, which alone is recorded.
     pub digest: Digest,
     pub bytes: Vec<u8>,
 }
@@ -36,19 +36,19 @@ pub struct Picture {
 /// Why a screenshot of the workspace cannot be used: its path, and what is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// It is no regular file of the workspace.
+    /// The path leads to no regular file of the workspace.
     #[error("{0} cannot be opened: {1}")]
     Obstacle(String, String),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0} cannot be read: {1}")]
     Unreadable(String, #[source] io::Error),
-    /// It is too large.
+    /// The file is too large.
     #[error("{0} has more than {LARGEST_FILE} bytes")]
     TooLarge(String),
-    /// It is of another kind.
+    /// The file is neither PNG nor JPEG.
     #[error("{0} is neither a PNG nor a JPEG")]
     Kind(String),
-    /// It is no whole picture.
+    /// The file is no whole picture.
     #[error("{0} cannot be decoded: {1}")]
     Broken(String, #[source] DecodeError),
 }
@@ -62,22 +62,23 @@ pub enum DecodeError {
     /// As a JPEG.
     #[error(transparent)]
     Jpeg(#[from] DecodeErrors),
-    /// It has no size.
+    /// The picture has no size.
     #[error("it has no size")]
     NoSize,
-    /// Its bytes would not fit into memory.
+    /// The decoded picture would not fit into memory.
     #[error("it is too large")]
     TooLarge,
-    /// It has too many pixels: its width and height.
+    /// The picture has too many pixels; the numbers are its width and height.
     #[error("it has {0} by {1} pixels, which is more than {MOST_PIXELS}")]
     Pixels(usize, usize),
 }
 
-/// Those of `paths` that are there. Blocks.
+/// Reads the pictures of `paths` that are there. Blocks.
 ///
 /// # Errors
-/// When one of them is there and cannot be used: it is no regular file of the workspace, cannot be read, is too large, or
-/// neither PNG nor JPEG.
+///
+/// When one of them is there and cannot be used: it is no regular file of the workspace, cannot be read, is too
+/// large, or neither PNG nor JPEG.
 pub fn read_all<'p>(
     workspace: &Path,
     paths: impl Iterator<Item = &'p str>,
@@ -117,9 +118,10 @@ fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, PictureError> {
     }))
 }
 
-/// What of `expected` a picture does not show.
+/// The expectations that a picture does not meet, in words.
 ///
 /// # Errors
+///
 /// When it cannot be decoded.
 pub fn violations(
     picture: &Picture,

@@ -27,41 +27,41 @@ pub const MAX_COURSE: usize = 8_000;
 /// Characters of all earlier findings together that are shown.
 pub const MAX_FEEDBACK: usize = 8_000;
 
-/// What is known of the work under review.
+/// The facts about the work under review.
 #[derive(Debug, Clone)]
 pub struct Work<'a> {
     /// The task's title.
     pub title: &'a str,
-    /// What was to be done.
+    /// The work that was asked for.
     pub description: Option<&'a str>,
     /// Whether an agent, not the mission, wrote title and description: it may speak to its judges in them.
     pub handed_down: bool,
-    /// What good work is, in the mission's words.
+    /// The criteria for good work, in the mission's words.
     pub criteria: Option<&'a str>,
-    /// What the task is accepted by.
+    /// The criteria by which the task is accepted.
     pub acceptance: &'a [Box<str>],
-    /// What the worker answered.
+    /// The answer of the worker.
     pub output: &'a Excerpt,
     /// How the work went, where it is all in the answer: what is known of it, and what the worker did, a line each.
     pub course: Option<&'a Course>,
-    /// What speaks for it that nothing was done, or that there was nothing to do, a sentence each.
+    /// Signs that nothing was done, or that there was nothing to do, a sentence each.
     pub nothing_done: &'a [String],
     /// The files in question, as the runtime saw them.
     pub artifacts: &'a [Artifact],
     /// The declared checks that ran.
     pub checks: &'a [CheckReport],
-    /// What was seen of tests that the work changed or brought, a sentence each.
+    /// The results of tests that the work changed or brought, a sentence each.
     pub tests: &'a [String],
-    /// What the previous review said, if the reviewer must answer for it.
+    /// The previous review, if the reviewer must answer for it.
     pub prior: &'a Prior,
     /// Today, so that stale content is noticed.
     pub now: Timestamp,
 }
 
-/// What the review said that sent the work back.
+/// The review that sent the work back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prior {
-    /// What the reviewer must answer for; nothing else is shown without any.
+    /// The points that the reviewer must answer for; without any the rest is not shown.
     pub points: Vec<Finding>,
     /// Scores and reasons per dimension.
     pub dimensions: Vec<DimensionScore>,
@@ -72,40 +72,40 @@ pub struct Prior {
 /// How work went that is judged by what was said.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Course {
-    /// What the runtime knows of it, a sentence each.
+    /// The facts that the runtime knows of the work, a sentence each.
     pub facts: Vec<String>,
-    /// What the worker did with its tools, as it is on record; empty where nobody knows.
+    /// The recorded tool calls of the worker; empty where there is no record.
     pub steps: String,
 }
 
 /// A file of the work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Artifact {
-    /// Its path in the workspace.
+    /// The path of the file in the workspace.
     pub path: String,
-    /// Its size in bytes; `None` when there is no such file.
+    /// The size in bytes; `None` where there is no such file.
     pub size: Option<u64>,
-    /// What there is to show of it.
+    /// The part of the file that is shown.
     pub preview: Preview,
 }
 
-/// What one declared check said.
+/// The result of one declared check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckReport {
     /// The check, as the mission names it.
     pub name: String,
     /// Whether it passed.
     pub passed: bool,
-    /// What it said before the work, where that is known.
+    /// The result before the work, where that is known.
     pub before: Option<BeforeWork>,
-    /// What it printed.
+    /// The output of the check.
     pub output: String,
 }
 
-/// What is sent to a reviewer.
+/// The prompt for a reviewer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgePrompt {
-    /// Who the reviewer is and what holds for every reply.
+    /// The role of the reviewer, and the rules for every reply.
     pub system: String,
     /// The work and the form of the reply.
     pub user: String,
@@ -303,7 +303,7 @@ fn answers_schema() -> Value {
     })
 }
 
-/// What a reviewer is told that may look for itself.
+/// The sentence for a reviewer that has tools to look for itself.
 pub const TOOLS_HINT: &str = "\
 You can look into the workspace with the tools list, read and search. They only read: nothing can be run or changed. What \
 you are shown of the files is cut and may be out of date, so look at the files that matter before you judge: whether they \
@@ -337,7 +337,7 @@ pub(super) fn describe_task(text: &mut String, work: &Work) {
     append!(text, "{}\n\n", date_line(work.now));
 }
 
-/// What the task is accepted by. Where an agent wrote the task, it wrote this too.
+/// Describes the acceptance criteria. Where an agent wrote the task, it wrote these too.
 pub(super) fn describe_acceptance(text: &mut String, work: &Work) {
     if work.acceptance.is_empty() {
         return;
@@ -421,7 +421,7 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
     show_seen(text, heading, work.tests);
 }
 
-/// What was seen of something, which quotes what others say.
+/// Shows observations under a heading, in a fence because they quote others.
 fn show_seen(text: &mut String, heading: &str, seen: &[String]) {
     if !seen.is_empty() {
         text.push_str(heading);
@@ -545,7 +545,7 @@ pub(super) fn answers_form(work: &Work) -> &'static str {
     }
 }
 
-/// What stands before the form of a reply that is one JSON object.
+/// The words before the form of a reply that is one JSON object.
 pub(super) const ONE_OBJECT: &str =
     "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n";
 

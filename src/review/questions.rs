@@ -20,13 +20,13 @@ pub const MAX_SAID: usize = 8_000;
 /// Characters of a task's description that are shown.
 const MAX_DESCRIPTION: usize = 16_000;
 
-/// What a question is about.
+/// The subject of a question.
 pub struct About<'a, E> {
     /// The mission.
     pub plan: &'a Plan,
     /// The task that the question is about.
     pub id: TaskId,
-    /// Its state when the question was decided on.
+    /// The state of the task when the question was decided on.
     pub task: &'a TaskState,
     /// The state of the task that the purpose names beside it.
     pub dependency: Option<&'a TaskState>,
@@ -80,10 +80,11 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
     })
 }
 
-/// What the reply to a question says; of a reviewer by the dimensions of its panel, where it sits on one, and held against
-/// the bar of the work. `work` is what whoever was asked was shown of other agents' words.
+/// Reads the reply to a question; that of a reviewer by the dimensions of its panel, where it sits on one, and
+/// held against the bar of the work. `work` holds the words of other agents that the prompt showed.
 ///
 /// # Errors
+///
 /// Why the reply says nothing.
 pub fn read(
     purpose: Purpose,
@@ -162,7 +163,7 @@ fn read_scores(
     }
 }
 
-/// What the agent of a stage says: a verdict, or one number, which reaches the bar of the work or does not.
+/// Reads the reply of a stage's agent: a verdict, or one number, which reaches the bar of the work or does not.
 fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
     let said = stages::read_opinion(reply, work);
     let opinion = match (said, read_scores(None, bar, reply, work), bar) {
@@ -200,7 +201,7 @@ fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Un
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
     pub title: &'a str,
-    /// What is to be done.
+    /// The work that is asked for.
     pub description: Option<&'a str>,
 }
 
@@ -223,7 +224,7 @@ fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
     prompt
 }
 
-/// What another agent asked.
+/// Asks for the answer to another agent's question.
 fn answer<'a>(
     task: &Subject<'_>,
     question: &str,
@@ -252,7 +253,7 @@ fn answer<'a>(
     prompt
 }
 
-/// What becomes of a task whose dependency failed.
+/// Asks for the way on of a task whose dependency failed.
 fn resolve(
     task: &Subject<'_>,
     failed_task: &Subject<'_>,
@@ -302,7 +303,7 @@ fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
     prompt
 }
 
-/// Which yes-or-no questions the criteria of a task come to.
+/// Asks for the yes-or-no questions that the criteria of a task come to.
 fn decompose(task: &Subject<'_>, criteria: &[Box<str>], unread: Option<&str>) -> String {
     let mut prompt = format!(
         "Work on the task below will be judged by its acceptance criteria. Cut each criterion into atomic questions that \
@@ -349,10 +350,10 @@ fn subject(task: &Subject<'_>) -> String {
     text
 }
 
-/// What stands before the form of a reply.
+/// The heading before the form of a reply.
 const FORM: &str = "\n# Your reply\n";
 
-/// What a question holds of others' words: a reply that repeats it has said nothing.
+/// The words of others that a question holds: a reply that repeats them has said nothing.
 pub fn quotes(question: &str) -> Quoted {
     let mut said = Quoted::default();
     let material = question

@@ -12,12 +12,12 @@ use super::prompt::{
     insist, reply_schema, show_material, system,
 };
 
-/// What must hold of the work.
+/// The criteria that must hold of the work.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Acceptance<'a> {
     /// The task's acceptance criteria, in the words of the mission.
     pub criteria: &'a [Box<str>],
-    /// What an agent cut them into; empty where each of them is a probe.
+    /// The probes that an agent cut the criteria into; empty where each criterion is a probe.
     pub cut: &'a [Probe],
 }
 

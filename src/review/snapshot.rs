@@ -38,23 +38,23 @@ pub struct Scope {
     pub patterns: Vec<String>,
 }
 
-/// What stood in the files, by absolute path.
+/// The state of files, by absolute path.
 pub type FileMarks = BTreeMap<String, Mark>;
 
-/// What stood at one path.
+/// The state of one path.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Mark {
     /// A regular file.
     #[serde(rename = "f")]
     File {
-        /// Its size in bytes.
+        /// The size in bytes.
         #[serde(rename = "n")]
         size: u64,
-        /// Its content; `None` where it was not read.
+        /// The digest of the bytes; `None` where they were not read.
         #[serde(rename = "d")]
         digest: Option<Digest>,
-        /// Which file it was, and when it was last changed.
+        /// The identity of the file, and when it was last changed.
         #[serde(rename = "s")]
         stamp: Stamp,
         /// Whether it may be executed; `None` where nobody looked.
@@ -84,12 +84,12 @@ impl Stamp {
     }
 }
 
-/// What a turn did to files.
+/// The number of files that a turn changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Difference {
     /// Files whose content is another one, that appeared or vanished.
     pub changed: u32,
-    /// The same, and files that were written anew with what they held.
+    /// Files as in `changed`, and files that were written anew with the bytes that they held.
     pub written: u32,
 }
 
@@ -107,10 +107,10 @@ pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks,
     look.finish()
 }
 
-/// What stood in files at some moment. Of a file that shows no change since, what it holds need not be read again.
+/// The state of files at some moment. A file that shows no change since need not be read again.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
-    /// What stood there.
+    /// The state of each file.
     pub marks: FileMarks,
     /// When it was looked, in seconds and nanoseconds since 1970. A file that was changed about then may have been changed
     /// once more without showing it.
@@ -122,7 +122,7 @@ pub struct Known {
 pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl Known {
-    /// What a record says of files: only what they held.
+    /// The state of files by a record, which has only their digests.
     pub fn recorded(marks: FileMarks) -> Self {
         Self { marks, taken: (0, 0) }
     }
@@ -206,7 +206,7 @@ pub fn look_again(
     Ok(Known { marks, taken })
 }
 
-/// What is not as it was, by its path, and in one sentence.
+/// The files that differ, each by its path and in one sentence.
 pub fn changed_paths<'m>(
     before: &'m FileMarks,
     after: &'m FileMarks,
@@ -247,7 +247,7 @@ fn is_executable_now(old: &Mark, new: &Mark) -> Option<bool> {
     }
 }
 
-/// What is as it was and has been touched meanwhile, by its path, and in one sentence.
+/// The files whose content is the same and that were touched meanwhile, each by its path and in one sentence.
 pub fn restored_paths<'m>(
     before: &'m FileMarks,
     after: &'m FileMarks,
@@ -263,7 +263,7 @@ pub fn restored_paths<'m>(
     })
 }
 
-/// What is not as it was, one sentence a file.
+/// The files that differ, one sentence each.
 pub fn changes(before: &FileMarks, after: &FileMarks, root: &Path) -> Vec<String> {
     let mut said: Vec<String> = changed_paths(before, after, root).map(|(_, said)| said).collect();
     said.sort();
@@ -328,7 +328,7 @@ pub enum PatternError {
     Together(#[from] globset::Error),
 }
 
-/// What the patterns of some scopes name, for a path that is about to be written.
+/// The patterns of some scopes, ready for a path that is about to be written.
 #[derive(Debug, Default)]
 pub struct Guarded(Vec<(PathBuf, GlobSet)>);
 
@@ -576,7 +576,7 @@ impl<'k> Look<'k> {
         Ok(mark(&found, Some(hasher.finish())))
     }
 
-    /// What was found, if anything is there. What cannot be told is noted.
+    /// The value of a look at `path`, if anything is there; an error other than absence is noted.
     fn if_there<T>(&mut self, path: &Path, found: io::Result<T>) -> Option<T> {
         let found = found.map_err(|error| {
             if !is_gone(&error) {

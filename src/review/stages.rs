@@ -51,7 +51,7 @@ fn show_work(user: &mut String, work: &Work) -> &'static str {
     answers_form(work)
 }
 
-/// What a finding of a report is one of: the key, and the words that are known.
+/// A key of a finding, and the words that it may hold.
 type Kind = (&'static str, &'static [&'static str]);
 const SURFACE: Kind = (
     "surface",
@@ -197,27 +197,29 @@ fn shell_failure(code: i32) -> Option<String> {
 /// Why the end of a stage's command says nothing about the work. All begin with what the command is.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandFault {
-    /// It never started: why.
+    /// The command never started; the second text says why.
     #[error("{0} could not be started: {1}")]
     NotStarted(String, String),
-    /// It took too long.
+    /// The command took too long.
     #[error("{0} was killed after its time-out")]
     TimedOut(String),
-    /// What it printed is lost: why.
+    /// The output of the command is lost; the second text says why.
     #[error("the output of {0} is lost: {1}")]
     Lost(String, String),
     /// A signal ended it.
     #[error("{0} was killed by signal {1}")]
     Killed(String, i32),
-    /// It could not run what it calls: how it exited, what that means, and the last line that it printed.
+    /// The shell could not run a program of the command: how it exited, what that means, and the last line that
+    /// it printed.
     #[error("{0} {1}: {2}; it said: {3}")]
     Shell(String, String, String, String),
 }
 
-/// What the end of a stage's command says about the work.
+/// Reads the opinion about the work from the end of a stage's command.
 ///
 /// # Errors
-/// When the command itself failed: it never started, could not run what it calls, was killed, or what it printed is
+///
+/// When the command itself failed: it never started, could not run what it calls, was killed, or its output is
 /// lost. That says nothing about the work.
 pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer, CommandFault> {
     let what = format!("`{}`", command.trim().lines().next().unwrap_or_default());

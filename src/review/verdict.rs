@@ -18,7 +18,7 @@ pub const CUT_SHORT: &str = "the reply ran into its token limit and is cut short
 /// A reply, and what is known about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
-    /// Its text, or the beginning of a very long one.
+    /// The text of the reply, or the beginning of a very long one.
     pub text: &'a str,
     /// The length of all of it, in bytes.
     pub len: u64,
@@ -26,8 +26,9 @@ pub struct Reply<'a> {
     pub cut_short: bool,
 }
 
-/// What an agent said that was asked: a reviewer on a panel by its dimensions, without a panel in one number, anybody else
-/// in the form of its purpose. `bar` is what the work is held to, `work` what it was shown of others' words.
+/// Reads the answer of an agent: of a reviewer on a panel by its dimensions, without a panel as one number, of
+/// anybody else in the form of its purpose. `bar` is the bar of the work, `work` the words of others that the
+/// prompt showed.
 pub fn of_ask(
     purpose: Purpose,
     (panel, bar): (Option<&Panel>, Option<Bar>),
@@ -46,7 +47,8 @@ pub fn of_ask(
     read.unwrap_or_else(|why| unreadable(purpose, why.or_envelope(reply.text).to_string(), reply.text))
 }
 
-/// What an echo agent said: it repeats its question, and a score in it would be the worker's own.
+/// The answer of an echo agent, which is none: it repeats its question, and a score in it would be the worker's
+/// own.
 pub fn of_echo(purpose: Purpose) -> Answer {
     let why = match purpose {
         Purpose::Score(_) => "an echo agent repeats its question and gives no verdict",

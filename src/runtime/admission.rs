@@ -35,9 +35,10 @@ pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinish
     unfinished_with(folder, &titles)
 }
 
-/// The same for given titles.
+/// Finds the unfinished runs of a folder that have a not yet ended task with one of `titles`.
 ///
 /// # Errors
+///
 /// When a run cannot be read.
 pub fn unfinished_with(
     folder: &StateFolder,

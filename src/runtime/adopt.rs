@@ -25,7 +25,7 @@ const DOOR_WITHIN: Duration = Duration::from_millis(1_500);
 /// How long a supervisor, or a child, may take to end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a session may have left running, as it can be recognised later.
+/// The processes that a session may have left running, so that they can be recognised later.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
     pub supervisor: SupervisorRef,
@@ -97,9 +97,10 @@ impl Left {
         self.end_within(END_WITHIN)
     }
 
-    /// The same, where the supervisor itself has only so long to do it.
+    /// Ends the supervisor and the processes, where the supervisor itself has only `wait` to do it.
     ///
     /// # Errors
+    ///
     /// What cannot be ended.
     pub(super) fn end_within(&self, wait: Duration) -> io::Result<()> {
         if self.supervisor.pid == 0 {
@@ -163,7 +164,7 @@ pub struct Running {
     pub known: bool,
 }
 
-/// What a session takes over from the one that died.
+/// The processes that a session takes over from the one that died.
 #[derive(Debug, Default)]
 pub struct Adopted {
     /// Supervisors of the run that were killed: what they left must not speak for a person.
@@ -174,7 +175,7 @@ pub struct Adopted {
     pub running: BTreeMap<u64, Running>,
     /// The turns that have ended.
     pub ended: Vec<(TurnId, supervisor::Exit)>,
-    /// What a person should know.
+    /// Sentences that a person should know.
     pub warnings: Vec<String>,
 }
 
@@ -195,7 +196,7 @@ impl Adopted {
 pub struct Keeping {
     /// The one supervisor of the run.
     pub supervisor: Handle,
-    /// What outlived the session before.
+    /// The processes that outlived the session before.
     pub adopted: Adopted,
 }
 

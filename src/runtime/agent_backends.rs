@@ -34,7 +34,7 @@ pub struct AgentBackends {
     needed: HashMap<AgentId, Backend>,
     /// The secrets that none of them may show.
     secrets: Arc<Secrets>,
-    /// Of agents that are not needed yet, but that may be handed work later: how they are reached, or why they are not.
+    /// The backends of agents that are not needed yet but may get work later, or why there is none.
     others: HashMap<AgentId, Result<Backend, EnvironmentProblem>>,
     pub(super) channels: Channels,
     pub(super) network: Network,
@@ -47,19 +47,19 @@ pub enum Backend {
     Command(Arc<CommandAgent>),
     /// Over HTTP.
     Model(Box<Endpoint>),
-    /// Here: it repeats what it is told.
+    /// The agent of this program that repeats its prompt.
     Echo,
 }
-/// What a run would need and this machine does not have.
+/// A thing that a run would need and this machine does not have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{who}: {problem}")]
 pub struct EnvironmentProblem {
-    /// Which agent could not work, or which channel could not be told.
+    /// The agent that could not work, or the channel that could not be reached.
     pub who: String,
     pub problem: String,
 }
 impl EnvironmentProblem {
-    /// What `who` lacks.
+    /// A problem of `who`.
     pub(super) fn of(who: String, problem: impl Into<WorkError>) -> Self {
         let problem = problem.into().into();
         Self { who, problem }
@@ -142,7 +142,7 @@ impl AgentBackends {
         self.secrets.clone()
     }
 
-    /// What should be known of what cannot be kept from being read.
+    /// Warnings about variables that agents do not get, and about values too short to be taken out of outputs.
     pub(super) fn warnings(&self, state: &State) -> Vec<String> {
         // Nobody is handed anything where recorded replies stand for them.
         if matches!(self.network, Network::Offline(_)) {
@@ -195,7 +195,8 @@ impl AgentBackends {
         }
     }
 }
-/// What cannot be run as the pipe rule says on a machine without bash (semantics, section 6.4): the first of it.
+/// The first command that cannot run as the pipe rule says because this machine has no bash (semantics, section
+/// 6.4).
 pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {
     let lacking = |id| {
         let mut commands = judging_commands(plan, id).into_iter();
@@ -216,7 +217,7 @@ pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
     backend_of(agent, folder, &Network::Open).map(|backend| backend.place())
 }
 impl Backend {
-    /// What must not be known of it.
+    /// The secrets of the agent.
     fn secrets(&self) -> Option<&Secrets> {
         match self {
             Self::Command(agent) => Some(agent.env.secrets()),

@@ -35,12 +35,12 @@ const PROGRESS_CHARS: usize = 200;
 /// Words of progress of one turn that are recorded. Later ones are not told.
 const MOST_PROGRESS: usize = 200;
 
-/// What was heard of a turn, each word once in a row.
+/// The progress messages of a turn, without repetitions in a row.
 #[derive(Debug, Default)]
 pub struct Heard(pub Vec<String>);
 
 impl Heard {
-    /// What a turn says now of how far it is, if that is not what it said before. Blocks.
+    /// The progress message of a turn, if it is not the one before. Blocks.
     pub fn anew(&mut self, folder: &Path, secrets: &Secrets) -> Option<String> {
         let text = messages(folder, "progress").pop()?;
         let text = secrets.redact(&text);
@@ -97,8 +97,8 @@ pub fn question(text: &str, detected: bool) -> Asked {
     }
 }
 
-/// What a turn ended with that may be a question: asked in so many words, else, where that could be confirmed, what it
-/// said. Blocks.
+/// The possible question that a turn ended with: an explicit one, else, where that could be confirmed, its last
+/// message. Blocks.
 pub fn asked(
     folder: &Path,
     claimed: Option<String>,

@@ -50,15 +50,15 @@ struct Call {
     task: TaskState,
     /// The task that the purpose names beside it.
     dependency: Option<TaskState>,
-    /// Whose work is graded.
+    /// The graded work; empty for other purposes.
     judged: Vec<Judged>,
 }
 
-/// What an agent is asked.
+/// The prompt for an agent.
 struct Asked {
     prompt: JudgePrompt,
     judgement: Judgement,
-    /// The same for a command judge that would rather not read prose.
+    /// The prompt as data, for a command judge that does not read prose.
     review: Option<Vec<u8>>,
     /// The pictures that it is to look at. The spool knows their digests only.
     pictures: Vec<Picture>,
@@ -77,7 +77,7 @@ impl Asked {
 }
 
 impl Executor {
-    /// What a call is about, as it stands now.
+    /// The call with the state of its subject now.
     fn call(
         &self,
         state: &State,
@@ -152,7 +152,7 @@ impl Call {
         self.commands.file(&SpoolName::Ask(self.id, file))
     }
 
-    /// What the agent is, in a sentence.
+    /// The role of the agent, in a sentence.
     fn who(&self) -> &'static str {
         match self.purpose {
             Purpose::Score(_) => "reviewer",
@@ -160,7 +160,7 @@ impl Call {
         }
     }
 
-    /// What a recorded reply is found by.
+    /// The key of a recorded reply.
     fn on_record(&self) -> cassette::Call {
         let (stage, place) = match self.purpose {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
@@ -195,10 +195,11 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.commands.plan.agent(self.agent)))
     }
 
-    /// What it is asked, and the record of that; written to the spool. Reads the work's output and files. Blocks.
+    /// Writes the prompt and its record to the spool. Reads the work's output and files. Blocks.
     ///
     /// # Errors
-    /// When what it is asked about is lost: work whose evidence is lost is not judged by the rest of it.
+    ///
+    /// When the subject is lost: work whose evidence is lost is not judged by the rest of it.
     fn write_request(&self) -> Result<Asked, WorkError> {
         let asked = match self.purpose {
             Purpose::Score(place) => self.scoring(place)?,
@@ -242,7 +243,7 @@ impl Call {
         }
     }
 
-    /// What the agent of a task said last.
+    /// The last output of a task's agent.
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
         read_output(
             &self.commands.folder,
@@ -335,7 +336,7 @@ impl Call {
         }
     }
 
-    /// What it is asked and may look with, and the record of handing it over.
+    /// The prompt, the tools, and the record of the handoff.
     async fn prepare(
         &self,
         without_tools: AgentsWithoutTools,
@@ -355,7 +356,7 @@ impl Call {
         prepared.await?
     }
 
-    /// What it may look with. Blocks.
+    /// The tools that the agent may look with; `None` where it gets none. Blocks.
     fn offer(
         &self,
         without_tools: &AgentsWithoutTools,
@@ -395,7 +396,7 @@ impl Call {
         offer.open(judgement.work.clone(), Box::new(has_form))
     }
 
-    /// What a reply says.
+    /// Reads a reply by the purpose of the call.
     fn read(&self, reply: Reply<'_>, said: &Quoted) -> Answer {
         let bar = Some(self.commands.plan.bar_of_judges(self.id.task));
         verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)

@@ -161,7 +161,7 @@ fn look(plan: &Plan, recorded: &Looks) -> Looks {
     recorded.iter().map(look).collect()
 }
 
-/// What a check shows.
+/// The result of a task's check.
 type Shown = (TaskId, u32, CheckResult);
 
 /// As many at once as tasks may run; those of exclusive tasks alone.

@@ -33,18 +33,18 @@ use super::outside::{Question, Replied};
 /// A piece of work to be judged.
 #[derive(Debug, Clone)]
 pub struct Piece {
-    /// What was to be done.
+    /// The work that was asked for.
     pub task: String,
-    /// What good work is, if that is said.
+    /// The criteria for good work; `None` where there are none.
     pub criteria: Option<String>,
-    /// What came out.
+    /// The work that came out.
     pub work: String,
-    /// What is scored, from 1 to 5.
+    /// The dimensions that are scored, each from 1 to 5.
     pub dimensions: Vec<Dimension>,
 }
 
 impl Piece {
-    /// What a reviewer is asked about it; once more with why its reply could not be read.
+    /// The prompt for a reviewer; `unread` is why the first reply could not be read.
     fn question(&self, unread: Option<&str>) -> JudgePrompt {
         let output = Excerpt::whole(self.work.as_str());
         let work = Work {
@@ -66,7 +66,8 @@ impl Piece {
     }
 }
 
-/// Who is asked what: replies to another question, or of another judge of the same name, are not to be mixed with these.
+/// The identity of a judge and its question: replies to another question, or of another judge of the same name,
+/// are not to be mixed with these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedAs {
     /// The agent's adapter.
@@ -75,7 +76,7 @@ pub struct AskedAs {
     pub model: Option<String>,
     /// The digest of all that can change its reply: the agent's definition, and the prompt but for the time in it.
     pub digest: Digest,
-    /// The same without the piece of work; `None` where it was asked by a version that does not tell.
+    /// The digest without the piece of work; `None` in a record of a version that does not tell.
     #[serde(default)]
     pub seat: Option<Digest>,
 }
@@ -91,7 +92,7 @@ pub fn form_of_request() -> Digest {
     Digest::of(undated(&nothing.question(None).joined()).as_bytes())
 }
 
-/// What a reviewer said of a piece.
+/// The reply of a reviewer to a piece.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReviewerReply {
     /// The last reply, word for word.

@@ -54,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// What is due because the next timer is.
+    /// The facts that are due with the next timer.
     pub fn fire(&mut self, state: &State, (at, timer): (Timestamp, Timer)) -> Vec<Fact> {
         if !is_hurried(timer) {
             return self.due(state, at);
@@ -66,7 +66,7 @@ impl Clock {
             .collect()
     }
 
-    /// What is due at a moment, each timer once.
+    /// The facts that are due at a moment, each timer once.
     pub fn due(&mut self, state: &State, moment: Timestamp) -> Vec<Fact> {
         let due: Vec<_> = state.timers.due(moment).collect();
         let untold = due.into_iter().filter(|timer| self.told.insert(*timer));

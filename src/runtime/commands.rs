@@ -38,7 +38,7 @@ fn finish(ended: Ended) {
 }
 
 impl Executor {
-    /// What the commands of a task have in common.
+    /// The values that all commands of a task share.
     pub fn task_commands(&self, plan: &Arc<Plan>, task: TaskId, attempt: u32) -> TaskCommands {
         TaskCommands {
             plan: plan.clone(),
@@ -147,9 +147,10 @@ impl Executor {
         });
     }
 
-    /// What the supervisor says, as inputs.
+    /// Takes in an event of the supervisor, and adds the facts that follow from it.
     ///
     /// # Errors
+    ///
     /// When a process could not be confined that was to be.
     pub fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let ended = match event {

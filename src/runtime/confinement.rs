@@ -70,7 +70,7 @@ const MOST_MOUNTS: usize = 400;
 pub struct Confiner {
     /// Why the system lets nothing be confined; `None` where it lets everything be.
     pub refused: Option<String>,
-    /// What is the same for every process.
+    /// The paths that every process has in common, each with its access.
     common: Vec<(PathBuf, Access)>,
     /// The state folder.
     state: PathBuf,
@@ -78,7 +78,7 @@ pub struct Confiner {
     home: Option<PathBuf>,
     /// The folders of git that the workspace belongs to.
     git: Vec<PathBuf>,
-    /// What only hidden checks see: files, at each path that leads to them.
+    /// The files that only hidden checks see, at each path that leads to them.
     hidden: Vec<PathBuf>,
 }
 
@@ -140,7 +140,7 @@ impl Confiner {
         not_held
     }
 
-    /// What has git run programs for whoever works in the workspace, as far as it is there.
+    /// The files by which git runs programs for whoever works in the workspace, as far as they are there.
     fn settings_of_git(&self) -> impl Iterator<Item = PathBuf> {
         let own = self.git.iter();
         let own =
@@ -184,9 +184,10 @@ impl Confiner {
         request.confined(mounts, temporary.as_deref())
     }
 
-    /// What a command finds empty, if it judges. Blocks.
+    /// The folders of earlier work that a command which judges finds empty; `None` for other commands. Blocks.
     ///
     /// # Errors
+    ///
     /// Why what work has left cannot be kept from it.
     pub fn scratch(
         &self,
@@ -211,7 +212,7 @@ impl Confiner {
         self.refused.is_none() && !how.is_off()
     }
 
-    /// What the tools of a turn may look at and change, which are no process: as much as a process of its agent.
+    /// The mounts for the tools of a turn, which are no process: as much as a process of its agent gets.
     pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
         let owner = Owner::Turn(turn);
         let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
@@ -294,7 +295,7 @@ impl Confiner {
         mounts
     }
 
-    /// What a command may do with the hidden files.
+    /// The access of a command to the hidden files.
     fn of_hidden(&self, owner: Owner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
         let access = match job.sees_hidden {
             true => Access::Read,
@@ -304,7 +305,7 @@ impl Confiner {
         hidden.map(move |path| (path.clone(), access))
     }
 
-    /// What a command may use of the state folder: what its variables name, and where it works.
+    /// The paths of the state folder that a command may use: those that its variables name, and its own folder.
     fn own(&self, owner: Owner, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         // A turn's result lies in the folder of its messages.
         if let (Owner::Ask(..), Some(result)) = (owner, &job.outputs.result) {
@@ -326,8 +327,8 @@ impl Confiner {
         below.map(|(name, path)| (path, access(name))).collect()
     }
 
-    /// What can be changed beside the workspace where nothing else is to be: folders for temporary files, and what known agents
-    /// keep in the folder of the user.
+    /// The paths beside the workspace that can be changed where nothing else is to be: folders for temporary
+    /// files, and those that known agents keep in the folder of the user.
     fn outside_of_workspace(&self, plan: &Plan, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
         let scratch: Vec<PathBuf> = scratch.into_iter().filter_map(|path| real(&path)).collect();
@@ -413,8 +414,8 @@ fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
     }
 }
 
-/// What a judge's program does not read of its folder, because somebody may have put it there to be believed, and what it may
-/// write for itself: it may not start where it cannot write what it keeps.
+/// The paths that a judge's program must not read in its folder, because somebody may have put them there to be
+/// believed, and those that it may write for itself: it may not start where it cannot write its own files.
 fn of_judge(
     plan: &Plan,
     protection: &Protection,
@@ -437,7 +438,8 @@ fn of_judge(
     all.map(access).collect()
 }
 
-/// What known agents must still write of the folder of the user, by the name of their program (`docs/guides/confinement.md`).
+/// The paths in the folder of the user that known agents must still write, by the name of their program
+/// (`docs/guides/confinement.md`).
 const KEPT: &[(&str, &[&str])] = &[
     ("claude", &[".claude", ".claude.json", ".cache"]),
     ("claude-agent-acp", &[".claude", ".claude.json", ".cache"]),

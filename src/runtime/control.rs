@@ -32,25 +32,25 @@ const REFUSALS_SAID: u32 = 8;
 /// A longer id is none of ours.
 const LONGEST_ID: usize = 128;
 
-/// What a peer is answered.
+/// The answer to a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// What the command met, durably: `{"result":"applied"}`.
+    /// The durable result of the command: `{"result":"applied"}`.
     Result(CommandResult),
-    /// It is no command, not this peer's to give, or cannot be taken: `{"error":"…"}`.
+    /// The line is no command, is not this peer's to give, or cannot be taken: `{"error":"…"}`.
     Error(String),
 }
 
 impl Answer {
-    /// What a command met, if it was taken.
+    /// The answer for the result of a command; `None` where the run takes none.
     pub(super) fn of(met: Option<CommandResult>) -> Self {
         let refused = || Self::Error("the run does not take commands now".to_owned());
         met.map_or_else(refused, Self::Result)
     }
 }
 
-/// What comes through the socket.
+/// A request that comes through the socket.
 pub enum ControlRequest {
     /// A command of a peer that may give it.
     Asked(Asked),
@@ -67,7 +67,8 @@ pub struct Asked {
     peer: UnixStream,
 }
 
-/// What a connection carries: a command, with its code under `QUORUM_OPERATOR_KEY` where the speaker has that.
+/// The line that a connection carries: a command, with its code under `QUORUM_OPERATOR_KEY` where the speaker
+/// has that.
 #[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
@@ -265,14 +266,14 @@ fn send_answer(peer: UnixStream, answer: &Answer) {
     let _ = peer.into_std().and_then(|mut peer| peer.write_all(&line));
 }
 
-/// What came of asking a live runner.
+/// The reply of a live runner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// There is none to be reached.
+    /// No runner can be reached.
     Nobody,
-    /// It was reached and has not answered: the command may yet be taken, once, whichever way it comes.
+    /// A runner was reached and has not answered: the command may yet be taken, once, whichever way it comes.
     Silence,
-    /// It answered.
+    /// The runner answered.
     Answer(Answer),
 }
 

@@ -24,7 +24,7 @@ use super::recover::recover;
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
 
-/// What a run's journal says of failed operations that the queue is not known to have, as letters.
+/// Letters for the failed operations of a run's journal that the queue is not known to have.
 fn letters_of<'s>(state: &State, run: &RunId, ids: impl IntoIterator<Item = &'s String>) -> Vec<DeadLetter> {
     let known = state.notices.letters();
     let failed = ids.into_iter().filter_map(|id| known.get(id));
@@ -309,7 +309,7 @@ fn started(run: &RunFolder) -> Option<RunStarted> {
     }
 }
 
-/// What the environment context to the agents of a run, as far as it still has it: a command that is told something may
+/// The secrets that the run's agents are given, as far as this environment has them: a channel's command may
 /// print what an agent wrote.
 fn secrets_of(run: &RunFolder, started: &RunStarted) -> Secrets {
     let Ok((_, plan)) = Missions::of(run, started) else {

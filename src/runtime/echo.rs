@@ -11,7 +11,7 @@ use crate::store::{SpoolName, if_there};
 use super::effects::{Executor, not_reachable};
 use super::reply;
 
-/// What it costs: known, and nothing.
+/// The usage of a turn of the echo agent, which is known and nothing.
 pub const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),

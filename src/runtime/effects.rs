@@ -48,7 +48,7 @@ const SIGNS_MISSED: u32 = 5;
 /// How long a supervisor that gave no sign of life, once it is woken, may take to end what it holds.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 
-/// What reaches the loop over its channel.
+/// A message to the loop over its channel.
 pub enum Message {
     /// Something that happened.
     Fact(Fact),
@@ -64,26 +64,26 @@ pub enum Message {
     Looked(Box<(Effect, Result<Seen, Vec<String>>)>),
     /// An input, with what was looked at before it was handed on.
     FilesLooked(Vec<Fact>),
-    /// What the prompt of a turn quotes was read.
+    /// The outputs that the prompt of a turn quotes were read.
     UpstreamRead {
         turn: TurnId,
-        /// What was read.
+        /// The outputs, by turn.
         said: UpstreamOutputs,
     },
-    /// What was to be done cannot be, and nobody who works or judges has a part in that.
+    /// The executor cannot do its own part, in which nobody who works or judges has a share.
     Broken(WorkError),
     /// An audit has looked at the files.
     AuditLooked {
-        /// Which audit.
+        /// The number of the audit.
         number: u32,
-        /// What it saw.
+        /// The files as the audit saw them.
         looks: Looks,
     },
 }
 
 /// The command of an effect that can be started, or what comes of it that it cannot.
 pub struct Ready {
-    /// What it is for.
+    /// The effect that the command is for.
     pub effect: Effect,
     pub command: Result<CommandRequest, Box<Fact>>,
 }
@@ -103,20 +103,20 @@ pub struct Executor {
     pub model_turns: HashMap<TurnId, AbortHandle>,
     /// Agents that are not offered tools any more.
     pub without_tools: AgentsWithoutTools,
-    /// What must not change while the session lives.
+    /// The files that must not change while the session lives.
     pub protection: Arc<Protection>,
-    /// What its processes may see and change.
+    /// The rules for what the session's processes may see and change.
     pub confiner: Confiner,
     /// The folders of isolated tasks, and what was accepted of their work.
     pub worktrees: Worktrees,
-    /// What checks say on commits that nobody has worked on.
+    /// The results of checks on commits that nobody has worked on.
     pub seen_on: Arc<std::sync::Mutex<SeenOn>>,
-    /// What parts of judging at work are held against.
+    /// The guards of the parts of judging that are at work.
     pub guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
     pub judgings: u64,
     pub begun: Begun,
-    /// What turns in flight are held against.
+    /// The state of files before each turn in flight.
     pub before: HashMap<TurnId, Before>,
     /// The tasks of turns that have ended and whose files are still looked at: alive as long as they are.
     pub looked_at: Vec<Weak<TaskId>>,
@@ -135,7 +135,7 @@ pub struct Executor {
     pub newest_plan: Option<Arc<Plan>>,
     /// Folders for messages that no turn uses.
     pub messages: MessageFolders,
-    /// What was read of outputs that prompts quote.
+    /// The outputs that were read for prompts.
     pub upstream: Remembered,
     /// The work on letters that are due to be tried again.
     pub draining: Option<tokio::task::JoinHandle<()>>,
@@ -304,7 +304,7 @@ impl Executor {
         }
     }
 
-    /// The same of an effect that is wanted, with protected files as they must be.
+    /// Performs an effect that is wanted, while protected files are as they must be.
     pub fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
         if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
@@ -465,7 +465,7 @@ impl Executor {
         self.processes.clear();
     }
 
-    /// What a crash of the session would leave at work now.
+    /// The processes that a crash of the session would leave at work now.
     pub fn left(&self) -> Left {
         let supervisor = self.supervisor.identity();
         Left {
@@ -562,7 +562,7 @@ pub fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
     refused(turn, FailureClass::Unknown, why)
 }
 
-/// What becomes of a turn that cannot be begun, by class.
+/// The fact that a turn cannot be begun, by class.
 pub fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
     Fact::TurnRequestFailed {
         turn,

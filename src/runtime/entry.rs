@@ -13,9 +13,9 @@ pub struct Entry<'a> {
     /// The run.
     pub run: &'a RunId,
     pub state: &'a mut State,
-    /// Its journal, at its end.
+    /// The journal of the run, at its end.
     pub journal: &'a mut Journal<FsLog>,
-    /// What vouches for the end of a session.
+    /// The key that vouches for the end of a session; `None` where there is none.
     pub key: Option<&'a OperatorKey>,
 }
 
@@ -30,13 +30,13 @@ pub enum Due<'a, E> {
     Later,
 }
 
-/// What went on record, not yet durable.
+/// Events that went on record and are not durable yet.
 pub struct Written {
     /// The number of the first event.
     pub seq: u64,
     /// All events.
     pub events: Vec<Event>,
-    /// What is to be done once it is durable.
+    /// The effects to perform once the events are durable.
     pub due: Vec<Effect>,
     /// Prompts that were written for it, and do not start their turns with it.
     pub prompts: Vec<Prompt>,
@@ -79,7 +79,8 @@ impl Entry<'_> {
     }
 }
 
-/// What becomes due next, and can stand in the same record: by the state, else by the next prompt.
+/// The next events that can stand in the same record: those that are due by the state, else those of the next
+/// prompt.
 fn next<E>(
     state: &State,
     now: Timestamp,

@@ -20,7 +20,8 @@ pub enum RunError {
     /// A process could not be confined that was to be: no failure of what it was to do.
     #[error("{0}")]
     Confinement(String),
-    /// There is no folder for a task to work in, or its work cannot be kept: nothing that its agent has a part in.
+    /// There is no folder for a task to work in, or its work cannot be kept: nothing that its agent has a part
+    /// in.
     #[error(transparent)]
     Folder(WorkError),
     /// A prompt or request cannot be written.

@@ -21,18 +21,18 @@ use super::worktrees::Worktrees;
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
 
-/// What stood in the files of a task, and in which folders: what was carried elsewhere is looked for there.
+/// The state of a task's files, and their folders: files that were carried elsewhere are looked for there.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     #[serde(default)]
     pub(super) folders: Vec<Folder>,
-    /// Those that are protected.
+    /// The protected files.
     #[serde(default)]
     pub(super) protected: FileMarks,
-    /// Those that its rules ask about; `None` where that could not be told.
+    /// The files that the task's rules ask about; `None` where they could not be looked at.
     #[serde(default)]
     pub(super) watched: Option<FileMarks>,
-    /// Its tests, or all there is; `None` where nobody asks.
+    /// The tests, or all files; `None` where nobody asks.
     #[serde(default)]
     pub(super) tests: Option<TestsBefore>,
 }
@@ -82,13 +82,13 @@ pub fn cut(changes: &mut Vec<String>) {
 pub enum TestsBefore {
     /// All that lay in the workspace, as git has taken it.
     Tree(String),
-    /// What stood in them.
+    /// The state of the tests.
     Stamps(FileMarks),
     /// Nobody can tell: why.
     Lost(String),
 }
 
-/// What there is of tests of a task that git does not commit. Blocks.
+/// The tests of a task that git does not commit. Blocks.
 pub fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task: TaskId) -> TestsBefore {
     let tree = match plan.task(task).is_isolated() {
         true => None,
@@ -115,7 +115,7 @@ fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore 
     }
 }
 
-/// Which tests differ from those before the first turn of a task; `None` where none does. Blocks.
+/// The tests that differ from those before the first turn of a task; `None` where none does. Blocks.
 pub fn touched(
     plan: &Plan,
     (folder, worktrees): (&RunFolder, &Worktrees),

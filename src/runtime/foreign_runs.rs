@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::engine::Fact;
 use crate::store::{RunFolder, StateFolder};
 
-/// What lies in the folder of runs, as far as it is known.
+/// The runs in the folder, as far as they are known.
 pub struct ForeignRuns {
     folder: StateFolder,
     known: BTreeSet<String>,
@@ -21,7 +21,7 @@ impl ForeignRuns {
         Self { folder, known }
     }
 
-    /// Those that are new, each once. What cannot be read now is looked at the next time.
+    /// The facts about new runs, each once. A run that cannot be read now is looked at the next time.
     pub fn look(&mut self) -> Vec<Fact> {
         let names = self.folder.run_names().into_iter();
         let new = names.filter(|name| self.known.insert(name.clone()));

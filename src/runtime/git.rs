@@ -20,7 +20,7 @@ use crate::{store, supervisor};
 /// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
 const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
 
-/// What git is made of: the only folders of which it starts anything.
+/// The folders that hold git, the only ones of which it starts anything.
 const SYSTEM: [&str; 11] = [
     "/usr",
     "/bin",
@@ -46,14 +46,14 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_NO_REPLACE_OBJECTS", "1"),
 ];
 
-/// What keeps the configuration of system and user out.
+/// Variables that keep the configuration of system and user out.
 const ALONE: [(&str, &str); 3] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_ATTR_NOSYSTEM", "1"),
 ];
 
-/// What counts before the configuration of any repository.
+/// Settings that count before the configuration of any repository.
 const SETTINGS: [(&str, &str); 17] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -102,7 +102,7 @@ pub struct Git {
     input: Option<PathBuf>,
     /// Where it writes, beside the folder.
     writes: Vec<PathBuf>,
-    /// What it reads, beside all that.
+    /// Further paths that the call reads.
     reads: Vec<PathBuf>,
 }
 
@@ -206,9 +206,10 @@ impl Git {
         output(self.args(arguments))
     }
 
-    /// The same of one that is to go well.
+    /// Runs git; an exit other than 0 is an error.
     ///
     /// # Errors
+    ///
     /// In the words of git.
     pub fn run(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Output, WorkError> {
         let output = self.output(arguments)?;
@@ -219,17 +220,19 @@ impl Git {
         }
     }
 
-    /// The same of one that prints nothing of interest.
+    /// Runs git and drops its output; an exit other than 0 is an error.
     ///
     /// # Errors
+    ///
     /// In the words of git.
     pub fn done(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<(), WorkError> {
         self.run(arguments).map(drop)
     }
 
-    /// What it printed, as [`text`].
+    /// Runs git and gives its output as [`text`]; an exit other than 0 is an error.
     ///
     /// # Errors
+    ///
     /// In the words of git.
     pub fn line(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<String, WorkError> {
         self.run(arguments).map(text)
@@ -251,9 +254,10 @@ impl Git {
         }
     }
 
-    /// What a name stands for, if it is there.
+    /// The object that a name stands for; `None` where there is no such name.
     ///
     /// # Errors
+    ///
     /// In the words of git.
     pub fn resolve(self, name: &str) -> Result<Option<String>, WorkError> {
         Ok(self.answer(["rev-parse", "--verify", "-q", name])?.map(text))
@@ -352,7 +356,7 @@ pub fn failed(output: &Output) -> WorkError {
     refused(format!("git ended with {}: {said}", output.status))
 }
 
-/// What a call printed, without the end of its line: a path may end in blanks.
+/// The output of a call without the end of its line: a path may end in blanks.
 pub fn text(output: Output) -> String {
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     if text.ends_with('\n') {
@@ -361,7 +365,7 @@ pub fn text(output: Output) -> String {
     text
 }
 
-/// What a call printed, where each entry ends in a zero.
+/// The output of a call, where each entry ends in a zero.
 pub fn entries(output: &Output) -> impl Iterator<Item = String> {
     let entries = output
         .stdout
@@ -374,7 +378,8 @@ pub fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
     WorkError::Refused(why.into())
 }
 
-/// What is wanted of the configuration of a repository and of the user who works with it, and which filters it names.
+/// The values that are needed of the configuration of a repository and of its user, with the filters that it
+/// names.
 pub struct Configuration(Vec<(String, String)>);
 
 impl Configuration {
@@ -517,8 +522,8 @@ fn includes(folder: &Path) -> bool {
     })
 }
 
-/// These folders, with what the repositories among them find elsewhere: where their own parts are links, the objects of others,
-/// and all that their configuration may name.
+/// Adds to `folders` what the repositories among them find elsewhere: their own parts where those are links,
+/// the objects of others, and all that their configuration may name.
 fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     // What cannot be listed, or read below, git cannot read either, and says so.
     let is_link = |path: &PathBuf| path.is_symlink();

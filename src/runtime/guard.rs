@@ -17,7 +17,7 @@ use super::protection::{Compared, PROGRAMS, Seen};
 /// How long is waited for others to put back what is not as it must be, before it is looked again.
 const LOOK_AGAIN: Millis = Millis(200);
 
-/// What a part of judging at work is held against.
+/// The state that protected files must have while a part of judging is at work.
 #[derive(Debug)]
 pub struct Guard {
     plan: Arc<Plan>,
@@ -186,7 +186,7 @@ impl Executor {
         None
     }
 
-    /// What others at work are to make, but for what may judge this task.
+    /// The files that other tasks at work are to make, but for those that may judge this task.
     fn of_no_concern(&mut self, plan: &Plan, task: TaskId) -> Vec<PathBuf> {
         let mut of_others = self.made_by_others(task);
         if !of_others.is_empty() {

@@ -116,7 +116,7 @@ pub fn folder_to_copy(plan: &Plan, job: &CommandJob) -> Option<PathBuf> {
     (folder != hidden.workspace).then_some(folder)
 }
 
-/// What of hidden checks workers may see, one sentence a reason. Blocks.
+/// The reasons why hidden checks are not hidden from workers, one sentence each. Blocks.
 pub fn not_hidden(state: &State, options: &RunOptions, is_refused: bool) -> Vec<String> {
     let plan = &state.plan;
     if plan.rules.hidden.is_some() || plan.hidden_checks().next().is_none() {

@@ -16,7 +16,7 @@ use super::operator::ApplyError;
 use super::origin::operator_key;
 use super::recover::{RecoverError, recover};
 
-/// What was found of a run.
+/// The result of a look at a run.
 pub struct Inspection {
     /// The journal: records, and bytes of a torn tail.
     pub journal: Result<(u64, Option<u64>), DamagedJournal>,
@@ -28,7 +28,7 @@ pub struct Inspection {
     pub lost: Vec<(PathBuf, String)>,
     /// Prompts that are gone. They are not synced, so a power loss may take them.
     pub prompts_gone: usize,
-    /// What is wrong with the snapshot, which nobody needs.
+    /// The problem of the snapshot, which nobody needs.
     pub snapshot: io::Result<()>,
     /// The supervisor's record of exits.
     pub exits: io::Result<ExitsLog>,
@@ -156,10 +156,10 @@ fn said(file: &FileRef) -> Option<&FileRef> {
 /// Why the good beginning of a journal could not be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
-    /// It cannot be used at all, or what still runs of it cannot be ended.
+    /// The journal cannot be used at all, or what still runs of the run cannot be ended.
     #[error(transparent)]
     Tell(#[from] ApplyError),
-    /// There is no beginning.
+    /// The journal has no good beginning.
     #[error("{0}, and nothing stands before it that could be kept")]
     NothingGood(DamagedJournal),
     /// The disk says no.

@@ -31,18 +31,18 @@ const PASSED: [&str; 20] = [
     "XDG_STATE_HOME",
 ];
 
-/// What is seen of a login.
+/// The sign of a login.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoginState {
-    /// This variable is set.
+    /// The variable of this name is set.
     Variable(String),
-    /// This file is there.
+    /// The file at this path is there.
     File(PathBuf),
     /// Nothing; what to do about it.
     Missing(String),
 }
 
-/// What is seen of the login of an agent's program; `None` where its preset does not say by what it is seen.
+/// The sign of the login of an agent's program; `None` where its preset does not name one.
 pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
     let preset = agent.spec.preset.as_deref()?;
     let Login { env, files, help, .. } = &preset.login;

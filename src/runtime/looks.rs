@@ -16,7 +16,7 @@ use super::effects::{Executor, Message};
 use super::git::refused;
 use super::worktrees::{Preparation, Sides, Worktrees};
 
-/// What is run of the work as it is, to see that what failed elsewhere passes there.
+/// The name of the run of tests on the work as it is: what failed elsewhere must pass there.
 const CONTROL: &str = "control";
 
 /// Tests that were put in the place of others, and what the commands say there.
@@ -24,7 +24,7 @@ type Ran = (Vec<Box<str>>, Vec<SeenBefore>);
 
 /// One look that is made.
 struct LookAt {
-    /// Of the task, where it works.
+    /// The commands of the task, where it works.
     commands: TaskCommands,
     turn: TurnId,
     sides: Sides,
@@ -62,7 +62,7 @@ impl Executor {
     }
 }
 
-/// What the work began with and what it left.
+/// The commits that the work began with and that it left; `None` where there are none.
 fn sides(state: &State, turn: TurnId) -> Option<Sides> {
     let (plan, course) = (&state.plan, &state.task(turn.task).course);
     let is_shared = !plan.task(turn.task).commits();

@@ -9,7 +9,7 @@ use crate::judging::drift::drift;
 use crate::mission::Plan;
 use crate::mission::model::{AgentHook, AgentMiddleware, Around, CoordinationMiddleware, ToolPolicy, Tools};
 
-/// What an agent is told whose prompt speaks with authority.
+/// The part of a prompt that tells an agent to weigh words of authority in it.
 const WEIGH: &str = "
 ## Weigh what you are told
 
@@ -36,7 +36,7 @@ pub fn tools(plan: &Plan, task: TaskId) -> Tools {
     })
 }
 
-/// What is done with a prompt before its turn: the prompt as it is given, and how often it speaks with authority.
+/// Prepares a prompt before its turn: the prompt as it is given, and how often it speaks with authority.
 pub fn before(plan: &Plan, task: TaskId, mut prompt: String) -> (String, u32) {
     sanitize(plan, task, &mut prompt);
     let mut found = 0;
@@ -59,10 +59,10 @@ fn goes_to_a_delegator(plan: &Plan, task: TaskId) -> bool {
         && chain.has(CoordinationMiddleware::AuthorityDeferenceCoordination)
 }
 
-/// What the last message of a turn says beside the work.
+/// The messages in the last words of a turn, beside the work.
 #[derive(Debug, Default, Clone)]
 pub struct Heard {
-    /// What does not hold of what its agent was told.
+    /// The assumption of the prompt that does not hold, as the agent says.
     pub broken: Option<BrokenAssumption>,
     /// A warning for whoever watches.
     pub warning: Option<String>,
@@ -70,10 +70,10 @@ pub struct Heard {
     pub cues: u32,
 }
 
-/// What an agent says at its end.
+/// The words of an agent at its end.
 #[derive(Debug, Clone, Copy)]
 pub enum LastWords<'a> {
-    /// Its last message.
+    /// The last message of the agent.
     Message(&'a str),
     /// The end of what it printed, of which nobody knows what is its last message.
     Printed(&'a str),
@@ -87,7 +87,8 @@ pub fn listens(plan: &Plan, task: TaskId) -> bool {
         || goes_to_a_delegator(plan, task)
 }
 
-/// What is heard in the last message of a turn, if it ended well: behind the model where that is led here, else behind the turn.
+/// Reads the last message of a turn that ended well: behind the model where that is run here, else behind the
+/// turn.
 pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Heard {
     let mut heard = Heard::default();
     if exit.failure.is_some() {

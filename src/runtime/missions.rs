@@ -22,12 +22,12 @@ pub struct Missions {
     digest: Digest,
 }
 
-/// What made the plan what it is, in the order in which it happened.
+/// A step that made the plan what it is.
 #[derive(Debug, Clone)]
 enum Step {
     /// A mission; the first one is number 1.
     Mission(u32, Digest),
-    /// What it was changed by while the run worked.
+    /// A change of the plan while the run worked.
     Changed(PlanStep),
 }
 

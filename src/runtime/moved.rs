@@ -54,7 +54,7 @@ pub fn take_along(options: &mut RunOptions, folder: &StateFolder) -> Option<Path
     Some(then)
 }
 
-/// The same for what a run began with.
+/// Moves the paths of the run's first record to the folder's new place.
 pub fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
     let before = started.options.mission_folder.clone();
     if take_along(&mut started.options, folder).is_none() {
@@ -93,7 +93,7 @@ pub fn recorded(path: &str, state: &State, options: &RunOptions) -> PathBuf {
     }
 }
 
-/// What a path means in the new place.
+/// The path in the new place of a path in the old one.
 fn moved(path: &Path, then: &Path, now: &Path) -> PathBuf {
     if let Ok(inside) = path.strip_prefix(then) {
         // As `join`, but without a slash at the end.
@@ -106,7 +106,7 @@ fn moved(path: &Path, then: &Path, now: &Path) -> PathBuf {
     }
 }
 
-/// What lies as far from the new folder as the path lay from the old one.
+/// The path that lies as far from the new folder as `path` lay from the old one; `None` where that cannot be.
 fn beside(path: &Path, then: &Path, now: &Path) -> Option<PathBuf> {
     let (mut ups, mut shared) = (0, then);
     while path.strip_prefix(shared).is_err() {

@@ -42,13 +42,13 @@ pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, Wor
     Ok(Channel::of_plan(channel, folder, variable)?)
 }
 
-/// What a channel is given: `quorum.notification/v1`. Fields are only ever added.
+/// The document for a channel: `quorum.notification/v1`. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.notification/v1")]
 pub struct Notification<'a> {
-    /// Its id, the same at every attempt to deliver it.
+    /// The id of the notification, the same at every attempt to deliver it.
     id: String,
-    /// What happened.
+    /// The name of the event.
     event: &'static str,
     /// `info`, `warning` or `critical`.
     severity: &'static str,
@@ -62,7 +62,7 @@ pub struct Notification<'a> {
     channel: &'a str,
     /// All in one line.
     title: String,
-    /// What is told.
+    /// The text for people.
     text: &'a str,
     /// The title of the task that it is about; `null` where it is about none, as with all that follows.
     task: Option<&'a str>,
@@ -70,7 +70,7 @@ pub struct Notification<'a> {
     gate: Option<&'a str>,
     /// The checkpoint or the delay.
     hold: Option<&'a str>,
-    /// What `quorum approve` takes.
+    /// The id for `quorum approve`.
     approval: Option<String>,
     /// Why a person is asked.
     reason: Option<WaitingReason>,
@@ -78,11 +78,11 @@ pub struct Notification<'a> {
     mode: Option<FailureMode>,
     /// The score in points, from 0 to 100.
     points: Option<f64>,
-    /// The same from 1 to 5.
+    /// The score on the scale from 1 to 5.
     score: Option<f64>,
-    /// What the run ended with.
+    /// The outcome of the run.
     outcome: Option<&'static str>,
-    /// The same as a number.
+    /// The exit code of that outcome.
     exit_code: Option<u8>,
 }
 
@@ -154,7 +154,7 @@ fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -
     format!("[{}] {what}", plan.name)
 }
 
-/// What a delivery needs beside the channel.
+/// The things that a delivery needs beside the channel.
 #[derive(Clone)]
 pub struct DeliveryContext {
     pub commands: Commands,
@@ -284,7 +284,7 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
 }
 
 impl Executor {
-    /// What deliveries of this session need.
+    /// The context for deliveries of this session.
     pub(super) fn delivery_context(&self) -> DeliveryContext {
         DeliveryContext {
             commands: self.commands.clone(),

@@ -9,13 +9,13 @@ use crate::engine::{Event, State};
 pub trait Observer {
     /// The session begins with this state.
     fn on_start(&mut self, state: &State);
-    /// These events were decided, in one record; `state` is the state after them.
+    /// Takes in the events of one record; `state` is the state after them.
     fn on_events(&mut self, state: &State, seq: u64, at: Timestamp, events: &[Event]);
     /// A minute has passed.
     fn on_heartbeat(&mut self, state: &State, at: Timestamp);
     /// The session is over.
     fn on_end(&mut self, state: &State);
-    /// What readers show first of the run as it is now, for the snapshot. Most who watch have nothing to say.
+    /// The page that readers show first of the run as it is now, for the snapshot. `None` for most observers.
     fn page(&self, _state: &State) -> Option<Value> {
         None
     }

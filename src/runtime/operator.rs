@@ -20,13 +20,13 @@ use super::supervision::{self, NoWord};
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// It cannot be read.
+    /// The run cannot be read.
     #[error(transparent)]
     Recover(#[from] RecoverError),
-    /// Its journal cannot be written.
+    /// The journal of the run cannot be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// What still runs of it cannot be ended.
+    /// A process that still runs of the run cannot be ended.
     #[error("processes of the earlier session still run and cannot be ended: {0}")]
     StillRuns(io::Error),
     /// No command is taken for it now.
@@ -39,7 +39,7 @@ pub enum ApplyError {
         path: std::path::PathBuf,
         source: io::Error,
     },
-    /// Its journal cannot be opened.
+    /// The journal of the run cannot be opened.
     #[error("cannot write {path}: {source}")]
     Open {
         /// The journal.
@@ -200,8 +200,8 @@ pub fn input_of(queued: &Queued) -> Fact {
     }))
 }
 
-/// What there is of the files of work that a person is about to accept: their yes is for what is there when it is given.
-/// Blocks.
+/// The files of work that a person is about to accept, as they are now: a yes is for what is there when it is
+/// given. Blocks.
 pub fn files_of(state: &State, command: &Command) -> Option<Fact> {
     let Command::Approve {
         of: HoldOwner::Task(task),
@@ -220,8 +220,8 @@ pub fn files_of(state: &State, command: &Command) -> Option<Fact> {
     })
 }
 
-/// What is called off must not go on working below a supervisor that outlived its session. Other tasks' turns may. A command
-/// that changes nothing, or was taken before, ends nothing.
+/// Ends the turns that the inputs call off, which must not go on working below a supervisor that outlived its
+/// session. Other tasks' turns may. A command that changes nothing, or was taken before, ends nothing.
 fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), ApplyError> {
     let state = &recovered.state;
     let taken = |id: &Option<String>| id.as_ref().is_some_and(|id| state.commands.contains_key(id));

@@ -21,14 +21,14 @@ use crate::store::{
 };
 use crate::store::{Reader, RunFolder, StateFolder, open_regular};
 
-/// What a record holds in which a session ends, which a person said, or which a key vouches for. A title or a finding that reads
-/// like it only costs a closer look.
+/// Finds records that may hold the end of a session, a person's word, or a key's code. A title or a finding
+/// that reads like it only costs a closer look.
 static END: LazyLock<Regex> = LazyLock::new(|| {
     let parts = r#""run":\{"finished":\{|"fact":\{"(operator|change-mission)":|,"origin":\{"#;
     Regex::new(parts).expect("it is a plain text")
 });
 
-/// What everybody is told of a person's word that counts for nothing.
+/// The warning about a person's word that counts for nothing.
 pub const UNSAID: &str = "the last word of a person carries no code of this machine's key: it counts as never said, and is asked for again \
      (machines that share QUORUM_OPERATOR_KEY share words)";
 
@@ -36,20 +36,20 @@ pub const UNSAID: &str = "the last word of a person carries no code of this mach
 const PIECE: u64 = 1 << 20;
 
 worded! {
-    /// What this machine's key says of a run.
+    /// The origin of a run by this machine's key.
     #[derive(PartialOrd, Ord)]
     pub enum Origin {
         /// A code is not that of what it stands beside: another process made this.
         Forged = "forged",
         /// Nothing: it carries no code, or that of another key, or there is no key here.
         Unknown = "unknown",
-        /// It was made by whoever has the key.
+        /// The run was made by whoever has the key.
         Verified = "verified",
     }
 }
 
 impl Origin {
-    /// What every output says of such a run; nothing where all is well.
+    /// The note on such a run in every output; `None` where all is well.
     #[must_use]
     pub fn note(self, run: &RunId) -> Option<String> {
         match self {
@@ -157,7 +157,7 @@ fn text_of_word(run: &RunId, before: JournalEnd, text: &str) -> String {
     format!("word\n{run}\n{} {}\n{text}", before.offset, before.checksum)
 }
 
-/// What a key says of the record that was read last.
+/// The verdict of a key on the record that was read last.
 fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader: &Reader<R>) -> Origin {
     let text = reader.covered().unwrap_or_default();
     says(
@@ -204,7 +204,7 @@ fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> Origin {
     }
 }
 
-/// What a key says of the beginning of a run.
+/// The verdict of a key on the beginning of a run.
 fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
     match first.events.first() {
         Some(Event::Run(RunEvent::Started(started))) if started.run_id == *run.id() => {
@@ -215,12 +215,12 @@ fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
     }
 }
 
-/// What a key says of all of a run, see [`vouched`].
+/// The verdict of a key on all of a run, see [`vouched`].
 pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
     vouched(run, key).origin
 }
 
-/// What a key says of all of a run, and how far its journal was read for that.
+/// The verdict of a key on all of a run, and how far its journal was read for that.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedOrigin {
     /// The worst that the key says of its beginning, of the end of each session and of what people said that sessions went by,
@@ -230,7 +230,7 @@ pub struct CheckedOrigin {
     pub read: Option<JournalEnd>,
 }
 
-/// What a key says of all of a run. What cannot be read is for whoever folds the journal to complain about.
+/// Checks all of a run by a key. A journal that cannot be read is for whoever folds it to complain about.
 pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
     let Some(key) = key else {
         return CheckedOrigin {
@@ -344,7 +344,7 @@ fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()
     }
 }
 
-/// What a key says of how each run began, and whether it verifies any.
+/// The verdict of a key on the beginning of each run, and whether it verifies any.
 fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Origin) {
     let begins = |known: &KnownRun| match (key, &known.first) {
         (Some(key), Some(first)) => of_start(key, &known.folder, first),

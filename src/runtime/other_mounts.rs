@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// A mount, as the system lists it.
 #[derive(Debug, PartialEq)]
 struct Mount {
-    /// Which file system it shows.
+    /// The device number of the mounted file system.
     device: String,
-    /// What of the file system.
+    /// The folder of the file system that is mounted.
     root: PathBuf,
     /// Where it is.
     place: PathBuf,
@@ -23,9 +23,10 @@ struct Mount {
 pub struct Mounts(Vec<Mount>);
 
 impl Mounts {
-    /// What the system lists. Blocks.
+    /// The mounts of this process, as the system lists them. Blocks.
     ///
     /// # Errors
+    ///
     /// When it tells nothing of its mounts.
     pub fn of_this_process() -> io::Result<Self> {
         Ok(Self::read(&fs::read("/proc/self/mountinfo")?))

@@ -24,7 +24,7 @@ enum Origin {
     File(PathBuf),
 }
 
-/// What became of a command: what it met, or why it could not be taken.
+/// The result of a command, or why it could not be taken.
 type Met = Result<Option<CommandResult>, String>;
 
 /// The commands, in the order in which they came.

@@ -18,9 +18,9 @@ use super::agent_backends::Backend;
 use super::calls::review_timeout;
 use super::reply::{self, no_reply};
 
-/// What such an agent is asked, and how.
+/// A question to an agent outside a session.
 pub struct Question<'a> {
-    /// What the agent is called in messages.
+    /// The name of the agent in messages.
     pub who: &'a str,
     pub agent: &'a AgentPlan,
     pub reach: &'a Backend,
@@ -29,18 +29,18 @@ pub struct Question<'a> {
     pub place: &'a Path,
     /// By which rules a failed request is repeated.
     pub kind: WorkKind,
-    /// What a command is called, and whom it is told that it is about.
+    /// The name of a command for messages and the task that it is told it is about.
     pub label: &'a str,
     pub title: &'a str,
     pub prompt: String,
-    /// What a model is asked.
+    /// The request to a model.
     pub request: ModelRequest,
     /// For commands: the same as JSON.
     pub review: Option<String>,
     pub variables: Vec<(String, String)>,
 }
 
-/// What it said.
+/// The reply of the agent.
 pub struct Replied {
     pub text: String,
     /// The model that the provider says it used.
@@ -48,7 +48,7 @@ pub struct Replied {
 }
 
 impl Replied {
-    /// What comes behind the part that was read might take it back, so a reply without its end is none.
+    /// A reply, if it was read to its end: the missing part of a cut one might take it back.
     fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, AskFailure> {
         if is_cut || text.len() as u64 > LARGEST_REPLY {
             Err(AskFailure::of(FailureClass::Unknown, CUT_SHORT))

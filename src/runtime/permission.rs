@@ -8,7 +8,7 @@ use crate::domain::Digest;
 /// A longer call nobody could read, in characters.
 const LONGEST: usize = 8_000;
 
-/// What is allowed in a turn, and what a person is to be asked after it.
+/// The tool call that is allowed in a turn, and the one that a person is asked for after it.
 #[derive(Debug, Clone, Default)]
 pub struct Permission {
     allowed: Option<Digest>,
@@ -21,7 +21,7 @@ impl Permission {
         Self { allowed, wish: None }
     }
 
-    /// What a person is to be asked, and the call that it is about.
+    /// The question to a person, and the call that it is about.
     pub fn wish(&self) -> Option<(&str, Digest)> {
         let wish = self.wish.as_deref()?;
         Some((wish, Digest::of(wish.as_bytes())))

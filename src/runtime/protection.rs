@@ -51,12 +51,12 @@ const BY_DEFAULT: usize = 0;
 pub const PROGRAMS: usize = 1;
 /// The groups that every task has.
 const EVERYWHERE: [usize; 2] = [BY_DEFAULT, PROGRAMS];
-/// So many files are looked at by the loop itself, where none of them has changed.
+/// The number of files that the loop looks at itself, where none of them has changed.
 const FEW: usize = 64;
-/// What stands in the workspace and says which files that git ignores are copied into worktrees.
+/// The file of the workspace that says which files that git ignores are copied into worktrees.
 pub const INCLUDED: &str = ".worktreeinclude";
 
-/// What a session read before it began.
+/// The files that a session read before it began.
 #[derive(Debug, Clone, Default)]
 pub struct ReadBefore {
     /// The mission's file.
@@ -65,7 +65,7 @@ pub struct ReadBefore {
     pub settings: Vec<PathBuf>,
 }
 
-/// What the mission and a task protect.
+/// The files that the mission and a task protect.
 pub fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
     let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
         root,
@@ -80,7 +80,7 @@ pub fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
         .collect()
 }
 
-/// All of it.
+/// The protected files of a run, with their state.
 #[derive(Debug, Default)]
 pub struct Protection {
     never: PathBuf,
@@ -89,15 +89,15 @@ pub struct Protection {
     folder: PathBuf,
     groups: Vec<Group>,
     by_scope: HashMap<Scope, usize>,
-    /// What is protected in the folder of an isolated task.
+    /// The group of the protected files in the folder of an isolated task.
     by_folder: HashMap<TaskId, usize>,
-    /// What the programs of judges load from the workspace.
+    /// The files that the programs of judges load from the workspace.
     loaded: Vec<Scope>,
-    /// What programs of judges load by themselves, as it was when the run began.
+    /// The state of the files that programs of judges load by themselves, when the run began.
     start: FileMarks,
     /// The held programs that no confined process can change.
     out_of_reach: BTreeSet<PathBuf>,
-    /// What tasks are to make, what judges, and what is ours.
+    /// The files that tasks are to make, that judge, and that are ours: none of them is scratch.
     never_scratch: Arc<BTreeSet<PathBuf>>,
     /// The agents who may judge.
     pub(super) judges: BTreeSet<AgentId>,
@@ -113,14 +113,14 @@ struct Group {
     held: Mutex<Held>,
 }
 
-/// What is known of them.
+/// The state of a group's files.
 #[derive(Debug)]
 struct Held {
     /// As they must be; or why that cannot be told.
     baseline: Result<FileMarks, Vec<String>>,
     /// As they were last seen.
     latest: Arc<Known>,
-    /// What work is known to have changed: it is taken for right only when it is back.
+    /// The paths that work is known to have changed: each is taken for right only when it is back.
     blamed: BTreeSet<String>,
 }
 
@@ -138,10 +138,10 @@ impl From<Result<Known, Vec<String>>> for Held {
     }
 }
 
-/// What was seen of the files of several groups.
+/// The state of the files of several groups, as it was seen.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// What is known of each group, by its index.
+    /// The state of each group, by its index.
     known: Vec<(usize, Arc<Known>)>,
     /// Whether mounts hold files for who begins with that.
     pub is_confined: bool,
@@ -161,7 +161,7 @@ impl Seen {
     }
 }
 
-/// What is not as it was, one sentence a file.
+/// The files that are not as they were, one sentence each.
 #[derive(Debug, Default, PartialEq)]
 pub struct Compared {
     /// As it must be.
@@ -170,10 +170,10 @@ pub struct Compared {
     pub restored: Vec<String>,
 }
 
-/// What a session is to protect, with what the run and people must know of that.
+/// The protection of a session, with what the run and people must know of it.
 pub struct Taken {
     pub protection: Protection,
-    /// What judges, where that is not on record yet.
+    /// The files that judge, where they are not on record yet.
     pub to_note: Option<ProtectedFiles>,
     pub warnings: Vec<String>,
 }
@@ -258,7 +258,7 @@ impl Protection {
         self.add(Vec::new(), programs);
     }
 
-    /// Of nothing.
+    /// The protection of nothing.
     pub fn none() -> Self {
         let mut none = Self::default();
         for _ in EVERYWHERE {
@@ -267,7 +267,7 @@ impl Protection {
         none
     }
 
-    /// What a turn that was taken over is held against: the scripts as they are on record.
+    /// The recorded state of the scripts, which a turn that was taken over is held against.
     pub fn on_record(&self, state: &State) -> Option<Seen> {
         let files = &state.protected.as_ref()?.files;
         let mark = |(path, digest): &(String, Option<Digest>)| {
@@ -305,8 +305,8 @@ impl Protection {
         idle.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
-    /// What is protected in the folder of an isolated task: what the mission protects, and its own copies of what is
-    /// protected by default, also where no file is yet.
+    /// Protects files in the folder of an isolated task: those of the mission, and the folder's own copies of
+    /// what is protected by default, also where no file is yet.
     fn add_folder(&mut self, plan: &Plan, task: TaskId, files: &[PathBuf]) {
         let root = canonical(&plan.root_of(task));
         let is_hidden = |path: &Path| {
@@ -359,7 +359,8 @@ impl Protection {
         EVERYWHERE.into_iter().chain(declared).collect()
     }
 
-    /// What was last seen of these groups, if it is just as it must be and nothing has touched it since. Reads no file.
+    /// The last seen state of these groups, if it is just as it must be and nothing has touched it since. Reads
+    /// no file.
     pub fn untouched(&self, groups: &[usize]) -> Option<Seen> {
         let seen = groups.iter().map(|&index| {
             let group = &self.groups[index];
@@ -376,7 +377,7 @@ impl Protection {
         seen.all(|(index, known)| self.groups[*index].shows(known))
     }
 
-    /// What is protected by default, and what is in the folder of an isolated task, as it was last seen.
+    /// The last seen state of what is protected by default, and of the folder of an isolated task.
     pub fn by_default(&self, task: TaskId) -> Seen {
         let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
         let seen = groups.map(|&index| (index, self.groups[index].held().latest.clone()));
@@ -400,8 +401,8 @@ impl Protection {
         Ok(seen.into())
     }
 
-    /// What a turn of a task did to what is protected by default. What it is to make itself is its own, and so is, while
-    /// others are at work, what these are to make. Blocks.
+    /// The changes of a turn to what is protected by default. A file that the task is to make is its own, and
+    /// so is, while others are at work, one that these are to make. Blocks.
     pub fn after_turn(
         &self,
         plan: &Plan,
@@ -446,8 +447,9 @@ impl Protection {
         changed
     }
 
-    /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks
-    /// may write is taken as it is now; what others at work are to make is theirs.
+    /// The files that are not as they must be for the judging of a task, and those that were touched since they
+    /// were seen `before`. Files that checks may write are taken as they are now; files that others at work are
+    /// to make are theirs.
     pub fn compare(
         &self,
         plan: &Plan,
@@ -508,7 +510,7 @@ impl Protection {
         compared
     }
 
-    /// What may not be written with our own tools, nor committed.
+    /// Tells whether a path may neither be written with our own tools nor committed.
     pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
         let own = targets(plan, [task]);
         let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));

@@ -22,17 +22,18 @@ pub struct Recovered {
     pub started: RunStarted,
     /// The missions that it went by.
     pub missions: Missions,
-    /// What the last session started, wherever its state lay then.
+    /// The processes that the last session started, wherever its state lay then.
     pub(super) last: Left,
-    /// Those of the sessions before, where they were others, each with whether its last session is on record as ended.
+    /// The supervisors of the sessions before, where they were others, each with whether its last session is on
+    /// record as ended.
     pub(super) supervisors_before: Vec<Served>,
     /// The end of the last good record.
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
     pub torn: Option<u64>,
-    /// What is to be known of a person's word that is as if it had never been said: nothing vouches for it.
+    /// The warning that a person's word is as if it had never been said, because nothing vouches for it.
     pub unsaid: Option<&'static str>,
-    /// What the last session ended with; `None` if it did not end.
+    /// The outcome of the last session; `None` if it did not end.
     pub finished: Option<OutcomeClass>,
     /// When the last session is known to have worked last.
     pub worked_last: Option<Timestamp>,
@@ -49,7 +50,7 @@ pub enum RecoverError {
     /// Something else is in the place of a file or folder of the run.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
-    /// There is not even a first record.
+    /// The journal has not even a first record.
     #[error("{journal} has no readable record: run '{run}' never started")]
     NeverStarted {
         /// The run.
@@ -63,7 +64,7 @@ pub enum RecoverError {
     Newer {
         /// The run.
         run: RunId,
-        /// What the journal says.
+        /// The version that the journal names.
         found: u32,
     },
     /// another process wrote to the journal while a session did.
@@ -85,9 +86,9 @@ pub enum RecoverError {
         run: RunId,
         /// The frozen mission.
         path: PathBuf,
-        /// What the journal says.
+        /// The digest that the journal names.
         expected: String,
-        /// What the file has now.
+        /// The digest that the file has now.
         found: String,
     },
     /// The runs of a state folder cannot be listed.
@@ -134,11 +135,11 @@ pub fn retell(
     fold(run, Fold::AsItWas, watch, |_, _| {})
 }
 
-/// What becomes of the next events of a record.
+/// The number of events of a record that are done with, and their replacement.
 pub struct Taken {
     /// How many of them are done with, at least one.
     pub count: usize,
-    /// What is applied in their place.
+    /// The events that are applied in their place; `None` where they stand.
     pub instead: Option<Vec<Event>>,
 }
 
@@ -316,7 +317,7 @@ impl Recovered {
         &self.last.supervisor
     }
 
-    /// What the last session may have left running.
+    /// The processes that the last session may have left running.
     pub fn left(&self) -> Left {
         // What runs belongs to the original, which may be gone on with.
         if self.is_copy {

@@ -58,11 +58,11 @@ pub struct Replay {
 /// How what was derived stands to what is recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
-    /// They are the same.
+    /// The derived value is the recorded one.
     Equal,
-    /// They are not; in which way.
+    /// The derived value is another one; the text says in which way.
     Differs(String),
-    /// What it would be derived from was changed, is gone, or was never stored.
+    /// The source of the derivation was changed, is gone, or was never stored.
     Lost(String),
 }
 
@@ -107,18 +107,18 @@ pub struct Reading {
     /// Round, seat and try of a judge; number and try of anybody else who is asked.
     #[serde(flatten)]
     pub place: Value,
-    /// Who replied.
+    /// The agent that replied.
     #[serde(rename = "reviewer")]
     pub agent: String,
     /// The model that the provider says it used.
     pub model: Option<String>,
-    /// What the verdict rests on beside the reply, where that is stored and unchanged.
+    /// The stored judgement behind the verdict, where it is there and unchanged.
     #[serde(rename = "basis")]
     #[schemars(with = "Option<Value>")]
     pub judgement: Option<Judgement>,
-    /// What the journal says of it.
+    /// The answer that the journal holds.
     pub recorded: Value,
-    /// What it says now.
+    /// The answer that the reply gives now.
     pub derived: Option<Value>,
     /// How the two stand.
     #[serde(flatten)]
@@ -131,15 +131,15 @@ pub struct Reading {
 pub struct Decision {
     /// The number of the first event of its record; `null` where it is about the whole run.
     pub record: Option<u64>,
-    /// What it is about: a task's title, a gate, or the run.
+    /// The subject of the decision: a task's title, a gate, or the run.
     pub about: String,
     /// The attempt, where it is about one.
     pub attempt: Option<u32>,
     /// The stage, `gate`, `mission` or `run`.
     pub stage: &'static str,
-    /// What the journal says.
+    /// The decision that the journal holds.
     pub recorded: Value,
-    /// What the engine decides now.
+    /// The decision that the engine makes now.
     pub derived: Value,
     /// How the two stand.
     #[serde(flatten)]
@@ -153,7 +153,7 @@ impl Replay {
         self.of_other_rules == 0 && self.comparisons().all(|found| *found == Comparison::Equal)
     }
 
-    /// Of all readings and decisions.
+    /// The comparisons of all readings and decisions.
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         let readings = self.readings.iter().map(|reading| &reading.comparison);
         readings.chain(self.decisions.iter().map(|decision| &decision.comparison))
@@ -193,11 +193,11 @@ struct Rejudge<'a> {
     decisions: Vec<Decision>,
     /// Verdicts that rest on a reply that is lost or says something else.
     doubtful: BTreeSet<Ground>,
-    /// Who was asked in the record before.
+    /// The calls that the record before asked for.
     just_asked: Vec<AskId>,
-    /// What there was to be shown to those whose reply has not come.
+    /// The material of each call whose reply has not come.
     shown: BTreeMap<AskId, Shown>,
-    /// What was handed over to them: record, attempt, file.
+    /// The handoff of each open call: record, attempt, file.
     handed_over: BTreeMap<AskId, (u64, u32, FileRef)>,
     /// The number of the first event of the record that is looked at.
     record: u64,
@@ -341,7 +341,7 @@ impl Rejudge<'_> {
         });
     }
 
-    /// What tells of the journal as a whole: whose it is, what was last seen of it, what this machine's key says.
+    /// Compares the run's id, the snapshot and the operator's code with the journal as a whole.
     fn vouch(&mut self, recovered: &Recovered) {
         for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
             if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
@@ -381,7 +381,7 @@ impl Rejudge<'_> {
         }
     }
 
-    /// What an agent replied, as it is read now.
+    /// The reply of an agent, as it is read now.
     fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, answer: &Answer) -> Answer {
         let task = state.task(id.task);
         let Some(open) = task.open_ask(WorkId::ask(id)) else {

@@ -45,7 +45,7 @@ impl AskFailure {
         }
     }
 
-    /// What a model said instead of a reply.
+    /// The failure of a call to a model.
     pub fn of_model(error: ModelError) -> Self {
         Self {
             retry_after: error.retry_after,
@@ -129,14 +129,14 @@ fn how(end: &CommandEnd) -> String {
     }
 }
 
-/// What a program said that a preset reads.
+/// The reply of a program, as a preset reads it.
 pub struct ProgramReply {
     pub text: String,
     pub model: Option<String>,
     pub usage: Usage,
 }
 
-/// What the program of an agent replied: held to a schema, else its last message. Blocks.
+/// The reply of an agent's program: held to a schema, else its last message. Blocks.
 pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<ProgramReply, AskFailure> {
     let unread = match end.how() {
         How::NotStarted(_) => no_reply(who, end),
@@ -178,7 +178,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
     })
 }
 
-/// What was used in vain, where that is known.
+/// The usage of a call that gave no reply; `None` where nothing is known of it.
 fn used(usage: Usage) -> Option<Box<Used>> {
     let used = Used {
         usage,
@@ -187,7 +187,7 @@ fn used(usage: Usage) -> Option<Box<Used>> {
     (!usage.is_none()).then(|| Box::new(used))
 }
 
-/// What a command replied that has ended, as its preset reads it where there is one. Blocks.
+/// The reply of a command that has ended, as its preset reads it where there is one. Blocks.
 pub fn of_command<T>(
     (who, preset): (&str, Option<&Arc<Preset>>),
     end: &CommandEnd,
@@ -306,7 +306,7 @@ pub async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError
     tokio::task::spawn_blocking(move || write(&path, &text)).await?
 }
 
-/// The same, blocking.
+/// Writes a reply to the spool, durable before any record names it. Blocks.
 pub fn write(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
     spool::write(path, text.as_bytes())?;
     seal(path).map_err(WorkError::file("store", path))

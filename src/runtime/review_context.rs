@@ -46,32 +46,35 @@ pub struct Case<'a> {
     pub task: &'a TaskState,
 }
 
-/// What a judge that is a command is asked, as data: `quorum.review-request/v1`, with the keys that its kind of judging adds.
+/// The request to a judge that is a command, as data: `quorum.review-request/v1`, with the keys that its kind
+/// of judging adds.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "quorum.review-request/v1")]
 #[schemars(extend("required" = ["task", "prompt"]))]
 pub struct ReviewRequest<'a> {
     /// The task's title.
     task: &'a str,
-    /// What was to be done.
+    /// The work that is asked for.
     description: Option<&'a str>,
     /// The attempt that is judged, from 1.
     attempt: u32,
     /// The round of judging, from 1.
     round: u32,
-    /// What the work is accepted by.
+    /// The criteria by which the work is accepted.
     acceptance: &'a [Box<str>],
     /// All that a model would be asked, word for word.
     prompt: String,
-    /// What this kind of judging adds.
+    /// Further keys of this kind of judging.
     #[serde(flatten)]
     more: Value,
 }
 
 impl Case<'_> {
-    /// What a judge of the task's own work is asked, and the record of that. Reads the work's output and files. Blocks.
+    /// The prompt for a judge of the task's own work, and its record. Reads the work's output and files.
+    /// Blocks.
     ///
     /// # Errors
+    ///
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
     pub fn ask(
         &self,
@@ -117,22 +120,22 @@ pub fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool
 pub struct Material {
     pub output: Excerpt,
     course: Option<Course>,
-    /// What speaks for it that nothing was done.
+    /// Signs that nothing was done, a sentence each.
     nothing_done: Vec<String>,
     artifacts: Vec<Artifact>,
     /// The files in question, as they were seen.
     pub facts: Vec<FileFact>,
     checks: Vec<CheckReport>,
-    /// What was seen of tests that the work changed or brought.
+    /// The results of tests that the work changed or brought.
     tests: Vec<String>,
-    /// The same by digests.
+    /// The digests of the material.
     inputs: Inputs,
-    /// Of a verification: what it is about, in the words of the mission.
+    /// The subject of a verification, in the words of the mission; `None` for other tasks.
     about: Option<String>,
     handed_down: bool,
-    /// What the review said that sent it back.
+    /// The review that sent the work back.
     prior: Prior,
-    /// What the work says that is no word of a reviewer's.
+    /// The words of the work that are none of a reviewer's.
     said: Quoted,
 }
 
@@ -262,7 +265,7 @@ impl Material {
     }
 }
 
-/// What checks said of the work, without secrets.
+/// The results of checks of the work, without secrets.
 fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
     let items = items(plan);
     let before = |at: u32| {
@@ -302,7 +305,7 @@ fn is_handed_down(plan: &Plan, task: TaskId) -> bool {
     from.is_some_and(|from| from.origin == Origin::Delegated)
 }
 
-/// What a task is about is no word of a reviewer's.
+/// Adds the words of a task to those that are none of a reviewer's.
 fn quote_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
     let task = plan.task(task);
     collect_quotes(said, &task.title);
@@ -312,7 +315,7 @@ fn quote_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
         .for_each(|criterion| collect_quotes(said, criterion));
 }
 
-/// What the review said that sent the work back, where whoever judges it must answer for that.
+/// The review that sent the work back, where the next judge must answer for it.
 fn prior(plan: &Plan, task: TaskId, task_state: &TaskState) -> Prior {
     let points = prior_points(plan, task, task_state);
     match task_state.feedback.last().filter(|_| !points.is_empty()) {
@@ -332,7 +335,7 @@ const LONGEST_ARGUMENTS: usize = 120;
 /// Bytes of a record of steps that are read.
 const LARGEST_RECORD: u64 = 1024 * 1024;
 
-/// What a task's work is scored on.
+/// The dimensions that a task's work is scored on.
 fn scored(plan: &Plan, task: TaskId) -> impl Iterator<Item = &str> {
     let dimensions = plan.task(task).panel().map_or(&[][..], |panel| &panel.dimensions);
     dimensions.iter().map(|dimension| dimension.name.as_str())
@@ -446,7 +449,7 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
     }
 }
 
-/// What the judged tasks said. Of several each has its part of what a prompt can hold.
+/// The outputs of the judged tasks. Each of several has its part of what a prompt can hold.
 pub fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
         read_output(folder, state.turn(*task), &state.output, most)
@@ -523,7 +526,7 @@ fn input_output(plan: &Plan, (task, state): &Judged) -> InputOutput {
     }
 }
 
-/// What a verification is about: its own words, and what the judged tasks were to do.
+/// The subject of a verification: its own words, and the work that the judged tasks were asked for.
 fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
     let own = plan.task(task).description.as_deref().unwrap_or_default();
     let mut about = format!("{}\n\nJudge the work of these tasks:\n", own.trim());

@@ -43,7 +43,7 @@ pub struct Question<'a> {
     pub request_file: PathBuf,
 }
 
-/// What a judge may look with.
+/// The tools that a judge may look with.
 pub struct ToolSession {
     agent: AgentId,
     name: String,
@@ -57,28 +57,28 @@ pub struct ToolSession {
     apart: Option<String>,
 }
 
-/// What came of a question.
+/// The result of a question.
 pub struct Answered {
     pub reply: Result<ModelReply, ModelError>,
-    /// What was asked in the end.
+    /// The last request that was made.
     request: ModelRequest,
-    /// What it did with tools, where it had any.
+    /// The tool calls of the judge; `None` where it had no tools.
     pub tools: Option<ToolLedgerRef>,
-    /// What it had used, where it broke off.
+    /// The usage until the conversation broke off; `None` where it did not.
     pub used: Option<Box<Used>>,
-    /// What a person should know.
+    /// The warning for a person.
     pub warning: Option<String>,
-    /// What it saw of the work with its tools, beside what it was shown.
+    /// The words of the work that the judge saw with its tools, beside those in its prompt.
     saw: Option<Quoted>,
 }
 
-/// Whom tools are to be offered for which work.
+/// The judge that tools are offered to, and the work that it judges.
 pub struct ToolSessionSetup<'a> {
     pub plan: &'a Plan,
     pub folder: &'a RunFolder,
     /// The task that is being judged.
     pub task: TaskId,
-    /// Whose work that is about.
+    /// The judged tasks.
     pub judged: &'a [Judged],
     pub agent: AgentId,
     pub ledger: PathBuf,
@@ -198,7 +198,7 @@ impl ToolHost for ToolSession {
     }
 }
 
-/// What a result is, for the label of its fence.
+/// The label of a result's fence.
 fn label(call: &ToolCall) -> String {
     let path = call.arguments["path"].as_str().unwrap_or(".");
     format!("{} {path}", call.name)
@@ -216,7 +216,7 @@ impl ToolSession {
         })
     }
 
-    /// What the work says, with what was seen of it.
+    /// The words of the work, with those that the tools showed.
     fn said(&self) -> Quoted {
         crate::locked(&self.said).clone()
     }
@@ -311,7 +311,7 @@ fn used(usage: Usage, tools: ToolLedgerRef) -> Option<Box<Used>> {
     Some(Box::new(Used { usage, tools }))
 }
 
-/// What a conversation that broke off had used. What the request that ran out of time used is unknown.
+/// The usage of a conversation that broke off. The usage of a request that ran out of time is unknown.
 pub fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
     match error.class {
         FailureClass::Timeout => Usage::default(),
@@ -334,7 +334,7 @@ impl Question<'_> {
     }
 }
 
-/// What a judge is asked, word for word.
+/// The request of a judge, word for word.
 fn text_of(request: &ModelRequest) -> String {
     match &request.system {
         Some(system) => format!("{system}\n\n{}", request.prompt),
@@ -376,12 +376,12 @@ impl Answered {
         judgement.answered(model, &self.request, reply)
     }
 
-    /// What the reply used.
+    /// The usage of the reply.
     pub fn usage(&self) -> Usage {
         self.reply.as_ref().map_or_else(|_| Usage::default(), usage_of)
     }
 
-    /// What was used, if nothing comes of it: the reply could not be kept, or there is none.
+    /// The usage of a call that gave nothing: the reply could not be kept, or there is none.
     pub fn in_vain(&self) -> Option<Box<Used>> {
         match &self.reply {
             Ok(reply) => used(usage_of(reply), self.tools.clone().unwrap_or_default()),

@@ -12,8 +12,8 @@ use crate::review::snapshot::{Guarded, Scope};
 
 use super::protection::{ReadBefore, canonical, named_scripts, protected_scopes, real};
 
-/// What of a run the file at this path is, or would be; `None` where it is nothing of it. The path is absolute and without
-/// links. Blocks.
+/// The part of a run that the file at this path is, or would be, in words; `None` where it belongs to none. The
+/// path is absolute and without links. Blocks.
 pub fn part_of_run(
     (state, options): (&State, &RunOptions),
     read: &ReadBefore,

@@ -87,7 +87,7 @@ impl Executor {
     }
 }
 
-/// What there is of the files that a task's rules name. Blocks.
+/// The files that a task's rules name, as they are now. Blocks.
 pub fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let task_plan = plan.task(task);
     let criteria = task_plan.verification().map_or(&[][..], |v| &v.criteria);

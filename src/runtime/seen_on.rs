@@ -11,12 +11,12 @@ use crate::engine::{Baseline, SeenBefore, State};
 /// Checks that were looked at, by the digest of each. Whoever looks holds them, so that nobody looks beside.
 type Shared = Arc<Mutex<BTreeMap<Digest, SeenBefore>>>;
 
-/// What checks say on a commit that nobody has worked on, by that commit and the folder in it.
+/// The results of checks on commits that nobody has worked on, by the commit and the folder in it.
 #[derive(Debug, Default)]
 pub struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Shared>);
 
 impl SeenOn {
-    /// What is on record.
+    /// The results that are on record.
     pub fn of(state: &State) -> Self {
         let mut all = Self::default();
         for (id, task) in state.plan.every_task_id().zip(&state.tasks) {
@@ -44,7 +44,7 @@ impl SeenOn {
     }
 }
 
-/// What could be told.
+/// The results that could be told, by the digest of their check.
 pub fn known(checks: &[SeenBefore]) -> impl Iterator<Item = (Digest, SeenBefore)> {
     let known = checks.iter().filter(|seen| seen.before != BeforeWork::Unknown);
     known.map(|seen| (seen.key, seen.clone()))

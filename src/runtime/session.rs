@@ -66,25 +66,25 @@ const LAST_DELIVERIES: Duration = Duration::from_secs(45);
 /// How long it waits for letters that are being tried again.
 const LAST_RETRIES: Duration = Duration::from_secs(15);
 
-/// What a session needs to begin.
+/// The things that a session needs to begin.
 pub struct SessionSetup {
     /// Where the run lives.
     pub folder: RunFolder,
     /// The state so far.
     pub state: State,
-    /// Its journal, at its end.
+    /// The journal of the run, at its end.
     pub journal: Journal<FsLog>,
     /// The process that holds the children.
     pub supervisor: supervisor::Client,
     /// Programs and endpoints of the agents, resolved.
     pub programs: AgentBackends,
-    /// What outlived the session before.
+    /// The processes that outlived the session before.
     pub adopted: Adopted,
-    /// What was read before it began.
+    /// The files that were read before the session began.
     pub read: ReadBefore,
-    /// Who watches.
+    /// The observers of the session.
     pub observers: Vec<Box<dyn Observer>>,
-    /// What vouches for the end of the session.
+    /// The key that vouches for the end of the session.
     pub key: Option<OperatorKey>,
     /// When the session begins, if not now.
     pub begins: Option<Timestamp>,
@@ -97,7 +97,7 @@ pub struct Ending {
     pub outcome: OutcomeClass,
     /// The last state.
     pub state: State,
-    /// What could not be written behind the end, which is not on record therefore.
+    /// Warnings about files that could not be written behind the end, and are not on record therefore.
     pub warnings: Vec<String>,
 }
 
@@ -109,9 +109,10 @@ pub struct Session {
     executor: Executor,
     folder: RunFolder,
     others: Others,
-    /// What is wrong with the inbox, as far as it was told.
+    /// The problems of the inbox that were reported already.
     inbox_troubles: BTreeSet<String>,
-    /// It listens, or did, at its socket: what is found in the inbox since then was not left for want of another way.
+    /// Whether the session listens, or did, at its socket: a command found in the inbox since then was not left
+    /// for want of another way.
     listens: bool,
     /// Supervisors of earlier sessions that were killed.
     killed: Vec<ProcessIdentity>,
@@ -265,7 +266,7 @@ impl Session {
         self.executor.look_at_programs(inputs)
     }
 
-    /// What is done now and then, whatever happens.
+    /// The work that is done now and then, whatever happens.
     fn beat(&mut self) {
         for observer in &mut self.observers {
             observer.on_heartbeat(&self.state, Timestamp::now());
@@ -562,7 +563,7 @@ impl Session {
         Ok(())
     }
 
-    /// What readers show first, in the words of whoever watches on their behalf.
+    /// The page that readers show first, made by an observer.
     fn page(&self) -> Option<Value> {
         self.observers
             .iter()
@@ -574,7 +575,7 @@ fn facts_of(prompts: impl IntoIterator<Item = Prompt>) -> impl Iterator<Item = F
     prompts.into_iter().map(Fact::PromptReady)
 }
 
-/// What a command that was taken met.
+/// The result of a command that was taken.
 fn answer_from(state: &State, asked: &Asked) -> Answer {
     Answer::of(state.commands.get(&asked.queued.id).copied())
 }

@@ -10,7 +10,7 @@ use crate::mission::ConfigLayer;
 use crate::store::no_links::real_path;
 use crate::store::open_regular;
 
-/// What a file of settings is called.
+/// The name of a file of settings.
 pub const NAME: &str = "quorum.yaml";
 /// The longest that is read, in bytes: as long as a mission may be.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -18,7 +18,7 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 /// A place from which settings are read if a file is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingsFile {
-    /// Whose settings they are.
+    /// The owner of the settings.
     pub layer: ConfigLayer,
     /// The place, absolute.
     pub path: PathBuf,

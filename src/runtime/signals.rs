@@ -16,11 +16,11 @@ pub struct Signals {
     heard: bool,
 }
 
-/// What a signal asks for.
+/// The request of a signal.
 pub struct Heard {
     /// Why the session stops.
     pub cause: StopCause,
-    /// It was asked before, and will not wait any longer.
+    /// Whether the same was asked before, so that the session will not wait any longer.
     pub again: bool,
 }
 

@@ -100,19 +100,19 @@ impl Snapshots {
     }
 }
 
-/// What the snapshot of a run tells without its journal being folded.
+/// The values of a run's snapshot that need no fold of its journal.
 pub struct Told {
-    /// What readers show first, as it was when the snapshot was written.
+    /// The page that readers show first, as it was when the snapshot was written.
     pub page: Value,
-    /// What the session that wrote it ended with; `None` where it was at work.
+    /// The outcome of the session that wrote the snapshot; `None` where it was at work.
     pub outcome: Option<OutcomeClass>,
-    /// What the last session may have left running.
+    /// The processes that the last session may have left running.
     pub left: Left,
-    /// What the journal says behind it; `None` where it ends there.
+    /// The records behind the snapshot; `None` where the journal ends there.
     pub tail: Option<Tail>,
 }
 
-/// What a journal says behind a snapshot.
+/// The records of a journal behind a snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
     /// When the snapshot was written.
@@ -125,11 +125,12 @@ pub struct Tail {
     pub moved: BTreeMap<TaskId, Status>,
 }
 
-/// What the snapshot of a run tells, if it knows the run and all that a fold would look at is as it should be.
-/// `None` for everything that is not plain: whoever folds the journal then finds out what it is.
+/// The snapshot of a run, if it knows the run and all that a fold would look at is as it should be. `None` for
+/// everything that is not plain: whoever folds the journal then finds out what it is.
 ///
-/// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that crashed or is
-/// still worked on; where the journal has an end behind it, or says what only the fold of a mission can tell, it is `None`.
+/// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that
+/// crashed or is still worked on; where the journal has an end behind it, or says what only the fold of a
+/// mission can tell, it is `None`.
 pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Told> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {

@@ -32,7 +32,7 @@ fn command_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<(&OwnStage, &
     }
 }
 
-/// What the end of a step's command says.
+/// The answer of a stage's command, by its end.
 fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result<Answer, WorkError> {
     let (_, command) = command_of(plan, task, step)?;
     prompt::command_opinion(command, &end.outcome()).map_err(|fault| fault.to_string().into())
@@ -102,9 +102,10 @@ fn stage_command(
     })
 }
 
-/// What a stage is asked about the work.
+/// The prompt of a stage about the work.
 ///
 /// # Errors
+///
 /// When the mission has no such stage any more.
 fn question(
     work: &Work<'_>,
@@ -131,9 +132,10 @@ fn question(
     })
 }
 
-/// What a stage is asked, the record of that, and the same as JSON. Reads the work's output and files. Blocks.
+/// The prompt of a stage, its record, and the prompt as JSON. Reads the work's output and files. Blocks.
 ///
 /// # Errors
+///
 /// When the output is not what was recorded, or the mission has no such stage any more.
 pub fn compose(
     case: Case<'_>,

@@ -20,7 +20,7 @@ use super::error::RunError;
 /// How often processes are looked at until their silence is warned of.
 const LOOKS: u64 = 10;
 
-/// What is known of turns at work.
+/// The silence of the turns at work.
 #[derive(Debug, Default)]
 pub struct StallDetector(BTreeMap<TurnId, Silence>);
 

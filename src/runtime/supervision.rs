@@ -101,14 +101,14 @@ pub fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> O
     })
 }
 
-/// What is wrong as long as something lives on.
+/// The problem as long as a process lives on.
 pub fn left_alive(pid: u32) -> String {
     format!(
         "process {pid}, which an earlier session's agents started, still lives and could speak for a person"
     )
 }
 
-/// What is wrong with a run whose last supervisor was killed.
+/// The problem of a run whose last supervisor was killed.
 fn unsupervised(run: &RunId) -> String {
     format!(
         "the process that held the agents of run '{run}' was killed, and what they started may live on: nobody's word is \

@@ -36,7 +36,7 @@ struct Kept {
     lost: Option<String>,
 }
 
-/// What is known of a conversation whose record is lost.
+/// The counts of a conversation whose record is lost.
 pub fn unkept(spent: &Spent) -> ToolLedgerRef {
     ToolLedgerRef {
         calls: u32::try_from(spent.calls).unwrap_or(u32::MAX),

@@ -49,7 +49,7 @@ use context::{Done, ToolContext};
 /// How long after its turn's time a command is ended. Before it, its end and the turn's would race for what becomes of it.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
-/// What such a worker is told beside its task.
+/// The part of the prompt that such a worker gets beside its task.
 const HINT: &str = "\
 You do the task yourself, in a workspace, with the tools that you are given; paths are relative to the workspace. Nothing \
 that you only say is done: files that are to exist must be written. When you are done, reply with a short account of what \
@@ -63,7 +63,7 @@ struct Work {
     request: ModelRequest,
     task: TaskCommands,
     protection: Arc<Protection>,
-    /// What its agent could see and change as a process, where that would be confined.
+    /// The mounts that a process of the agent would have; `None` where it would not be confined.
     mounts: Option<MountPlan>,
     /// The call that a person has allowed, once.
     allowed: Option<Digest>,
@@ -274,7 +274,7 @@ impl Work {
         self.end(context, end, &spent, begin).await
     }
 
-    /// Its record is made durable; without it what it did is not known.
+    /// Makes the record of the turn durable; without it what the agent did is not known.
     async fn end(&self, context: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
         let (calls, lost) = {
             let done = context.done();

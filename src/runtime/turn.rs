@@ -29,7 +29,7 @@ use super::middleware::LastWords;
 use super::watch::After;
 use super::{agent_messages, middleware, reply};
 
-/// What has more bytes than this is no question, in bytes.
+/// The most bytes of an output that can be a question.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
 /// How much of what an agent printed may be its last message, in bytes.
 const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
@@ -98,7 +98,7 @@ impl Executor {
         Ok(())
     }
 
-    /// What a turn may leave behind.
+    /// The files that a turn may leave behind.
     pub fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
         let file = |name| Some(self.folder.spool_file(&name));
         let is_read = preset_of(plan, turn).is_some();
@@ -225,13 +225,13 @@ impl Executor {
     }
 }
 
-/// What a turn left behind, and what it is held against.
+/// A turn that ended: its files, and the state that they are held against.
 struct EndedTurn {
     outputs: Outputs,
     after: After,
     plan: Arc<Plan>,
     folder: RunFolder,
-    /// What it was heard to say of how far it is.
+    /// The progress messages of the turn.
     progress: agent_messages::Heard,
 }
 
@@ -249,7 +249,7 @@ fn new_id() -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// What a turn that did not end well says of itself.
+/// The failure of a turn that did not end well, from its own outputs.
 fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, stderr: &str) -> ToldFailure {
     with_failed(plan, task, exit, |failed| {
         read_command(&FailedCommand {
@@ -260,7 +260,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
     })
 }
 
-/// What is known of a turn that did not end well before its outputs are read.
+/// Calls `then` with the facts about a turn that did not end well, before its outputs are read.
 fn with_failed<T>(
     plan: &Plan,
     task: TaskId,
@@ -450,8 +450,8 @@ fn seal_outputs(
     warning
 }
 
-/// What is heard in the last message of a turn: what it claims to have said, else the end of what it printed. What a person
-/// should know of that. Blocks.
+/// Reads the last message of a turn: the one that it claims, else the end of its output. Gives a warning for
+/// people. Blocks.
 fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> Option<String> {
     let printed = match (claimed, &end.output) {
         (None, Some(_)) => read_tail(out, LAST_MESSAGE),
@@ -476,7 +476,7 @@ fn has_failed(exit: &supervisor::Exit) -> bool {
     exit.timed_out || exit.code != Some(0)
 }
 
-/// What the program of a turn told: what it said becomes the turn's output.
+/// Takes in the messages of a turn's program: its reply becomes the turn's output.
 fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, out: &Path) {
     let Told {
         heard, lost_session, ..
@@ -567,7 +567,8 @@ fn turn_end(turn: TurnId, exit: &supervisor::Exit, limit: &str, told: Option<Tol
     }
 }
 
-/// What it printed may have been its work, so this is no success, however the turn ended.
+/// Fails a turn whose output is lost: that may have been its work, so this is no success, however the turn
+/// ended.
 fn lose_output(exit: &mut Exit, why: &str) {
     exit.failure.get_or_insert(FailureClass::Unknown);
     let how = exit.message.take().unwrap_or_else(|| "exited 0".to_owned());

@@ -18,7 +18,7 @@ const READ_AT_ONCE: u64 = 256 * 1024;
 /// The most excerpts that are remembered; each is at most 32 KiB.
 const REMEMBERED: usize = 256;
 
-/// What each of these turns said, or why that cannot be shown.
+/// The output of each turn, or why it cannot be shown.
 pub type UpstreamOutputs = BTreeMap<TurnId, Result<Excerpt, String>>;
 
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file.

@@ -33,18 +33,18 @@ const MOST_ANSWER: usize = 64 * 1024;
 /// The largest record that is read back.
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
-/// What a turn is held against once it ends.
+/// The state before a turn, which its files are held against once it ends.
 #[derive(Debug, Clone)]
 pub struct Before {
     noted: Option<(PathBuf, FileRef)>,
     /// The record of files before the first turn.
     first: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
-    /// What is protected by default, as it was.
+    /// The state of what is protected by default.
     pub by_default: Seen,
     /// How many parts of judging had begun.
     judgings: u64,
-    /// What a task in a worktree had committed.
+    /// The commits of a task in a worktree before the turn.
     committed: Committed,
 }
 
@@ -87,7 +87,7 @@ impl Executor {
         });
     }
 
-    /// What the folder of a task is made with.
+    /// The things that the folder of a task is made with.
     pub fn preparation(&self, state: &State, task: TaskId) -> Preparation {
         Preparation {
             task: self.task_commands(&state.plan, task, state.task(task).attempt.number),
@@ -102,7 +102,7 @@ impl Executor {
         self.remember_with(state, turn, by_default);
     }
 
-    /// The same of one that was at work before the session began.
+    /// Remembers the state before a turn that was at work before the session began.
     pub fn remember_kept(&mut self, state: &State, turn: TurnId) {
         let by_default = self
             .protection
@@ -139,7 +139,8 @@ impl Executor {
         self.newest_plan = Some(state.plan.clone());
     }
 
-    /// What others at work are to make. What one that has just ended made is not on record yet, and is its own all the same.
+    /// The files that others at work are to make, and those that one that has just ended made: these are not on
+    /// record yet.
     pub fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
         let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
         let turns = self.runner.at_work().filter_map(Owner::turn);
@@ -158,7 +159,7 @@ impl Executor {
         looked_at
     }
 
-    /// What tasks at work are to make. Work that was handed down is in no plan but those of the time since.
+    /// The files that tasks at work are to make. Delegated work is in no plan but those of the time since.
     fn targets_of(&self, tasks: &[TaskId]) -> Vec<PathBuf> {
         let known = |plan: &Arc<Plan>, id: TaskId| id.index() < plan.tasks.len();
         self.newest_plan.as_ref().map_or_else(Vec::new, |plan| {
@@ -167,7 +168,7 @@ impl Executor {
         })
     }
 
-    /// What became of the frozen missions, and of the files if they are to be looked at, which blocks.
+    /// The state of the frozen missions, and of the files if they are to be looked at, which blocks.
     pub fn after(&mut self, turn: TurnId) -> After {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
@@ -236,7 +237,7 @@ fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
 /// Something has touched what is protected by default while a turn worked.
 struct Touched {
     before: Seen,
-    /// What others at work are to make.
+    /// The files that others at work are to make.
     of_others: Vec<PathBuf>,
     checked: bool,
 }
@@ -251,7 +252,7 @@ impl Touched {
 /// How much of what a turn printed is searched for writes that were refused, in bytes from its end.
 const LAST_PRINTED: u64 = 256 << 10;
 
-/// What is to be looked at when a turn has ended.
+/// The looks that are due when a turn has ended.
 pub struct After {
     /// Tells, as long as it lives, that the files of this task are not looked at yet.
     looked_at: Arc<TaskId>,
@@ -277,7 +278,7 @@ impl After {
         self.protection.refused_writes(plan, task, &texts.join("\n"))
     }
 
-    /// What the turn did, and which of the files that it wants sub-tasks to make are protected. Blocks.
+    /// The changes of the turn, and which of the files that it wants sub-tasks to make are protected. Blocks.
     pub fn seen(
         self,
         plan: &Plan,
@@ -314,7 +315,7 @@ impl After {
     }
 }
 
-/// What it holds of what is watched; `None` where that is not known, and where nothing is watched.
+/// The state of the watched files; `None` where it is not known, and where nothing is watched.
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
     let scope = Scope {
         root: plan.workspace_of(task),
@@ -331,7 +332,8 @@ fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<File
     look(&[scope], folder.state_folder().path(), most_read).ok()
 }
 
-/// What an isolated task did is what differs from what it began with, whoever looks. What cannot be committed is no work.
+/// Commits the work of an isolated task: all that differs from what it began with, whoever looks. What cannot
+/// be committed is no work.
 fn commit(
     plan: &Plan,
     (worktrees, committed, protection): (&Worktrees, &Committed, &Protection),
@@ -446,7 +448,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What is to be read of a task's answer, where its rules ask for that.
+    /// The parts of a task's answer that are to be read, where its rules ask for that.
     pub fn asked(state: &State, id: TaskId) -> Option<Self> {
         let (plan, task) = (&state.plan, state.task(id));
         asks_what_it_said(plan, id, task).then(|| Self {

@@ -55,7 +55,7 @@ pub fn compose(state: &State, task: TaskId, said: &UpstreamOutputs, warnings: &m
     prompt
 }
 
-/// What is told in a session that knows the task and what was said so far: what is new.
+/// The new part of a prompt, for a session that knows the task and all that was said so far.
 fn going_on(state: &State, task: TaskId) -> String {
     let current = state.task(task);
     let mut prompt = format!("# Task: {}, once more\n", state.plan.title(task));
@@ -77,8 +77,8 @@ fn going_on(state: &State, task: TaskId) -> String {
     prompt
 }
 
-/// What is told where the whole was too long (section 13): the task with its criteria and the newest findings, and
-/// nothing of what others said.
+/// The prompt where the whole was too long (section 13): the task with its criteria and the newest findings,
+/// and no words of others.
 fn short(state: &State, task: TaskId) -> String {
     let plan = state.plan.task(task);
     let mut rest = String::new();
@@ -156,8 +156,8 @@ fn of_task(state: &State, task: TaskId) -> String {
     prompt
 }
 
-/// What the work will be judged by (semantics, section 6.0), in the words of the mission: nothing that a judge alone is to
-/// know, such as the examples of a rubric.
+/// The criteria that the work will be judged by (semantics, section 6.0), in the words of the mission: nothing
+/// that a judge alone is to know, such as the examples of a rubric.
 fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     let task = plan.task(id);
     if !plan.rules.settings.tell_criteria {
@@ -213,7 +213,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
     }
 }
 
-/// What must hold of a check, in a line or a few.
+/// The condition of a check, in a line or a few.
 fn check_words(check: &Check) -> String {
     match check {
         Check::Command { command, cwd, .. } => match cwd {
@@ -278,13 +278,13 @@ fn described(name: &str, description: Option<&str>) -> String {
     }
 }
 
-/// What an agent is told that may have acted already and that a person lets act again.
+/// The part of a prompt for an agent that may have acted already and that a person lets act again.
 const DO_NOT_REPEAT: &str = "
 ## Do not repeat what has already happened
 
 This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
 ";
-/// That the task is there to mend another.
+/// The part of a prompt that says that the task is there to mend another.
 fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
     if let Some(failed) = state.plan.mended_by(task) {
         let title = state.plan.title(failed);
@@ -296,7 +296,7 @@ fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-/// What the task has to do without, and what it is told about that.
+/// The part of a prompt about work that the task has to do without.
 fn without(prompt: &mut String, state: &State, task: TaskId) {
     let remedies = state.task(task).remedies.as_deref();
     let missing = remedies.map_or(&[][..], |remedies| &remedies.without);
@@ -325,13 +325,13 @@ fn without(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-/// What an agent is told whose call a person allowed.
+/// The sentence for an agent whose call a person allowed.
 const MAKE_IT: &str = "a person allows this call, once: make it now, exactly as it was";
-/// What it is told later.
+/// The sentence for the turns after that one.
 const MADE: &str =
     "a person allowed this call, once, in an earlier turn, and it may have been made then: do not repeat it";
 
-/// What its agent asked and was answered.
+/// The part of a prompt with the agent's questions and their answers.
 fn answers(prompt: &mut String, state: &State, task: TaskId) {
     let Some(dialog) = state.task(task).dialog.as_deref() else {
         return;
@@ -421,7 +421,7 @@ fn upstream(
     }
 }
 
-/// What a verification said that led to this task.
+/// The part of a prompt with the verdict of the verification that led to this task.
 fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
     let node = state.task(id);
     append!(prompt, "\n### {} (a verification)\n", state.plan.title(id));
@@ -465,7 +465,7 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-/// That work is to be corrected for which this stage was not content.
+/// The part of a prompt that says that work is to be corrected after a verdict of this stage.
 fn correct(prompt: &mut String, stage: Stage) {
     prompt.push_str(match stage {
         Stage::Audit => {
@@ -480,7 +480,7 @@ fn correct(prompt: &mut String, stage: Stage) {
     });
 }
 
-/// What verifications found that had the work done again, the last of each.
+/// The part of a prompt with the findings of verifications that had the work done again, the last of each.
 fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
     for by in state.plan.returns.of(task) {
         let Some(found) = state.task(*by).feedback.last() else {

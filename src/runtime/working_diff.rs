@@ -15,7 +15,7 @@ use super::odd_files::odd_file;
 pub struct WorkingDiff {
     /// As `git diff` prints it.
     pub patch: Vec<u8>,
-    /// Of which files it does not show what changed, and why.
+    /// The files whose difference is not in the patch, and why, one sentence each.
     pub not_shown: Vec<String>,
 }
 

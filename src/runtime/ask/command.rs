@@ -19,7 +19,7 @@ use crate::supervisor::Told;
 use super::{Call, place};
 
 impl Call {
-    /// What the agent is started with, its request written; and what is done with its reply. Blocks.
+    /// The command of the agent, with its request written, and the reader of its reply. Blocks.
     pub fn prepare_command(self, agent: &CommandAgent, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let prepared = self.job(agent).and_then(|job| Ok((job, self.handed_over()?)));
         let ((job, judgement), handed_over) = prepared.map_err(|why| Box::new(self.failed(why)))?;

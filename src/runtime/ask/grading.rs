@@ -15,7 +15,7 @@ use crate::store::AskFile;
 use super::{Asked, Call};
 
 impl Call {
-    /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
+    /// The prompt for a judge that grades the work by a rubric, and its record. Blocks.
     pub fn grading(&self, round: u32) -> Result<Asked, WorkError> {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;

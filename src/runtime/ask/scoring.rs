@@ -9,7 +9,7 @@ use crate::review::prompt;
 use super::{Asked, Call};
 
 impl Call {
-    /// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
+    /// The prompt for a reviewer, and its record. Reads the work's output and files. Blocks.
     pub fn scoring(&self, place: SeatPlace) -> Result<Asked, WorkError> {
         let (panel, strict) = (self.panel(), self.strict.as_deref());
         let (asked, judgement) = self.case().ask(|work| {

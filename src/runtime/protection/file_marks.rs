@@ -38,7 +38,7 @@ pub fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
     }
 }
 
-/// What a record says of a file that held this.
+/// The mark of a file by its recorded digest.
 pub fn of_record(digest: Option<Digest>) -> Mark {
     Mark::File {
         size: 0,
@@ -54,7 +54,7 @@ pub fn name_on_record(path: &Path, folder: &Path) -> String {
     named.to_string_lossy().into_owned()
 }
 
-/// What tasks are to make, as files are known here.
+/// The files that tasks are to make, by their paths in the workspace.
 pub fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
     let all = tasks.into_iter().flat_map(|task| own_targets(plan, task));
     all.map(|path| real(&path)).collect()

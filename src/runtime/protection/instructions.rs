@@ -88,7 +88,7 @@ fn scope(root: &Path, patterns: &[Box<str>]) -> Scope {
     }
 }
 
-/// What a link leads to, also where nothing is there yet.
+/// The target of a link, also where nothing is there yet.
 fn end_of(link: &Path) -> PathBuf {
     // The look says that it is a link.
     let target = fs::read_link(link).unwrap_or_default();
@@ -101,8 +101,8 @@ fn home() -> Option<PathBuf> {
 }
 
 impl Protection {
-    /// What the programs of judges load from the workspace and the home of the user. What cannot be looked at is warned of.
-    /// Blocks.
+    /// The files that the programs of judges load from the workspace and the home of the user. A file that
+    /// cannot be looked at gives a warning. Blocks.
     pub fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> Places {
         let (mut scopes, mut files) = Places::default();
         for (judge, preset, outside) in programs(plan, &self.judges) {
@@ -194,8 +194,8 @@ impl Protection {
         known
     }
 
-    /// What may change in the folder of a task without harm: what the programs of these agents keep there by themselves, and
-    /// caches that no check finds.
+    /// The files in the folder of a task that may change without harm: those that the programs of these agents
+    /// keep there by themselves, and caches that no check finds.
     pub fn kept<'p>(
         &self,
         plan: &Plan,
@@ -210,8 +210,8 @@ impl Protection {
         Guarded::of(&roots.map(|root| scope(root, &free))).unwrap_or_default()
     }
 
-    /// What the program of a judge would load of a task's folder and of the home, and what is not as it was when the run
-    /// began.
+    /// The files of a task's folder and of the home that the program of a judge would load and that are not as
+    /// they were when the run began.
     pub fn masked(&self, plan: &Plan, task: Option<TaskId>, judge: AgentId) -> Vec<PathBuf> {
         let Some(preset) = program_of(&plan.agent(judge).spec) else {
             return Vec::new();

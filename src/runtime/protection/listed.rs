@@ -135,7 +135,8 @@ pub fn unnamed(plan: &Plan) -> Vec<(usize, String)> {
     found
 }
 
-/// What a mission says of `tests` and that names nothing in the workspace, one sentence each; `never` is not looked into. Blocks.
+/// The patterns of a mission's `tests` that match nothing in the workspace, one sentence each; `never` is not
+/// looked into. Blocks.
 pub fn idle_tests(plan: &Plan, never: &Path) -> BTreeSet<String> {
     let usual = Settings::default().tests();
     let asked = plan.selected_ids().filter(|id| touched::is_wanted(plan, *id));

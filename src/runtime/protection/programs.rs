@@ -19,7 +19,7 @@ use crate::mission::RunOptions;
 use crate::review::snapshot::changed_paths;
 use crate::supervisor::{places, resolve};
 
-/// So many links the system follows on the way to one file.
+/// The number of links that the system follows on the way to one file.
 const MOST_LINKS: usize = 40;
 
 /// Files, links, and places where nothing may come to be, each with the first command that rests on it. What this user cannot change

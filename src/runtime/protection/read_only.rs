@@ -12,21 +12,21 @@ use crate::judging::protected::PROTECTED;
 use crate::mission::Plan;
 use crate::review::snapshot::{Guarded, Mark, Scope};
 
-/// What systems and programs say of a write that a mount refuses.
+/// The messages of systems and programs about a write that a mount refuses.
 const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";
 
 /// How many paths a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// What makes a pattern of a path.
+/// The characters that make a path a pattern.
 pub const GLOB: &[char] = &['*', '?', '[', '{'];
 
-/// What no process of a run may change, as far as mounts can hold it.
+/// The files that no process of a run may change, as far as mounts can hold them.
 #[derive(Debug, Default)]
 pub struct ReadOnly {
     /// Folders of which everything is protected, and files; without links.
     pub paths: BTreeSet<PathBuf>,
-    /// What is protected, but not by a mount: one sentence a reason.
+    /// The reasons why protected files are not held by a mount, one sentence each.
     pub not_held: Vec<String>,
 }
 
@@ -41,8 +41,8 @@ struct NotHeld {
 }
 
 impl Protection {
-    /// What no process of a run may change, at most so many paths. What a task of the run is to make itself is left out, and so
-    /// is what is in folders of isolated tasks. Blocks.
+    /// The files that no process of a run may change, at most `most` paths. Files that a task of the run is to
+    /// make are left out, and so are those in folders of isolated tasks. Blocks.
     pub fn read_only(&self, plan: &Plan, most: usize) -> ReadOnly {
         let of_folders: BTreeSet<usize> = self.by_folder.values().copied().collect();
         let of_all = self.groups.iter().enumerate();
@@ -53,7 +53,7 @@ impl Protection {
         held
     }
 
-    /// The same in the folder of an isolated task. Blocks.
+    /// The files in the folder of an isolated task that no process may change. Blocks.
     pub fn read_only_in_folder(&self, plan: &Plan, task: TaskId, most: usize) -> BTreeSet<PathBuf> {
         let own = self.by_folder.get(&task).map(|&index| &self.groups[index]);
         let own: Vec<&Group> = own.into_iter().collect();

@@ -16,9 +16,9 @@ use crate::mission::{Confinement, Plan};
 use crate::review::snapshot::{Guarded, Scope};
 use crate::store::{RunFolder, remove_all};
 
-/// What builds leave for the next one.
+/// The folder that builds leave for the next one.
 const TARGET: &str = "target";
-/// What lies beside it in a folder that is built.
+/// The files beside it in a folder that is built.
 const BUILT: [&str; 2] = ["Cargo.toml", "pom.xml"];
 
 /// Where one command may find what work has left. What it leaves there itself is taken away when this is dropped, unless
@@ -32,11 +32,11 @@ pub struct Scratch {
     /// The ends of names of caches, seen from any of these; `None`: any name.
     names: Vec<Option<String>>,
     named: Guarded,
-    /// What is no scratch, whatever its name.
+    /// The files that are no scratch, whatever their names.
     never: Arc<BTreeSet<PathBuf>>,
     /// Where builds may be, each with where its own is kept.
     builds: BTreeMap<PathBuf, PathBuf>,
-    /// What is mounted where in place of that.
+    /// The folders that are mounted in place of what work has left, by where.
     pub mounts: BTreeMap<PathBuf, PathBuf>,
     /// Has empty folders.
     empty: tempfile::TempDir,
@@ -137,8 +137,8 @@ pub fn globs(plan: &Plan, task: Option<TaskId>) -> &[Box<str>] {
     own.unwrap_or(&plan.rules.settings.scratch)
 }
 
-/// What is to be said where a check that is not confined may be decided by a build of a turn; `refused` says whether this
-/// machine confines nothing.
+/// The warning that a build of a turn may decide a check that is not confined; `refused` says whether this
+/// machine confines nothing. `None` where no check may be.
 pub fn shared_builds(plan: &Plan, refused: bool) -> Option<String> {
     let workspace = &plan.rules.workspace;
     let is_built = is_built(workspace) || workspace.join(TARGET).exists();
@@ -218,7 +218,7 @@ impl Protection {
         scratch.clear(mounts)
     }
 
-    /// What may appear or change below protected folders while a check of a task runs.
+    /// The files that may appear or change below protected folders while a check of a task runs.
     pub fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
         let own = plan.task(task).checks_may_write.as_deref();
         let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);

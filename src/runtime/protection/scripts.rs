@@ -63,7 +63,7 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
     found
 }
 
-/// What all commands that judge or serve may mean.
+/// The files that all commands that judge or serve may mean.
 pub fn named(state: &State, options: &RunOptions) -> [Named; 2] {
     let plan = &state.plan;
     [
@@ -72,7 +72,8 @@ pub fn named(state: &State, options: &RunOptions) -> [Named; 2] {
     ]
 }
 
-/// What a word of a command means: the path itself, where anything is there, else what it matches as a pattern. Blocks.
+/// The files that a word of a command means: the path itself, where anything is there, else what it matches as
+/// a pattern. Blocks.
 fn meant(folders: &[PathBuf], path: PathBuf) -> Vec<PathBuf> {
     let inner = |root: &PathBuf| Some((root.clone(), path.strip_prefix(root).ok()?.to_str()?.to_owned()));
     let scope = if path.to_string_lossy().contains(['*', '?']) && fs::symlink_metadata(&path).is_err() {

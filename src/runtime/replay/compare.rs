@@ -62,7 +62,7 @@ fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
         .collect()
 }
 
-/// What an agent said, for readers.
+/// The answer of an agent, for readers.
 pub fn said_by_answer(answer: &Answer) -> Value {
     match answer {
         Answer::Scores { dimensions, .. } => {
@@ -120,13 +120,13 @@ pub fn is_decisive(event: &Event) -> bool {
     )
 }
 
-/// What a verdict rests on: the replies of one stage of one attempt.
+/// The replies that a verdict rests on: those of one stage of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ground {
     task: TaskId,
     attempt: u32,
     stage: Stage,
-    /// Of the mission's own stages: which.
+    /// The name of a stage that the mission defines; `None` for other stages.
     name: Option<String>,
 }
 
@@ -140,7 +140,7 @@ impl Ground {
         }
     }
 
-    /// What rests on an answer, if a verdict does.
+    /// The ground that an answer belongs to; `None` where no verdict rests on it.
     pub(super) fn of_answer(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let name = match purpose.step() {
             Some(step @ StageKey::Own(_)) => Some(state.plan.task(task).step_name(step)),
@@ -156,7 +156,7 @@ pub struct Place {
     pub(super) about: String,
     pub(super) task: Option<(TaskId, u32)>,
     pub(super) stage: &'static str,
-    /// Of a verdict: what it rests on.
+    /// The ground of a verdict; `None` for other events.
     pub(super) ground: Option<Ground>,
     /// Whether it only says what follows for the task.
     pub(super) is_beside: bool,
@@ -200,7 +200,7 @@ impl Place {
     }
 }
 
-/// What counts of an event: what our own words around it are may change from version to version.
+/// The parts of an event that count: our own words around them may change from version to version.
 pub fn canonical(state: &State, event: &Event) -> Value {
     match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => of_report(report),

@@ -5,14 +5,14 @@ use crate::engine::{CheckResult, FileFact, State, WorkId};
 use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
 
-/// What there was to be shown to whoever was asked about a task.
+/// The files and checks that could be shown to an agent that was asked about a task.
 pub struct Shown {
     files: Vec<FileFact>,
     checks: Vec<CheckResult>,
 }
 
 impl Shown {
-    /// What is known when an ask has just been made; nothing where it is not about the work of one task.
+    /// The material of a call that has just been made; `None` where it is not about the work of one task.
     pub fn of(state: &State, id: AskId) -> Option<Self> {
         let task = state.task(id.task);
         let open = task.open_ask(WorkId::ask(id));

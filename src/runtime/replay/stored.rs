@@ -28,13 +28,13 @@ impl Rejudge<'_> {
         }))
     }
 
-    /// What a verdict rests on beside the reply, if it is as it was recorded.
+    /// The judgement behind a verdict, if it is as it was recorded.
     pub fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, WorkError> {
         let file = file.ok_or("an older version of quorum did not store what the verdict rests on")?;
         self.stored(file, name, LARGEST_JUDGEMENT)
     }
 
-    /// What is stored as JSON, if it is as it was recorded.
+    /// A stored JSON document, if it is as it was recorded.
     fn stored<T: DeserializeOwned>(
         &self,
         file: &FileRef,

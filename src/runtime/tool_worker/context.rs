@@ -37,7 +37,7 @@ const LONGEST_TOLD: usize = 200;
 /// Calls of one turn that failed for good and go to the dead letters. All are on record.
 const MOST_LETTERS: usize = 20;
 
-/// What a model works with.
+/// The things that a model works with in one turn.
 pub struct ToolContext {
     pub turn: TurnId,
     pub tools: Tools,
@@ -51,7 +51,7 @@ pub struct ToolContext {
     pub done: Mutex<Done>,
 }
 
-/// What it has done and said.
+/// The deeds and words of the model so far.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
     /// Calls that were made; what was refused did nothing.
@@ -63,7 +63,7 @@ pub struct Done {
     pub permission: Permission,
     pub delegated: Vec<Value>,
     pub result: Option<String>,
-    /// What its last message says beside the work.
+    /// The messages in the last words of the turn, beside the work.
     pub heard: Heard,
     /// Calls that came to nothing for a reason that may pass, by their digest. One that is made again and goes well is none.
     pub lost: Vec<(Digest, FailedTool)>,
@@ -87,7 +87,7 @@ impl ToolHost for ToolContext {
         specs
     }
 
-    /// What tools gave back has no secrets, and by `sanitize_message` no control characters.
+    /// Takes secrets, and by `sanitize_message` control characters, out of what tools gave back.
     fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
         for (_, result) in calls {
             let mut text = self.task.secrets.redact(&result.text);
@@ -322,7 +322,7 @@ fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Resu
     Ok(argv)
 }
 
-/// What a model is told of a command that ended.
+/// The result of a command that ended, for the model.
 fn told_end(end: &CommandEnd, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
     let how = match end.how() {
         How::NotStarted(why) => return ToolResult::refused(format!("it could not be started: {why}")),

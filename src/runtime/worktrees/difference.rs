@@ -11,7 +11,7 @@ use super::MOST_NAMED;
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCommitted {
-    /// What it did cannot be one, in words for its agent.
+    /// The work cannot be committed; the text is for its agent.
     #[error("{0}")]
     Work(String),
     /// Git or the disk does not do what it must: nothing that the agent could mend.
@@ -19,7 +19,7 @@ pub enum NotCommitted {
     Git(#[from] WorkError),
 }
 
-/// What a task did, as it was committed.
+/// The committed work of a task.
 #[derive(Debug)]
 pub struct Work {
     /// The commit, and how much of it there is.
@@ -28,9 +28,9 @@ pub struct Work {
     pub changed: Vec<Changed>,
 }
 
-/// What became of a path that is in the first tree only.
+/// The words about a path that is in the first tree only.
 pub const GONE: &str = "is gone";
-/// What became of one that is in the second tree only.
+/// The words about a path that is in the second tree only.
 pub const APPEARED: &str = "appeared";
 
 /// A path that differs between two trees.
@@ -38,7 +38,7 @@ pub const APPEARED: &str = "appeared";
 pub struct Changed {
     /// Seen from the top of the repository.
     pub path: String,
-    /// What became of it, as a verb with a subject before it.
+    /// The change, as a verb with a subject before it.
     pub what: &'static str,
 }
 
@@ -50,8 +50,8 @@ impl Changed {
 }
 
 impl Work {
-    /// What of it is protected, one sentence a path: however often the work is tried, nothing of that may differ from what the task
-    /// began with.
+    /// The protected paths of the work, one sentence each: however often the work is tried, none of them may
+    /// differ from what the task began with.
     pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {
         let root = plan.root_of(task);
         let is_protected = protection.guards(plan, task);
@@ -64,7 +64,7 @@ impl Work {
     }
 }
 
-/// What differs between two trees.
+/// The difference between two trees.
 #[derive(Default)]
 pub struct Difference {
     pub changed: Vec<Changed>,

@@ -106,22 +106,23 @@ impl Worktrees {
         }
     }
 
-    /// What was accepted so far, in a folder for whoever looks at all of it. Blocks.
+    /// Checks out all accepted work in a folder, for a look at all of it. Blocks.
     ///
     /// # Errors
+    ///
     /// In the words of git, or of the system.
     pub fn check_out_accepted(&self, plan: &Plan, name: &str) -> Result<(), WorkError> {
         self.check_out_anew(plan, name, &self.tip()?, "quorum")?;
         self.clean(&self.root.join(name))
     }
 
-    /// What was accepted so far.
+    /// The commit of the accepted work.
     fn tip(&self) -> Result<String, WorkError> {
         let mut accepted = crate::locked(&self.accepted);
         self.tip_of(&mut accepted)
     }
 
-    /// The same, which is looked for once.
+    /// The commit of the accepted work, which is looked up once and kept in `accepted`.
     pub(super) fn tip_of(&self, accepted: &mut Option<Box<str>>) -> Result<String, WorkError> {
         let tip = match accepted.take() {
             Some(tip) => tip.into(),
@@ -193,7 +194,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// What every worktree has beside what git follows.
+    /// Puts the files into a worktree that git does not follow.
     fn furnish(&self, plan: &Plan, folder: &Path) -> Result<(), WorkError> {
         let (workspace, worktrees) = (&plan.rules.workspace, &plan.rules.worktrees);
         let included = included(workspace)?;
@@ -361,7 +362,7 @@ pub fn init(repository: &Path, format: &str) -> Result<(), WorkError> {
     git.done([format!("--object-format={format}")])
 }
 
-/// What the mission has copied or linked that is not there, and what that is for.
+/// The first file that the mission wants copied or linked and that is not there, and what it is for.
 pub fn missing(plan: &Plan) -> Option<String> {
     let worktrees = &plan.rules.worktrees;
     let copied = worktrees.copy.iter().map(|path| ("copy", path));
@@ -398,7 +399,8 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
         .collect())
 }
 
-/// What is put into worktrees from outside is nobody's work: neither repository follows it.
+/// Excludes the files that are put into worktrees from outside, which are nobody's work: neither repository
+/// follows them.
 pub fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), WorkError> {
     let worktrees = &plan.rules.worktrees;
     let named = worktrees.copy.iter().chain(&worktrees.link);
@@ -409,7 +411,7 @@ pub fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), Work
     replace(&path, &format!("{of_user}\n{lines}"))
 }
 
-/// What a file of patterns says; nothing where it is not there.
+/// The text of a file of patterns; empty where it is not there.
 pub fn patterns(path: &Path) -> Result<String, WorkError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     // People keep such files behind links.

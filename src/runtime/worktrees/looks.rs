@@ -25,15 +25,15 @@ const LOOKS: &str = "looks";
 const WORKSPACE: &str = "workspace.git";
 /// Paths of the workspace that are no work: the state folder.
 const NO_WORK: &str = ":(exclude,top,glob)**/.polpo/**";
-/// What runners keep of tests by time and size, which may be those of another one.
+/// The cache in which runners keep tests by time and size, which may be those of another one.
 const CACHE: &str = "__pycache__";
 
-/// What lies over what.
+/// The trees before and after the work, of which a look puts the tests of one over the other.
 #[derive(Debug, Clone)]
 pub struct Sides {
     /// The tree, or commit, of what the task began with.
     pub base: String,
-    /// That of what it left.
+    /// The tree that the work left.
     pub work: String,
     /// The folder whose files that git ignores a look is made with.
     pub folder: PathBuf,
@@ -43,16 +43,16 @@ pub struct Sides {
 
 /// A path that differs between two trees.
 struct Between {
-    /// Its mode and its content in the first tree.
+    /// The mode and the object of the path in the first tree.
     old: String,
-    /// The same in the second one.
+    /// The mode and the object of the path in the second tree.
     new: String,
     was_there: bool,
     path: String,
 }
 
 impl Worktrees {
-    /// The same, whose folders are those of looks: at work in the workspace itself, or in worktrees.
+    /// The worktrees of looks at tests: in the workspace itself, or in worktrees.
     pub fn of_looks(&self, is_shared: bool) -> Self {
         let bare = match is_shared {
             true => self.root.join(WORKSPACE),
@@ -81,7 +81,7 @@ impl Worktrees {
         remove(&self.root.join(WORKSPACE).with_extension("index.lock"))
     }
 
-    /// The same, once there is nothing more to be looked at.
+    /// Removes the folders of looks, once there is nothing more to look at.
     pub fn end_looks(&self) -> Result<(), WorkError> {
         self.clear_looks()?;
         let trees = self.root.join(WORKSPACE);
@@ -151,9 +151,10 @@ impl Worktrees {
         Ok(pairs.collect())
     }
 
-    /// What of the difference between two trees is about tests; `None` where nothing is. Blocks.
+    /// The part of the difference between two trees that is about tests; `None` where there is none. Blocks.
     ///
     /// # Errors
+    ///
     /// In the words of git.
     pub fn touched(
         &self,

@@ -20,11 +20,11 @@ use super::git::{Git, entries, failed, refused};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
 use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
 
-/// What stands around a conflict in files that a merge of ours has written: each side is named by its commit. How long it is
-/// attributes say.
+/// The lines around a conflict in files that a merge of ours has written: each side is named by its commit.
+/// Attributes say how long they are.
 const MARKS: &str = "^(<+|>+) [0-9a-f]{40}";
 
-/// What the attribute that chooses how a file is merged may say without naming a program.
+/// The values of the attribute that chooses how a file is merged which name no program.
 const OWN_DRIVERS: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
 
 impl Worktrees {
@@ -274,8 +274,8 @@ impl Worktrees {
         Ok(inner.map(Path::to_owned))
     }
 
-    /// What was brought into the folder from outside is no work, and neither is a state folder, whatever the tree says of what git
-    /// follows.
+    /// Takes out of the tree what was brought into the folder from outside, and a state folder: neither is
+    /// work, whatever the tree says of what git follows.
     fn forget_brought(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
         let worktrees = &plan.rules.worktrees;
         let brought = worktrees
@@ -317,7 +317,7 @@ impl Worktrees {
         }
     }
 
-    /// What differs between two trees, none of which is another repository or leads out of this one.
+    /// The difference between two trees, in which nothing is another repository or leads out of this one.
     fn difference(&self, base: &str, tree: &str) -> Result<Difference, NotCommitted> {
         let arguments = [
             "diff-tree",
@@ -382,7 +382,7 @@ impl Worktrees {
         Ok(found)
     }
 
-    /// Whoever follows a link must not be led out of the repository.
+    /// Refuses a link that leads out of the repository.
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
         let target = self.git().run(["cat-file", "blob", blob])?.stdout;
         let target = String::from_utf8_lossy(&target);

@@ -54,9 +54,9 @@ pub(super) use difference::NotCommitted;
 pub(super) use looks::Sides;
 pub(super) use prepare::{Folder, Preparation};
 
-/// What the run began with.
+/// The reference of the commit that the run began with.
 const START: &str = "refs/quorum/start";
-/// What was accepted so far.
+/// The reference of the accepted work.
 const MAIN: &str = "refs/quorum/main";
 /// The mode of another repository within one.
 const GITLINK: &str = "160000";
@@ -169,9 +169,10 @@ pub fn restore_work(run: &RunFolder, state: &State, task: TaskId) -> Result<(), 
     }
 }
 
-/// What an isolated task changed, as git shows it; nothing where it has committed nothing. Blocks.
+/// The changes of an isolated task, as git shows them; empty where it has committed nothing. Blocks.
 ///
 /// # Errors
+///
 /// In the words of git.
 pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>, WorkError> {
     let committed = state.task(task).course.committed.as_deref();
@@ -211,14 +212,14 @@ pub fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
 #[derive(Debug, Clone)]
 pub struct Worktrees {
     root: PathBuf,
-    /// Its repository.
+    /// The bare repository of the worktrees.
     bare: PathBuf,
     state: PathBuf,
     run: String,
     /// The commit of all that was accepted: what the journal says, and what this session has merged since. `None`: what the run
     /// began with. Whoever merges holds it.
     accepted: Arc<Mutex<Option<Box<str>>>>,
-    /// What is kept out of the folders of workers.
+    /// The files that are kept out of the folders of workers.
     hidden: Option<Arc<HiddenFiles>>,
 }
 
@@ -227,7 +228,8 @@ fn commit_ref(task: TaskId) -> String {
     format!("refs/quorum/task/{}", task.0)
 }
 
-/// What the task's work is held against: what was accepted when its worktree was made, or merged into it since.
+/// The reference that the task's work is held against: the work that was accepted when its worktree was made,
+/// or merged into it since.
 fn base_ref(task: TaskId) -> String {
     format!("refs/quorum/base/{}", task.0)
 }
@@ -238,7 +240,7 @@ fn prepared_ref(task: TaskId) -> String {
 }
 
 impl Worktrees {
-    /// Those of a run in this state.
+    /// The worktrees of a run in this state.
     pub fn of(run: &RunFolder, state: &State) -> Self {
         Self {
             accepted: Arc::new(Mutex::new(state.landed.clone())),
@@ -247,7 +249,7 @@ impl Worktrees {
         }
     }
 
-    /// Those of a run, for whoever asks nothing of what was accepted.
+    /// The worktrees of a run, for a caller that asks nothing of what was accepted.
     pub fn at_rest(run: &RunFolder) -> Self {
         Self {
             accepted: Arc::default(),
@@ -327,7 +329,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// What was accepted by the record.
+    /// The commit of the accepted work by the record.
     fn recorded(&self) -> Result<String, WorkError> {
         let accepted = crate::locked(&self.accepted).clone();
         self.resolve(&format!("{}^{{commit}}", accepted.as_deref().unwrap_or(START)))

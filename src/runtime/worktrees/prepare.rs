@@ -13,17 +13,17 @@ use crate::store::SpoolName;
 use super::Worktrees;
 use super::git::refused;
 
-/// What a folder is made with.
+/// The things that a folder is made with.
 pub struct Preparation {
     /// The task that it is for, or one of those whose work lies there.
     pub task: TaskCommands,
     /// Where its setup command is handed in.
     pub commands: Commands,
-    /// All of them.
+    /// The worktrees of the run.
     pub worktrees: Worktrees,
 }
 
-/// Whom a folder is for that has all accepted work.
+/// The purpose of a folder that has all accepted work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Folder {
     /// A verification.

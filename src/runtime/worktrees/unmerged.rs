@@ -11,13 +11,13 @@ use super::LINK;
 
 /// Two commits put together.
 pub struct Together {
-    /// What git makes of both, without names that nobody has given.
+    /// The merged tree of both, in which no name is invented.
     pub tree: String,
     pub is_clean: bool,
     pub unmerged: Vec<Unmerged>,
 }
 
-/// What git calls unmerged.
+/// The entries of the index that git calls unmerged.
 pub struct Unmerged {
     pub path: String,
     pub how: String,

@@ -15,7 +15,7 @@ use super::git::{Configuration, Git, borrowed, entries, failed, refused, text};
 use super::unmerged::leads_out;
 use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
 
-/// So many files are compared one by one after a move.
+/// The most files that are compared one by one after a move.
 const MOST_COMPARED: usize = 500;
 
 /// Paths that git has printed.
@@ -26,7 +26,7 @@ fn names(printed: &Output) -> BTreeSet<String> {
 /// The repository that agents work on.
 pub struct User {
     top: PathBuf,
-    /// What is wanted of its configuration.
+    /// The values that are needed of the repository's configuration.
     wanted: Configuration,
     /// Whether it may belong to somebody else.
     is_trusted: bool,
@@ -207,9 +207,10 @@ impl User {
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
 
-    /// What git does not follow here, beside what the tree says.
+    /// The patterns of files that git does not follow here, beside those of the tree.
     ///
     /// # Errors
+    ///
     /// When such a file is there and cannot be read.
     pub fn excludes(&self) -> Result<String, WorkError> {
         let own = self.git().line(["rev-parse", "--git-path", EXCLUDED])?;
@@ -218,7 +219,7 @@ impl User {
         Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
-    /// Its settings of what a line ends with and of what a file is.
+    /// The user's settings for line ends, file modes and links, each with its key.
     pub fn line_ends(&self) -> Vec<(&'static str, String)> {
         let keys = ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks"];
         let value = |key| Some((key, self.wanted.value(key)?.to_owned()));
@@ -269,7 +270,8 @@ impl User {
         Ok(names(&self.git().run(diff).or_else(|_| without())?))
     }
 
-    /// What git writes for a file of a commit, which may be stored otherwise by the attributes that hold now.
+    /// The bytes that git writes for a file of a commit, which may be stored otherwise by the attributes that
+    /// hold now.
     fn written(&self, commit: &str, path: &str) -> Result<Vec<u8>, WorkError> {
         let whole = ["cat-file", "--filters", &format!("{commit}:{path}")];
         Ok(self.git().run(whole)?.stdout)
