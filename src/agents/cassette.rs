@@ -40,13 +40,13 @@ const MOST_HELD: u64 = 1 << 30;
 /// Characters of a line that is shown because it differs.
 const LONGEST_LINE: usize = 120;
 
-/// What a question is for. Two questions of one run never share it.
+/// The purpose of a question. Two questions of one run never share it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
     /// The task's title.
     pub task: String,
-    /// Who is asked.
+    /// The agent that is asked.
     pub agent: String,
     pub attempt: u32,
     /// `work`, `judge`, or what an agent is asked about.
@@ -82,7 +82,7 @@ impl Call {
     }
 }
 
-/// What a model was asked: all of it that can change its reply.
+/// The request to a model: all of it that can change the reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Question {
@@ -96,7 +96,7 @@ pub(super) struct Question {
     must_reply: bool,
     system: Option<String>,
     prompt: String,
-    /// What came out of the tools that the reply before asked for.
+    /// The results of the tools that the reply before asked for.
     given: Vec<Given>,
 }
 
@@ -198,7 +198,7 @@ fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
     None
 }
 
-/// What came back.
+/// The recorded answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Answer {
@@ -229,13 +229,13 @@ struct Document {
 /// Why a cassette cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
-    /// There is no recording.
+    /// The folder holds no recording.
     #[error("{0} holds no recording")]
     Nothing(PathBuf),
-    /// There is one already, and what is new would be mixed with it.
+    /// The folder holds a recording already, and a new one would be mixed with it.
     #[error("{0} holds a recording already")]
     Taken(PathBuf),
-    /// It is a recording of another form.
+    /// The folder holds a recording of another form.
     #[error("{path} is no recording that this version of quorum can read: {problem}")]
     Unknown {
         /// The file.
@@ -397,7 +397,7 @@ impl Cassette {
         }
     }
 
-    /// Of a question as it is, and without any key.
+    /// The digests of a question as it is, and without any key.
     fn digests(&self, question: &Question) -> Vec<Digest> {
         let as_asked = question.digest();
         let mut clean = serde_json::to_value(question).unwrap_or_default();
@@ -452,11 +452,12 @@ impl Cassette {
         replace_file(&path, text.as_bytes()).map_err(lost)
     }
 
-    /// What came back when the same question was recorded. Blocks.
+    /// The recorded answer to the same question. Blocks.
     ///
     /// # Errors
-    /// The failure that was recorded; or, of a class that is not tried again, that there is no such record or another
-    /// question was recorded.
+    ///
+    /// The failure that was recorded; or, of a class that is not tried again, that there is no such record or
+    /// another question was recorded.
     pub(super) fn get(
         &self,
         call: &Call,

@@ -91,13 +91,13 @@ impl DeliveryError {
 /// Why a channel cannot be used, without secrets.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// It lacks a key that its type needs.
+    /// The channel lacks a key that its type needs.
     #[error("it has no `{0}`")]
     Lacks(&'static str),
     /// The environment lacks a variable.
     #[error(transparent)]
     Variable(#[from] UnsetVariable),
-    /// Its program cannot be found.
+    /// The program of the channel cannot be found.
     #[error(transparent)]
     Program(#[from] io::Error),
     /// A header that HTTP does not allow.
@@ -228,7 +228,8 @@ impl fmt::Debug for Channel {
 }
 
 impl Way {
-    /// What of it may be a secret, whoever wrote it down: all of an address behind its host, and the headers.
+    /// The parts of the channel that may be secrets, whoever wrote them down: all of an address behind its
+    /// host, and the headers.
     fn private_parts(&self) -> Vec<String> {
         let Self::Http(hook) = self else {
             return Vec::new();
@@ -269,7 +270,7 @@ fn web_address(text: &str) -> Result<Url, ChannelError> {
     }
 }
 
-/// What is posted. A service that wants a form of its own gets title and text.
+/// The body of a post. A service that wants a form of its own gets title and text.
 fn body(form: ChannelType, notification: &Value) -> Value {
     let part = |key: &str| notification[key].as_str().unwrap_or_default();
     let (title, text) = (part("title"), part("text"));

@@ -128,7 +128,7 @@ fn names() -> Vec<&'static str> {
     Placeholders::default().values().map(|(name, _)| name).collect()
 }
 
-/// What may stand in braces in a command line.
+/// The values of the placeholders in braces in a command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Placeholders<'a> {
     /// `{task}`: the task's title.
@@ -199,8 +199,9 @@ fn positional(script: &str, names: &[&str]) -> String {
     out
 }
 
-/// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
-/// for to look up variables takes longer than all else about the start of a process that is done here.
+/// The environment that every process of an agent has in common: inherited variables, and those that `env`
+/// names. Made once, because looking up variables takes longer than all else about the start of a process that
+/// is done here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildEnv {
     variables: Vec<(String, String)>,
@@ -225,11 +226,11 @@ impl ChildEnv {
         }
     }
 
-    /// Those of an agent: its `env`, in which `lookup` knows the variables of our own environment, and those of `passed` that
-    /// are set there. What it is handed from
-    /// there, and no other process is handed too, is a secret.
+    /// The environment of an agent: its `env`, in which `lookup` knows the variables of our own environment,
+    /// and those of `passed` that are set there. A value from there that no other process gets is a secret.
     ///
     /// # Errors
+    ///
     /// When a variable is not set.
     pub fn of_agent<'e>(
         env: impl Iterator<Item = (&'e String, &'e String)>,
@@ -264,7 +265,7 @@ impl ChildEnv {
         })
     }
 
-    /// What must not be known of it.
+    /// The secrets in the environment.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }

@@ -34,7 +34,8 @@ pub struct Endpoint {
     pub model: String,
     headers: HeaderMap,
     secrets: Secrets,
-    /// What the model was seen to refuse in this session, whoever asks it, with what is still to be told of that.
+    /// The parts of a request that the model was seen to refuse in this session, whoever asks it, each with the
+    /// warning that is still due.
     refused: Arc<Mutex<BTreeMap<Part, Option<String>>>>,
 }
 
@@ -133,7 +134,7 @@ impl Endpoint {
         self.refused().entry(part).or_insert_with(|| Some(told()));
     }
 
-    /// What is to be told of what the model refuses, once.
+    /// The warnings about parts that the model refuses, each once.
     pub fn untold(&self) -> Vec<String> {
         self.refused().values_mut().filter_map(Option::take).collect()
     }
@@ -152,7 +153,7 @@ impl Endpoint {
         is_own_service(self.protocol, &self.url)
     }
 
-    /// What must not be known of it: providers repeat keys in their errors.
+    /// The secrets of the endpoint: providers repeat keys in their errors.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -240,7 +241,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// What a variable holds, without the space around it; `None` for nothing.
+/// The value of a variable without the space around it; `None` for an empty one.
 fn value_of(name: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let value = variable(name)?.trim().to_owned();
     (!value.is_empty()).then_some(value)

@@ -20,7 +20,7 @@ mod words;
 pub use reset::{Moment, told as told_pause};
 pub use words::{MOST_OBJECTS, objects};
 
-/// What led to an error, the nearest first.
+/// The causes of an error, the nearest first.
 pub(super) fn causes(error: &dyn std::error::Error) -> impl Iterator<Item = String> {
     std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string)
 }
@@ -49,7 +49,7 @@ pub fn presentable(text: &str, secrets: &Secrets, most: usize) -> String {
     secrets.redact(text).chars().take(most).map(plain).collect()
 }
 
-/// What an answer with an error says.
+/// The answer of a provider that holds an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorAnswer<'a> {
     /// The HTTP status, or the status that the body names.
@@ -218,7 +218,7 @@ pub struct FailedCommand<'a> {
     pub at: Moment,
 }
 
-/// What a failure says of itself.
+/// The failure of a command by its own outputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToldFailure {
     pub class: FailureClass,
@@ -228,8 +228,8 @@ pub struct ToldFailure {
     pub reason: String,
 }
 
-/// What a command's end says: our timer, structured errors on standard output, the exit codes that its program is known
-/// for, structured errors on standard error, then words there.
+/// Reads the failure of a command: from our timer, structured errors on standard output, the exit codes that
+/// its program is known for, structured errors on standard error, then words there.
 pub fn read_command(end: &FailedCommand) -> ToldFailure {
     let printed = last_error(end.stdout);
     let complained = objects(end.stderr.trim_end(), MOST_OBJECTS)

@@ -42,9 +42,9 @@ const MAX_MESSAGE: usize = 500;
 /// One question to a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelRequest {
-    /// Who the model is to be.
+    /// The system prompt: the role of the model.
     pub system: Option<String>,
-    /// What it is asked.
+    /// The question.
     pub prompt: String,
     /// Pictures that belong to the question, in their order.
     pub images: Vec<Image>,
@@ -74,9 +74,9 @@ impl ModelRequest {
 /// A picture for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Image {
-    /// What it is: `image/png`, `image/jpeg`.
+    /// The media type: `image/png` or `image/jpeg`.
     pub media_type: &'static str,
-    /// Its bytes in base64.
+    /// The bytes in base64.
     pub data: String,
 }
 
@@ -91,7 +91,7 @@ impl Image {
     }
 }
 
-/// What the model replied.
+/// The reply of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelReply {
@@ -99,7 +99,7 @@ pub struct ModelReply {
     pub text: String,
     /// The model that the provider says it used. Never filled in from the request.
     pub model: Option<String>,
-    /// What was used.
+    /// The usage of the request.
     pub usage: Usage,
     /// Why the reply ended, in the provider's word: `stop`, `length`, `content_filter` …
     pub finish_reason: Option<String>,
@@ -113,7 +113,7 @@ pub struct ModelReply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: &'static str,
-    /// What it does, for the model.
+    /// The description of the tool for the model.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
@@ -126,27 +126,27 @@ pub struct ToolCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments; null where they are no JSON.
+    /// The arguments; null where they are no JSON.
     pub arguments: Value,
 }
 
-/// What came out of a tool call.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
     /// Whether the call was refused or failed.
     pub failed: bool,
     /// Why, in plain words, however the text that the model is told is wrapped.
     pub why: Option<String>,
-    /// Of a command that ran to its end: its exit code.
+    /// The exit code of a command that ran to its end; `None` for every other call.
     pub exit: Option<i32>,
-    /// Of what was begun and came to nothing: why, by class.
+    /// The class of the failure of a call that was begun and came to nothing; `None` for every other one.
     pub class: Option<FailureClass>,
 }
 
 impl ToolResult {
-    /// What a call gave.
+    /// The result of a call that gave a text.
     pub fn given(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -173,7 +173,7 @@ impl ToolResult {
 pub struct Exchange {
     /// The reply as the provider sent it.
     pub said: Value,
-    /// Its calls, each with its result.
+    /// The tool calls, each with its result.
     pub calls: Vec<(ToolCall, ToolResult)>,
 }
 
@@ -184,7 +184,7 @@ pub struct Dialogue {
     pub tools: Vec<ToolSpec>,
     /// Whether it must reply now, without any of them.
     pub must_reply: bool,
-    /// What was said, the oldest first.
+    /// The exchanges so far, the oldest first.
     pub exchanges: Vec<Exchange>,
 }
 
@@ -205,7 +205,7 @@ pub struct Usage {
     pub output_tokens: Option<u64>,
 }
 
-/// What a body with a status of success turned out to be.
+/// The reading of a body with a status of success.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     /// A reply; its text may be empty.
@@ -241,7 +241,7 @@ pub struct ModelError {
     /// No connection was made, so nothing was asked.
     #[serde(skip)]
     pub unsent: bool,
-    /// It is a failure on this side: the provider was never asked, or what it said is lost here.
+    /// Whether the failure is on this side: the provider was never asked, or its reply is lost here.
     #[serde(skip)]
     pub ours: bool,
 }
@@ -288,10 +288,11 @@ pub async fn complete(
     converse_once(line, endpoint, request, &Dialogue::default(), now).await
 }
 
-/// The same; once more without a schema where the provider knows none. That is no failure of the model, and the prompt
-/// spells the form out anyway.
+/// Asks for a reply by a schema, and once more without one where the provider knows none. That is no failure of
+/// the model, and the prompt spells the form out anyway.
 ///
 /// # Errors
+///
 /// As [`complete`].
 pub async fn complete_by_schema(
     line: &Line,
@@ -309,9 +310,10 @@ pub async fn complete_by_schema(
     complete(line, endpoint, request, Timestamp::now()).await
 }
 
-/// The same within a conversation: one request, one reply, which may ask for tools.
+/// Makes one request of a conversation and reads one reply, which may ask for tools.
 ///
 /// # Errors
+///
 /// When no complete, well-formed reply came back.
 pub async fn converse_once(
     line: &Line,
@@ -534,7 +536,7 @@ fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u1
     }
 }
 
-/// Whom the request went to.
+/// The host that the requests go to.
 fn host(endpoint: &Endpoint) -> String {
     endpoint::host(&endpoint.url, "the provider")
 }

@@ -27,7 +27,7 @@ pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer ");
 
 /// How the models of one provider are talked to.
 pub(super) struct Protocol {
-    /// Its name in a cassette.
+    /// The name of the protocol in a cassette.
     pub name: &'static str,
     /// The base URL of the model, unless the agent has a `baseUrl`.
     pub default_base: &'static str,
@@ -42,14 +42,14 @@ pub(super) struct Protocol {
     pub schema_words: &'static [&'static str],
     /// Words with which it says that a reply is whole, in any case; the empty one stands for saying none.
     pub good_ends: &'static [&'static str],
-    /// What a reply in this protocol is called.
+    /// The name of a reply in this protocol.
     pub reply_name: &'static str,
     /// The parts of the path that lead from a base URL to the model, from the last part of the base's own path and the
     /// model. Bases are accepted with and without their version, because the tools of the providers differ in that.
     pub path: fn(&str, &str) -> Vec<String>,
     /// The JSON body of a request to a model. The second argument says whether a limit of tokens has its new name, where there are two.
     pub body: fn(&str, bool, &ModelRequest, &Dialogue) -> Value,
-    /// What a body says that came with a status of success.
+    /// Reads the body of an answer with a status of success.
     pub answer: fn(&Value) -> Answer,
     /// The error that a body tells of.
     pub told_error: for<'a> fn(&'a Value) -> ToldError<'a>,

@@ -33,7 +33,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Those of `values` that are long enough to be told from words, and the long lines of those that have several.
+    /// The secrets among `values`: those long enough to be told from words, and the long lines of those that
+    /// have several.
     pub fn of(values: impl IntoIterator<Item = String>) -> Self {
         let mut too_short = 0;
         let mut once = BTreeSet::new();
@@ -57,7 +58,7 @@ impl Secrets {
         self.too_short
     }
 
-    /// All of them together.
+    /// The secrets of several sets together.
     pub fn all<'a>(several: impl Iterator<Item = &'a Self>) -> Self {
         Self::of(several.flat_map(|secrets| secrets.values.iter().cloned()))
     }

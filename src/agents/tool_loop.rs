@@ -32,7 +32,7 @@ const LONGEST_WHY: usize = 300;
 /// Characters of a tool's name that are kept. A model may ask for anything.
 const LONGEST_NAME: usize = 100;
 
-/// What a conversation may use at most.
+/// The limits of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Replies that may ask for tools.
@@ -44,13 +44,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of one that only looks.
+    /// The limits of a conversation that only looks.
     pub const REVIEWER: Self = Self {
         rounds: 16,
         calls: 48,
         bytes: 512 * 1024,
     };
-    /// Of one that works.
+    /// The limits of a conversation that works.
     pub const WORKER: Self = Self {
         rounds: 120,
         calls: 400,
@@ -58,13 +58,14 @@ impl Limits {
     };
 }
 
-/// What a model may use, and where its use goes on record.
+/// The tools that a model may use, and the place where their use goes on record.
 pub trait ToolHost: Sync {
     /// The tools.
     fn specs(&self) -> Vec<ToolSpec>;
-    /// What is given back to the model, before the request that carries it (hook `beforeModel`).
+    /// Takes in the results for the model, before the request that carries them (hook `beforeModel`).
     fn before_model(&self, _: &mut [(ToolCall, ToolResult)]) {}
-    /// What the model replied; `is_last`: it asks for no tool, so this is what it ends with (hook `afterModel`).
+    /// Takes in a reply of the model; `is_last`: it asks for no tool, so the conversation ends with it (hook
+    /// `afterModel`).
     fn after_model(&self, _: &ModelReply, _is_last: bool) {}
     /// Uses one.
     fn perform(&self, call: &ToolCall) -> impl Future<Output = ToolResult> + Send;
@@ -87,22 +88,22 @@ pub struct ToolRecord {
     pub at: String,
     /// The tool, as the model named it.
     pub tool: String,
-    /// Its arguments, long texts cut.
+    /// The arguments, long texts cut.
     pub arguments: Value,
     /// Whether it was refused or failed.
     pub failed: bool,
     pub why: Option<String>,
-    /// Of a command that ran to its end: its exit code.
+    /// The exit code of a command that ran to its end; `None` for every other call.
     pub exit: Option<i32>,
     /// Bytes of the result.
     pub bytes: usize,
-    /// What the model was given.
+    /// The digest of the text that the model was given.
     pub digest: Digest,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
 }
 
-/// What a conversation has used so far.
+/// The usage of a conversation so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Tokens of all its requests that were answered. One that does not say makes the sum unknown: it is never free.
@@ -121,7 +122,7 @@ pub struct Spent {
 pub struct Conversation {
     /// The last reply; its usage is that of all requests.
     pub reply: ModelReply,
-    /// What it used.
+    /// The usage of the conversation.
     pub spent: Spent,
     /// Whether the provider held the last reply to the schema.
     pub by_schema: bool,
@@ -133,7 +134,7 @@ pub struct Conversation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broken {
     pub error: ModelError,
-    /// What it had used.
+    /// The usage until the conversation broke off.
     pub spent: Spent,
 }
 

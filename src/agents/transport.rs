@@ -8,13 +8,13 @@ use reqwest::Client;
 use super::cassette::{Call, Cassette, Question};
 use super::model::{ModelError, ModelReply};
 
-/// What a run may use of the network.
+/// The use that a run may make of the network.
 #[derive(Debug, Clone, Default)]
 pub enum Network {
-    /// All of it.
+    /// The run may use all of the network.
     #[default]
     Open,
-    /// All of it, and what models reply is recorded.
+    /// The run may use all of the network, and the replies of models are recorded.
     Recording(Arc<Cassette>),
     /// Nothing. Models reply what is on record, where there is one.
     Offline(Option<Arc<Cassette>>),
@@ -62,7 +62,7 @@ impl CassetteCursor {
         self.requests.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What came back when the same was asked before.
+    /// The recorded reply to the same question.
     pub(super) async fn replay(&self, question: Question) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());
         let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &question));

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeclaredVerdict, Finding, Points, PriorAnswer};
 
-/// What a red team or a vision check reported, finding by finding (section 15).
+/// The report of a red team or a vision check, finding by finding (section 15).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "ReportForm", into = "ReportForm")]
 pub struct FindingsReport {
     /// The findings that could be read.
     pub findings: Vec<Finding>,
-    /// What it answered for the points of the review before.
+    /// The judge's answers to the points of the review before.
     pub prior: Vec<PriorAnswer>,
     /// Why some of the report could not be read; `None` if all of it was.
     pub unread: Option<String>,
@@ -95,7 +95,7 @@ pub struct Probe {
     pub text: String,
 }
 
-/// What a judge said about work by a rubric, as it said it.
+/// The reply of a judge about work by a rubric, as it was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RubricReply {
     /// The grades, whatever they are grades of.
@@ -107,10 +107,10 @@ pub struct RubricReply {
     /// How sure it is, a share as points.
     #[serde(rename = "k")]
     pub confidence: Points,
-    /// What it found.
+    /// The findings of the judge.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What it answered for the points of the review before.
+    /// The judge's answers to the points of the review before.
     #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorAnswer>,
 }
@@ -118,7 +118,7 @@ pub struct RubricReply {
 /// One grade of a judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradeGiven {
-    /// What it is a grade of, as the judge spells it.
+    /// The criterion that is graded, as the judge spells it.
     #[serde(rename = "c")]
     pub criterion: String,
     /// The grade, a share from 0 to 1 as points.

@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 worded! {
-    /// What an agent says that does not hold any more.
+    /// An assumption of the prompt that does not hold any more, as an agent says.
     pub enum Assumption {
-        /// What was there to begin with is not what was said, or it cannot go on for a reason of its own.
+        /// The files or facts to begin with are others than the prompt says, or the agent cannot go on for a
+        /// reason of its own.
         PreconditionChanged = "precondition_changed",
-        /// What the work is accepted by contradicts itself.
+        /// The acceptance criteria contradict each other.
         CriteriaConflict = "criteria_conflict",
-        /// What the work builds on is not there.
+        /// The work builds on something that is not there.
         DependencyFailed = "dependency_failed",
     }
 }
@@ -17,10 +18,10 @@ worded! {
 /// An assumption that an agent found broken, in its own words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BrokenAssumption {
-    /// What does not hold.
+    /// The assumption that does not hold.
     #[serde(rename = "k")]
     pub kind: Assumption,
-    /// Its words, cut to a bounded length.
+    /// The words of the agent, cut to a bounded length.
     #[serde(rename = "e")]
     pub evidence: String,
 }

@@ -16,20 +16,20 @@ const BACK_OFF: [Millis; MAX_RETRIES as usize] = [
     Millis::from_secs(900),
 ];
 
-/// What a channel's operations are called: `notify:CHANNEL`.
+/// The beginning of the name of a channel's operations: `notify:CHANNEL`.
 const NOTIFY: &str = "notify:";
 
 /// An operation that failed for good. No secret is ever part of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// Its id: the run's, and what the operation is called within it.
+    /// The id: that of the run, and the name of the operation within it.
     pub id: String,
     /// The run that failed to do it.
     pub run: RunId,
     /// `notify:CHANNEL`, `judge:AGENT`, `tool:NAME`, `mcp:SERVER:TOOL`.
     pub operation: String,
-    /// What it was to be done with.
+    /// The arguments of the operation.
     pub args: Value,
     /// Why it failed, in words.
     pub error: String,
@@ -51,7 +51,7 @@ pub struct DeadLetter {
     #[serde(with = "As::<Option<DisplayFromStr>>", default)]
     #[schemars(with = "Option<String>")]
     pub next_retry: Option<Timestamp>,
-    /// What a person said when they closed it.
+    /// The words of the person who closed the letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -59,13 +59,13 @@ pub struct DeadLetter {
 worded! {
     /// Where a dead letter stands.
     pub enum LetterStatus {
-        /// It waits.
+        /// The letter waits.
         Pending = "pending",
-        /// It is being tried again.
+        /// The operation is being tried again.
         Retrying = "retrying",
-        /// It was done after all, or a person has dealt with it.
+        /// The operation was done after all, or a person has dealt with it.
         Resolved = "resolved",
-        /// It will not be done.
+        /// The operation will not be done.
         Abandoned = "abandoned",
     }
 }
@@ -136,19 +136,20 @@ impl DeadLetter {
         by_itself.then(|| now.plus(*back_off))
     }
 
-    /// It is being tried again.
+    /// Begins to try the operation again.
     pub fn begin_retry(&mut self, now: Timestamp) {
         (self.status, self.updated_at) = (LetterStatus::Retrying, now);
     }
 
-    /// Whoever tried it died over it: that says nothing about it.
+    /// Lets the letter wait again because whoever tried the operation died over it, which says nothing about
+    /// it.
     pub fn return_to_pending(&mut self) {
         if self.status == LetterStatus::Retrying {
             self.status = LetterStatus::Pending;
         }
     }
 
-    /// It was tried again, and failed again.
+    /// Notes that the operation was tried again and failed again.
     pub fn retry_failed(&mut self, category: FailureClass, error: String, now: Timestamp) {
         self.retry_count += 1;
         (self.category, self.error, self.updated_at) = (category, error, now);
@@ -161,7 +162,7 @@ impl DeadLetter {
         self.next_retry = self.next_by_itself(now).filter(|_| !is_over);
     }
 
-    /// It was done after all, or a person says what becomes of it.
+    /// Closes the letter: the operation was done after all, or a person says what becomes of it.
     pub fn close(&mut self, status: LetterStatus, note: Option<String>, now: Timestamp) {
         (self.status, self.updated_at, self.next_retry) = (status, now, None);
         self.note = note.or(self.note.take());

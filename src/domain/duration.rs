@@ -13,14 +13,15 @@ use serde::{Deserialize, Serialize};
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// So many seconds.
+    /// A duration of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
-    /// What a file says: a number without a unit is milliseconds there.
+    /// Reads a duration of a file, where a number without a unit is milliseconds.
     ///
     /// # Errors
+    ///
     /// When the text is no duration.
     pub fn in_file(text: &str) -> Result<Self, ParseDurationError> {
         if is_bare(text) {
@@ -114,7 +115,7 @@ pub struct ParseMomentError;
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// This moment by the system clock. Only the edges of the program may ask.
+    /// The present moment by the system clock. Only the edges of the program may ask.
     pub fn now() -> Self {
         Self(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
     }
@@ -135,7 +136,7 @@ impl Timestamp {
         Millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment and then some.
+    /// The moment that is `span` later.
     #[must_use]
     pub fn plus(self, span: Millis) -> Self {
         Self(self.0.saturating_add(span.0))

@@ -1,7 +1,7 @@
 //! The edges that lead out of a verification (semantics, section 10).
 
 worded! {
-    /// Which way a mission goes on after a verification.
+    /// An edge of a verification: the way in which the mission goes on.
     #[derive(PartialOrd, Ord)]
     pub enum Edge {
         /// `onPass`: the work is good.

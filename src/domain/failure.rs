@@ -3,14 +3,14 @@
 /// Why a shell ended without a word of the command that it was to run: its exit codes 126 and 127.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShellFailure {
-    /// What it was to run cannot be executed.
+    /// A program of the command cannot be executed.
     CannotExecute,
-    /// What it was to run was not found.
+    /// A program of the command was not found.
     NotFound,
 }
 
 impl ShellFailure {
-    /// What an exit code says of that; `None` for a command's own.
+    /// The failure that a shell's exit code tells; `None` for a code of the command's own.
     pub const fn of(code: i32) -> Option<Self> {
         match code {
             126 => Some(Self::CannotExecute),
@@ -21,7 +21,7 @@ impl ShellFailure {
 }
 
 worded! {
-    /// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
+    /// The cause of a failure. Read from exit status, HTTP status and structured errors, never from prose.
     pub enum FailureClass {
         /// Killed by our timer, or 408 / 504.
         Timeout = "timeout",
@@ -31,7 +31,7 @@ worded! {
         ProviderTransient = "provider_transient",
         /// A subscription's limit that resets at a moment: no failure, but a reason to wait.
         UsageWindow = "usage_window",
-        /// What was asked is longer than the model takes.
+        /// The request is longer than the model takes.
         ContextTooLong = "context_too_long",
         /// 402, or quota exhausted.
         ProviderSpendLimit = "provider_spend_limit",
@@ -117,9 +117,9 @@ worded! {
         Cancelled = "cancelled",
         /// A protected path was changed.
         Protected = "protected",
-        /// Its deadline passed and the policy is to fail.
+        /// The deadline of the task passed and the policy is to fail.
         Deadline = "deadline",
-        /// What it was accepted for does not stand any more.
+        /// The evidence that the task was accepted for does not stand any more.
         Regressed = "regressed",
     }
 }

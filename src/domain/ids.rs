@@ -53,7 +53,7 @@ index_id! {
     BarrierId
 }
 
-/// Whose a hold is: what does not move until a person or a moment says so.
+/// The owner of a hold: a task, a checkpoint or a delay that does not move until a person or a moment says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldOwner {
@@ -102,8 +102,8 @@ impl From<BarrierId> for HoldOwner {
     }
 }
 
-/// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).
-/// Written as `[task, attempt, turn]`.
+/// The identity of an effect: one turn of one attempt at one task (semantics, section 1). Written as `[task,
+/// attempt, turn]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "(TaskId, u32, u32)", into = "(TaskId, u32, u32)")]
 pub struct TurnId {

@@ -43,7 +43,7 @@ impl Status {
 }
 
 worded! {
-    /// What goes on inside `assigned`, `in_progress` and `review`.
+    /// The activity inside `assigned`, `in_progress` and `review`.
     pub enum Phase {
         /// First run or retry.
         Execution = "execution",
@@ -53,19 +53,19 @@ worded! {
         Fix = "fix",
         /// A question is being answered.
         Clarification = "clarification",
-        /// What its checks say before the work is looked at.
+        /// The results of the checks before the work are looked at.
         Baseline = "baseline",
     }
 }
 
 worded! {
-    /// What kind of try an attempt is (section 1).
+    /// The kind of an attempt (section 1).
     #[derive(Default)]
     pub enum AttemptKind {
         /// The first try.
         #[default]
         Execute = "execute",
-        /// The same session where there is one, told what to correct.
+        /// The agent goes on in the same session where there is one, told what to correct.
         Fix = "fix",
         /// A fresh session and prompt; files stay as they are.
         Retry = "retry",
@@ -131,13 +131,13 @@ worded! {
 }
 
 worded! {
-    /// What a check said before the work began (section 24).
+    /// The result of a check before the work began (section 24).
     pub enum BeforeWork {
-        /// It failed.
+        /// The check failed.
         Red = "red",
-        /// It passed.
+        /// The check passed.
         Green = "green",
-        /// That could not be told.
+        /// The result could not be told.
         Unknown = "unknown",
     }
 }

@@ -26,7 +26,7 @@ impl Money {
             .then(|| Self(amount.normalize()))
     }
 
-    /// What so many tokens cost at a price for a million of them.
+    /// The cost of `tokens` at a price for a million of them.
     pub fn of_tokens(tokens: u64, per_million: Decimal) -> Option<Self> {
         let million = Decimal::from(1_000_000);
         Self::new(

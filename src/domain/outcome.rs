@@ -13,7 +13,7 @@ enum Reach {
     Limit,
     /// A signal stopped it before.
     Signal,
-    /// It was refused, or quorum failed.
+    /// The command was refused, or quorum failed.
     Broken,
 }
 
@@ -53,7 +53,7 @@ macro_rules! outcome_classes {
                 match self { $(Self::$class => $name,)+ }
             }
 
-            /// What it means, in a sentence or two.
+            /// The meaning of the outcome, in a sentence or two.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$class => concat!($($doc),+).trim_ascii(),)+ }
             }

@@ -14,19 +14,19 @@ use super::{
     StageKey, TaskId,
 };
 
-/// What an agent is asked about. The journal names it by its code; variants are only ever added.
+/// The purpose of a call to an agent. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Purpose {
-    /// What the work is worth by a panel's dimensions, or in one number (sections 7 and 9).
+    /// To score the work by a panel's dimensions, or in one number (sections 7 and 9).
     #[serde(rename = "j")]
     Score(SeatPlace),
     /// Whether what another agent said instead of working is a question (section 5).
     #[serde(rename = "c")]
     Confirm,
-    /// What another agent asked (section 5).
+    /// To answer another agent's question (section 5).
     #[serde(rename = "a")]
     Answer,
-    /// What becomes of a task whose dependency failed (section 11).
+    /// To say what becomes of a task whose dependency failed (section 11).
     #[serde(rename = "r")]
     Resolve {
         #[serde(rename = "d")]
@@ -38,30 +38,30 @@ pub enum Purpose {
         /// The approval, by its number within the task.
         #[serde(rename = "n")]
         number: u32,
-        /// Which of its approvers the agent is, by position.
+        /// The position of the agent among the approvers.
         #[serde(rename = "a")]
         approver: u32,
     },
-    /// What the work is worth by a rubric (section 10).
+    /// To grade the work by a rubric (section 10).
     #[serde(rename = "g")]
     Grade {
         /// The round of the verification, from 1.
         #[serde(rename = "r")]
         round: u32,
     },
-    /// Which yes-or-no questions the criteria of a task come to (section 10).
+    /// To cut the criteria of a task into yes-or-no questions (section 10).
     #[serde(rename = "d")]
     Decompose {
         /// The round of the verification, from 1.
         #[serde(rename = "r")]
         round: u32,
     },
-    /// What a further stage says of the work (sections 6.7 and 15).
+    /// To judge the work in a stage behind the verification (sections 6.7 and 15).
     #[serde(rename = "s")]
     Stage {
         #[serde(rename = "s")]
         step: StageKey,
-        /// Its round, from 1.
+        /// The round of the stage, from 1.
         #[serde(rename = "r")]
         round: u32,
     },
@@ -97,12 +97,12 @@ impl Purpose {
         self.asked_by().map(|(key, _)| key.stage())
     }
 
-    /// Which of several stages of that kind it is.
+    /// The key of the stage behind the verification; `None` for other purposes.
     pub fn step(self) -> Option<StageKey> {
         self.asked_by()?.0.step()
     }
 
-    /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
+    /// The number of the call for the same judgement, from 1; `None` where nobody judges.
     pub fn round(self) -> Option<u32> {
         self.asked_by().map(|(_, round)| round)
     }
@@ -135,7 +135,7 @@ impl Purpose {
     }
 }
 
-/// What an agent said that was asked, as far as it fits what it was asked.
+/// The answer of an agent that was asked, as far as it fits the question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// [`Purpose::Score`]: a score for every dimension of a panel.
@@ -144,10 +144,10 @@ pub enum Answer {
         /// One for each of the task's dimensions, in their order.
         #[serde(rename = "d")]
         dimensions: Vec<DimensionScore>,
-        /// What the reviewer found.
+        /// The findings of the reviewer.
         #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
-        /// What it answered for the points of the review before.
+        /// The reviewer's answers to the points of the review before.
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
     },
@@ -160,10 +160,10 @@ pub enum Answer {
         /// The reviewer's text.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
-        /// What it found, where it said so in a form.
+        /// The findings of the judge, where they had a form.
         #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
-        /// What it answered for the points of the review before.
+        /// The judge's answers to the points of the review before.
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
     },
@@ -179,7 +179,7 @@ pub enum Answer {
     /// [`Purpose::Resolve`]: the task can do without, if it is told this.
     #[serde(rename = "b")]
     Absorb {
-        /// What its agent is told.
+        /// The prompt for the task's agent.
         #[serde(rename = "p")]
         prompt: String,
     },
@@ -222,7 +222,7 @@ pub enum Answer {
     /// [`Purpose::Stage`]: what a red team or a vision check found, as far as its report could be read.
     #[serde(rename = "f")]
     Findings(Box<FindingsReport>),
-    /// It does not fit what was asked, so it says nothing.
+    /// The reply does not fit the question, so it says nothing.
     #[serde(rename = "x")]
     Unreadable {
         #[serde(rename = "w")]
@@ -261,7 +261,7 @@ impl Answer {
     }
 }
 
-/// Which seat of which round is asked about an attempt: the name of the work to the outside.
+/// The seat and round that are asked about an attempt: the name of the work to the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct SeatPlace {
     /// The attempt that is judged.
@@ -275,13 +275,13 @@ pub struct SeatPlace {
     pub seat: u32,
 }
 
-/// Which call to an agent that is asked.
+/// The id of a call to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AskId {
     /// The task that it is about.
     #[serde(rename = "t")]
     pub task: TaskId,
-    /// Its number within the task, from 1 over the whole run.
+    /// The number of the call within the task, from 1 over the whole run.
     #[serde(rename = "n")]
     pub number: u32,
     /// The try, from 1: request retries count on.

@@ -5,15 +5,15 @@ worded! {
     pub enum RequestStatus {
         /// Somebody asked for it.
         Submitted = "submitted",
-        /// It is decided how it is looked at.
+        /// The way in which the request is looked at is being decided.
         Triaging = "triaging",
-        /// It is made into a task.
+        /// The request is being made into a task.
         Scoping = "scoping",
         /// The task is to be created.
         Approved = "approved",
         /// A run has the task. Final.
         TaskCreated = "task_created",
-        /// It was called off, or refused with a reason. Final.
+        /// The request was called off, or refused with a reason. Final.
         Cancelled = "cancelled",
     }
 }

@@ -88,7 +88,7 @@ impl fmt::Display for Points {
     }
 }
 
-/// What a score must reach, and who said so.
+/// The bar for a score, and where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Bar {
     /// The bar itself.
@@ -112,7 +112,7 @@ impl Bar {
     }
 }
 
-/// Who set a bar: `barOrigin` of the JSON output.
+/// The origin of a bar: `barOrigin` of the JSON output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarOrigin {

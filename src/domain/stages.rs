@@ -35,7 +35,7 @@ pub enum Stage {
     /// A check of screenshots.
     #[serde(alias = "v")]
     Vision,
-    /// What stands for work that passed: checks that failed before it, somebody's judgement, or neither.
+    /// The proof of work that passed: checks that failed before it, somebody's judgement, or neither.
     Proof,
     /// The work is merged with what was accepted meanwhile (`isolation: worktree`).
     Merge,
@@ -43,7 +43,8 @@ pub enum Stage {
     Audit,
 }
 
-/// What a further stage brings about the work, and with that what follows where it brings nothing.
+/// The kind of reply that a stage behind the verification gives, and with that what follows where it gives
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StageReply {
     /// An opinion with a verdict. Without one the work is kept out.
@@ -77,7 +78,7 @@ impl Stage {
         self.row().0
     }
 
-    /// What a further stage brings; `None` for any other one.
+    /// The kind of reply of a stage behind the verification; `None` for any other one.
     pub const fn reply(self) -> Option<StageReply> {
         self.row().1
     }
@@ -88,7 +89,7 @@ impl Stage {
     }
 }
 
-/// What names one stage of a task's judging among all of them, in their order.
+/// The key of one stage of a task's judging among all of them, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(untagged)]
 pub enum StageKey {
@@ -111,12 +112,12 @@ impl StageKey {
     pub const VISION: Self = Self::Of(Stage::Vision);
     pub const MERGE: Self = Self::Of(Stage::Merge);
 
-    /// Its kind.
+    /// The kind of the stage.
     pub const fn stage(self) -> Stage {
         self.place().0
     }
 
-    /// The same, if it is a further stage.
+    /// The key itself, if it is of a stage behind the verification; else `None`.
     #[must_use]
     pub fn step(self) -> Option<Self> {
         self.stage().is_further().then_some(self)
@@ -181,7 +182,7 @@ fn position<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     Own::deserialize(from).map(|own| own.s)
 }
 
-/// What a stage says about the work.
+/// The opinion of a stage about the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opinion {
     #[serde(rename = "v")]
@@ -189,10 +190,10 @@ pub struct Opinion {
     /// Why, in a sentence; empty where it needs none.
     #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What it found.
+    /// The findings of the stage.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What it answered for the points of the review before.
+    /// The judge's answers to the points of the review before.
     #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorAnswer>,
 }

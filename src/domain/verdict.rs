@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use super::Points;
 
 worded! {
-    /// What a stage of judging says.
+    /// The verdict of a stage of judging.
     pub enum Verdict {
         /// Good enough.
         Pass = "pass",
@@ -68,7 +68,7 @@ worded! {
         Unstable = "unstable",
         /// A file is not what it was when the work was accepted.
         Changed = "changed",
-        /// It cannot be merged as it is with work that was accepted meanwhile, or not at all.
+        /// The work cannot be merged as it is with work that was accepted meanwhile, or not at all.
         Merge = "merge",
         /// Every check was green before the work began, so that none of them shows that it was done.
         Vacuous = "vacuous",
@@ -84,7 +84,7 @@ impl Cause {
     }
 
     words_of! {
-        /// What was wrong, in words for people.
+        /// The problem, in words for people.
         words {
             Outcome => "the agent itself failed",
             Artifact => "declared files are missing or empty",
@@ -118,10 +118,10 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CriterionGrade {
-    /// Its grade, a share from 0 to 1 as points; `None` if it could not be checked.
+    /// The grade, a share from 0 to 1 as points; `None` if it could not be checked.
     #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
     pub points: Option<Points>,
-    /// What was seen, or why nothing could be said.
+    /// The evidence that was seen, or why nothing could be said.
     #[serde(rename = "e")]
     pub evidence: String,
 }
@@ -162,9 +162,9 @@ worded! {
 pub struct Finding {
     /// How bad.
     pub severity: Severity,
-    /// What is wrong, in words.
+    /// The problem, in words.
     pub description: String,
-    /// What was seen, as the runtime or the reviewer saw it.
+    /// The evidence, as the runtime or the reviewer saw it.
     pub evidence: Option<String>,
     /// How it could be mended.
     pub suggested_fix: Option<String>,
@@ -185,7 +185,7 @@ impl Finding {
         }
     }
 
-    /// The same finding with what was seen.
+    /// Adds evidence to the finding.
     #[must_use]
     pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = Some(evidence.into());
@@ -197,15 +197,15 @@ impl Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Addressed {
-    /// It was.
+    /// The point was addressed.
     Yes,
-    /// In part.
+    /// The point was addressed in part.
     Partly,
-    /// It was not.
+    /// The point was not addressed.
     No,
 }
 
-/// What a reviewer answered for one point of the review before.
+/// The answer of a reviewer to one point of the review before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriorAnswer {
     /// The point, by its number from 1.
@@ -214,7 +214,7 @@ pub struct PriorAnswer {
     /// Whether it was addressed.
     #[serde(rename = "a")]
     pub addressed: Addressed,
-    /// What shows it.
+    /// The evidence for the answer.
     #[serde(rename = "n", default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -222,13 +222,13 @@ pub struct PriorAnswer {
 /// A weighted aspect that reviewers score from 1 to 5.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dimension {
-    /// Its name, as the reviewers must spell it.
+    /// The name of the dimension, as the reviewers must spell it.
     pub name: String,
-    /// Its weight; greater than zero.
+    /// The weight in the mean; greater than zero.
     pub weight: Decimal,
-    /// What it means.
+    /// The meaning of the dimension.
     pub description: Option<String>,
-    /// What each level from 1 to 5 means, where given.
+    /// The meaning of each level from 1 to 5, where given.
     pub rubric: Vec<(u8, String)>,
 }
 
@@ -248,9 +248,9 @@ pub struct DimensionScore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeclaredVerdict {
-    /// It is good.
+    /// The work is good.
     Pass,
-    /// It is not.
+    /// The work is not good.
     Fail,
     /// A person must decide.
     Refer,

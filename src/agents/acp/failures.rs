@@ -84,13 +84,13 @@ fn status_in(text: &str) -> Option<u16> {
     })
 }
 
-/// What codex tells of its thread beside the protocol: failures end its turns with `end_turn`.
+/// The messages of codex about its thread beside the protocol: failures end its turns with `end_turn`.
 #[derive(Debug, Default)]
 pub struct Codex {
     /// The server tells such things at all.
     is_told: bool,
     has_failed: bool,
-    /// What it said after it had failed.
+    /// The words of the agent after it had failed.
     words: String,
     /// The last error that it tried to get over.
     error: Failure,
@@ -139,7 +139,7 @@ impl Codex {
         self.words.push_str(&cut(text, room));
     }
 
-    /// What went wrong.
+    /// The failure that the thread told.
     pub fn failure(&self) -> Failure {
         let told = of_text(&self.words);
         let message = match (told.message.as_str(), self.error.message.as_str()) {

@@ -25,7 +25,7 @@ fn short(text: &str) -> String {
     cut(text, SHORT_TEXT)
 }
 
-/// What went wrong, as far as the server told it.
+/// A failure of a turn, as far as the server told it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Failure {
     pub message: String,

@@ -18,7 +18,7 @@ const FULL: &[&str] = &["bypassPermissions", "agent-full-access", "yolo", "build
 /// own: it asks in `build` for what its configuration says.
 const ASK: &[&str] = &["default", "read-only", "build"];
 
-/// What a turn needs of the mode of its session.
+/// The mode that a turn needs in its session.
 pub struct NeededMode {
     /// The first that is offered is taken.
     candidates: &'static [&'static str],
@@ -55,7 +55,7 @@ struct Setting {
     option: Option<String>,
 }
 
-/// What an answer to `session/new` and its like offers.
+/// The settings that an answer to `session/new` and its like offers.
 #[derive(Debug, Default)]
 pub struct Settings {
     mode: Setting,
@@ -174,7 +174,8 @@ fn of_option(answer: &Value, name: &str) -> Setting {
     })
 }
 
-/// What `configOptions` of an answer or a notification say a setting is now.
+/// The value of a setting by the `configOptions` of an answer or a notification; `None` where they do not name
+/// it.
 pub fn current_of_option<'a>(holder: &'a Value, name: &str) -> Option<&'a str> {
     option_of(holder, name)?["currentValue"].as_str()
 }

@@ -32,7 +32,7 @@ pub struct Options {
     pub allowed: Option<String>,
 }
 
-/// What to do with requests for a permission, by what they are for.
+/// The policies for permission requests, by the kind of tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {

@@ -19,7 +19,7 @@ pub struct Request {
     pub input: Value,
 }
 
-/// What is done with a request.
+/// The decision about a permission request.
 #[derive(Debug, PartialEq)]
 pub enum Decision {
     Allow,
@@ -45,7 +45,7 @@ fn group(kind: &str) -> Option<Group> {
 }
 
 impl Request {
-    /// What is done with it by the options alone.
+    /// Decides the request by the options alone.
     pub fn decide(&self, options: &Options, folder: &Folder) -> Decision {
         let Some(rules) = &options.rules else {
             let is_allowed = match (options.permissions, group(&self.kind)) {
@@ -65,7 +65,7 @@ impl Request {
         }
     }
 
-    /// What the rules say; none where a person is to be asked.
+    /// Decides the request by the rules; `None` where a person is to be asked.
     fn by_rules(&self, rules: &Rules, folder: &Folder) -> Option<Decision> {
         let rule = match group(&self.kind) {
             Some(Group::Read) => &rules.read,
@@ -95,8 +95,9 @@ impl Request {
         }
     }
 
-    /// What a person is to allow, in one line. It says everything that is known of the request in an order that does not
-    /// change, so that what was allowed is recognised again. None where it would be too long.
+    /// The call that a person is to allow, in one line. It says everything that is known of the request in an
+    /// order that does not change, so that an allowed call is recognised again. `None` where it would be too
+    /// long.
     fn wish(&self, folder: &Folder) -> Option<String> {
         let mut wish = String::new();
         match self.kind.as_str() {

@@ -75,7 +75,7 @@ struct Running {
     terminate: Option<Instant>,
 }
 
-/// What has happened.
+/// An event of the server's process or of the run.
 enum Event {
     Output(Vec<u8>),
     /// Something of no interest to the turn.

@@ -31,7 +31,7 @@ struct Call {
     has_ended: bool,
 }
 
-/// Its text at `key`, unless it is empty.
+/// The text of `value` at `key`; `None` where it is empty or no text.
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value[key].as_str().filter(|text| !text.is_empty())
 }

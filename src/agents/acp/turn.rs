@@ -18,7 +18,7 @@ use super::wire::{self, Message, RpcError};
 
 /// The version of the protocol that is spoken here.
 const PROTOCOL: u64 = 1;
-/// What an error begins with where the session is not there any more.
+/// The beginning of an error about a session that is not there any more.
 const LOST_SESSION: &str = "cannot go on in the session";
 /// How long the server has to end its turn after it was told that a person must be asked first.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ pub enum Step {
     Exit(u8),
 }
 
-/// What is being waited for.
+/// The answer that the turn waits for.
 #[derive(Debug)]
 enum Phase {
     Initialize,
@@ -60,13 +60,13 @@ enum Phase {
     Over,
 }
 
-/// What the server has told of itself.
+/// The abilities that the server has told of.
 #[derive(Debug, Default)]
 struct Server {
     logins: Vec<Value>,
     can_load: bool,
     can_resume: bool,
-    /// Its answer to a prompt tells what the last call of the model used, not what all did.
+    /// Whether the answer to a prompt tells the usage of the model's last call, not of all.
     tells_last_usage_only: bool,
 }
 
@@ -299,7 +299,8 @@ impl Turn {
         self.request("session/new", params, Phase::New);
     }
 
-    /// What the prompt says is only what is new in that session: it is no prompt for another one.
+    /// Fails the turn because its session is lost: the prompt holds only what is new in that session, and is
+    /// none for another one.
     fn lose_session(&mut self, id: &str, message: &str) {
         let id = cut(id, SHORT_TEXT);
         self.fail(&Failure::new(format!("{LOST_SESSION} {id}: {message}")));

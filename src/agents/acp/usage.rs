@@ -38,25 +38,26 @@ impl Tokens {
     }
 }
 
-/// What has been told so far.
+/// The usage that the server has told so far.
 #[derive(Debug, Default)]
 pub struct Usage {
     /// Sum over the calls of a model, where the server tells each.
     calls: Option<Tokens>,
-    /// What the answer to the prompt says.
+    /// The usage in the answer to the prompt.
     whole: Option<Tokens>,
     /// The server says there what the last call used and not what all did.
     is_last_call_only: bool,
     /// The turn came to its own end, so that nothing was left out.
     is_whole: bool,
-    /// What the session had cost when the prompt was sent, in dollars; none where it may have cost what nobody tells.
+    /// The cost of the session in dollars when the prompt was sent; `None` where it may have cost what nobody
+    /// tells.
     cost_before: Option<f64>,
-    /// What it has cost since it was new, as the server tells it.
+    /// The cost of the session in dollars since it was new, as the server tells it.
     cost: Option<f64>,
 }
 
 impl Usage {
-    /// What was told before the prompt belongs to earlier turns. `is_new`: the session has had none.
+    /// Begins a turn: all that was told before belongs to earlier ones. `is_new`: the session has had none.
     pub fn begin(&mut self, is_new: bool) {
         let cost_before = self.cost.or(is_new.then_some(0.0));
         *self = Self {

@@ -56,16 +56,16 @@ impl Splitter {
         Ok(Some(line))
     }
 
-    /// What has come without an end of a line so far.
+    /// The bytes that have come without an end of a line so far.
     pub fn rest(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// What a server says.
+/// A message of a server.
 #[derive(Debug, PartialEq)]
 pub enum Message {
-    /// It asks for something and must be answered, under its own id.
+    /// The server asks for something and must be answered, under its own id.
     Request {
         id: Value,
         method: String,
@@ -75,7 +75,7 @@ pub enum Message {
         method: String,
         params: Value,
     },
-    /// It answers a request of ours.
+    /// The server answers a request of ours.
     Answer {
         id: u64,
         result: Result<Value, RpcError>,

@@ -24,7 +24,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This moment at this place.
+    /// The present moment, in the zone of this machine.
     pub fn here() -> Self {
         Self {
             now: Timestamp::now(),
@@ -37,7 +37,7 @@ impl Moment {
 const JUST_PASSED: Millis = Millis::from_secs(15 * 60);
 /// How long to wait then.
 const SOON: Millis = Millis::from_secs(60);
-/// What is farther away than this is no moment at which a limit resets.
+/// The longest wait until a limit resets; a moment farther away is none of a reset.
 const FARTHEST: Millis = Millis::from_secs(90 * 24 * 60 * 60);
 
 const LEAD: &str = r"(?:resets?|resetting|try again|retry|retrying|regain access|available again|renews?|refresh(?:es)?|resumes?|back|until|wait)";
@@ -111,7 +111,7 @@ pub fn told(text: &str, at: Moment) -> Option<Millis> {
         .filter(|told| *told <= FARTHEST)
 }
 
-/// The same of a structured error: its fields first, then its words.
+/// The wait that a structured error tells: from its fields first, then from its words.
 pub fn told_by_object(error: &Value, at: Moment) -> Option<Millis> {
     field(error, at, 0)
 }
@@ -183,7 +183,7 @@ fn span(text: &str) -> Option<Millis> {
     (sum > 0).then_some(Millis(sum))
 }
 
-/// What words for zones stand for.
+/// The zones that words stand for.
 const ZONES: [&str; 5] = [
     "z=+00 utc=+00 gmt=+00 wet=+00 hst=-10 akst=-09 akdt=-08 pst=-08 pdt=-07 mst=-07 mdt=-06 cst=-06",
     "cdt=-05 est=-05 edt=-04 brt=-03 bst=+01 west=+01 cet=+01 cest=+02 eet=+02 sast=+02 eest=+03 msk=+03",
@@ -194,7 +194,7 @@ const ZONES: [&str; 5] = [
 
 /// Where clocks are.
 enum Zone {
-    /// They are always so far ahead of UTC.
+    /// A zone that is always so far ahead of UTC.
     Ahead(Duration),
     Named(Tz),
 }

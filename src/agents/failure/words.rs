@@ -14,7 +14,7 @@ const LINES: usize = 20;
 /// Places of standard error at which an object may begin that are looked at.
 pub const MOST_OBJECTS: usize = 500;
 
-/// What stands before a number that is a status.
+/// The words before a number that make it a status.
 const STATUS_WORDS: &[&str] = &[
     "http",
     "http/1.1",
@@ -33,7 +33,7 @@ const STATUS_WORDS: &[&str] = &[
     "unexpected status",
 ];
 
-/// What stands behind a number that is a status.
+/// The words behind a number that make it a status.
 const REASONS: &[(u16, &[&str])] = &[
     (401, &["unauthorized"]),
     (402, &["payment required"]),
@@ -225,7 +225,7 @@ const LIMITS: &[&str] = &[
     "quota will reset",
     "usage cap",
 ];
-/// What is said of such a limit when it is reached. A limit alone is no reason to wait.
+/// The words for a limit that is reached. A limit alone is no reason to wait.
 const REACHED: &[&str] = &[
     "hit",
     "reached",
@@ -252,7 +252,7 @@ pub fn is_used_up(message: &str) -> bool {
     contains(&message, "check your plan and billing")
 }
 
-/// What the words of a provider's error tell before its status does: that no status says.
+/// The class that the words of a provider's error tell where no status can: it goes before the status.
 pub fn before_status(message: &str) -> Option<FailureClass> {
     let message = reset::plain(message);
     let is_too_long = || WORDS[0].1.iter().any(|word| contains(&message, word));

@@ -26,7 +26,8 @@ pub fn is_cut_short(reason: Option<&str>) -> bool {
     is_one_of(&CUT_SHORT, reason.unwrap_or_default())
 }
 
-/// What is wrong with a reply that is neither whole, by one of these words, nor cut at a limit: no other end is one of a reply.
+/// The failure of a reply whose end is neither one of `good`, which are whole, nor a cut at a limit: no other
+/// end is one of a reply.
 pub fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass, String)> {
     let reason = reason.unwrap_or_default();
     if is_one_of(good, reason) || is_one_of(&CUT_SHORT, reason) {

@@ -7,9 +7,9 @@ use crate::domain::Millis;
 pub(crate) struct ToldError<'a> {
     /// The status, where the body repeats it.
     pub status: Option<u16>,
-    /// Its codes and types.
+    /// The codes and types of the error.
     pub codes: Vec<&'a str>,
-    /// Its words.
+    /// The words of the error.
     pub message: &'a str,
     /// The parameter of the request that it is about.
     pub about: Option<&'a str>,

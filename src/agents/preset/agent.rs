@@ -28,7 +28,7 @@ pub struct CommandAgent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ByPreset {
     pub preset: Arc<Preset>,
-    /// This program, where it is the agent's client.
+    /// The path of this program, where it is the agent's client.
     client: Option<PathBuf>,
     model: Option<String>,
     permissions: Permissions,
@@ -36,9 +36,10 @@ pub struct ByPreset {
 }
 
 impl ByPreset {
-    /// Of an agent that has a preset.
+    /// The settings of an agent that has a preset; `None` for other agents.
     ///
     /// # Errors
+    ///
     /// Where it needs this program, and that cannot be found.
     pub fn of(agent: &Agent) -> std::io::Result<Option<Self>> {
         let Some(preset) = agent.preset.clone() else {
@@ -54,12 +55,12 @@ impl ByPreset {
         }))
     }
 
-    /// What a worker of it may do.
+    /// The permissions of the agent as a worker.
     pub fn permissions(&self) -> PermissionSet {
         self.permissions.set()
     }
 
-    /// What its client is told to do, where it has one.
+    /// The options for the agent's client; `None` where it has none.
     fn acp_options(&self, start: &Start<'_>) -> Option<Value> {
         self.client.as_ref()?;
         let permissions = match start.purpose {
@@ -97,7 +98,7 @@ impl CommandAgent {
         by.is_some_and(|by| by.preset.prompt == PromptRoute::Argument)
     }
 
-    /// Its argument list, and its whole environment; `told` are variables that nothing else may name.
+    /// The argument list and the whole environment of a start; `told` are variables that nothing else may name.
     pub fn start(
         &self,
         mut told: Vec<(String, String)>,

@@ -6,7 +6,7 @@ use crate::agents::command::Placeholders;
 use crate::domain::Money;
 use crate::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
 
-/// What a program is started for.
+/// The purpose of a program's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Use {
     /// A turn of a worker, with these permissions.
@@ -20,11 +20,11 @@ pub enum Use {
 pub enum Session<'a> {
     /// A new one; where the program takes an id of ours, this one.
     New(&'a str),
-    /// It goes on in this one.
+    /// The program goes on in the session of this id.
     Resumed(&'a str),
 }
 
-/// What differs between starts of a program.
+/// The values that differ between starts of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'a> {
     pub placeholders: Placeholders<'a>,
@@ -34,9 +34,9 @@ pub struct Start<'a> {
     pub schema: Option<(&'a str, &'a str)>,
     /// The prompt, where it is an argument.
     pub prompt: &'a str,
-    /// What the paths of the preset's files begin with.
+    /// The beginning of the paths of the preset's files.
     pub files: &'a str,
-    /// What a person has allowed once.
+    /// The call that a person has allowed once.
     pub allowed: Option<&'a str>,
 }
 
@@ -44,7 +44,7 @@ pub struct Start<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'a> {
     pub preset: &'a Preset,
-    /// What stands for the first word of `argv`: the program with an absolute path, and arguments that come first.
+    /// The words for the first one of `argv`: the program with an absolute path, and arguments that come first.
     pub program: &'a [String],
     pub model: Option<&'a str>,
     /// The most that it may cost.

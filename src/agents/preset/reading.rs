@@ -24,7 +24,7 @@ const MOST_EVENTS: usize = 20;
 /// How much of a name or of a denial is kept, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// What a turn used, as its program says it.
+/// The usage of a turn, as its program tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Tokens read.
@@ -40,7 +40,7 @@ pub struct Usage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Called {
     pub tool: String,
-    /// What the tool was given, cut.
+    /// The arguments of the call, cut.
     pub arguments: Value,
     /// The exit code of a command that has ended.
     pub exit: Option<i64>,
@@ -63,12 +63,12 @@ impl Called {
     }
 }
 
-/// What is known of a turn by what its program printed.
+/// The values about a turn that its program printed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heard {
     pub session: Option<String>,
     pub model: Option<String>,
-    /// Its last message.
+    /// The last message of the program.
     pub text: String,
     /// A reply that is held to a schema.
     pub structured: Option<Value>,
@@ -76,11 +76,11 @@ pub struct Heard {
     pub usage: Usage,
     /// How many tools it called.
     pub calls: u32,
-    /// Which, as they came.
+    /// The tool calls in the order in which they came.
     pub tools: Vec<Called>,
-    /// What it was not allowed to do.
+    /// The calls that were denied.
     pub denied: Vec<String>,
-    /// What a person is to be asked to allow.
+    /// The call that a person is asked to allow.
     pub wish: Option<String>,
     /// For how long it waits before it asks its provider again, in milliseconds.
     pub waits: Option<u64>,
@@ -88,11 +88,11 @@ pub struct Heard {
     error: Option<String>,
     status: Option<Value>,
     code: Option<String>,
-    /// It says that it ended as it should, and nothing else since.
+    /// Whether the program said that it ended as it should, and nothing else since.
     ended: bool,
-    /// Its word for the limit at which its last message is cut.
+    /// The program's word for the limit at which its last message is cut.
     cut: Option<String>,
-    /// It says that nothing more is to come.
+    /// Whether the program said that nothing more is to come.
     over: bool,
 }
 
@@ -189,8 +189,8 @@ impl Reading {
         self.preset.max_troubles.is_some_and(|most| count > most)
     }
 
-    /// What a line of its standard error tells of a failed request, if it does: the string of JSON that the preset's text
-    /// begins, else the whole line.
+    /// The message about a failed request in a line of standard error: the string of JSON that the preset's
+    /// text begins, else the whole line. `None` where the line tells of none.
     pub fn trouble_in<'l>(&self, line: &'l str) -> Option<&'l str> {
         let (text, behind) = self.preset.troubles.iter().find_map(|text| {
             let (_, behind) = line.split_once(&**text)?;
@@ -224,7 +224,7 @@ impl Reading {
         }}))
     }
 
-    /// What the error's code is.
+    /// The code of the error.
     pub fn code(&self) -> Option<&str> {
         self.heard.code.as_deref()
     }
@@ -417,7 +417,8 @@ fn is_like(text: &str, pattern: &str) -> bool {
     left.ends_with(end)
 }
 
-/// What a pointer leads to, behind that which it stands in; `*` is each item of a list. What is null or not there is nothing.
+/// The values that a pointer leads to, each behind the value that it stands in; `*` is each item of a list. A
+/// value that is null or not there gives nothing.
 fn found<'v>(event: &'v Value, pointer: &str) -> Vec<(&'v Value, &'v Value)> {
     let mut all = vec![(event, event)];
     for part in pointer.split('/').skip(1) {

@@ -143,7 +143,7 @@ fn question(request: &ModelRequest) -> Value {
         .collect()
 }
 
-/// What was said, and what the tools gave.
+/// The messages of one exchange: the reply, and the results of the tools.
 fn turns(exchange: &Exchange) -> [Value; 2] {
     let results: Vec<Value> = exchange
         .calls

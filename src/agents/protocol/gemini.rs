@@ -148,7 +148,7 @@ fn told_error(body: &Value) -> ToldError<'_> {
     }
 }
 
-/// What was said, and what the tools gave.
+/// The messages of one exchange: the reply, and the results of the tools.
 fn turns(exchange: &Exchange) -> [Value; 2] {
     let parts: Vec<Value> = exchange
         .calls
@@ -180,7 +180,7 @@ fn calls(parts: Option<&Vec<Value>>) -> Vec<ToolCall> {
         .collect()
 }
 
-/// What was written: the provider counts thoughts apart, and leaves out what is zero.
+/// The tokens that were written: the provider counts thoughts apart, and leaves out what is zero.
 fn output_tokens(usage: &Value) -> Option<u64> {
     let count = |key: &str| match &usage[key] {
         Value::Null => Some(None),

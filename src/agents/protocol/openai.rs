@@ -144,7 +144,8 @@ pub fn tools(tools: &[ToolSpec]) -> Value {
     tools.iter().map(function).collect()
 }
 
-/// Who the model is to be, the question, and what was said since, with what each tool gave.
+/// The messages of a request: the system prompt, the question, and the replies since, with the result of each
+/// tool.
 pub fn messages(
     request: &ModelRequest,
     question: Value,

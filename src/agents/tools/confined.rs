@@ -30,7 +30,7 @@ pub struct Confined {
     /// A folder that is not shown, wherever it lies.
     hidden: Option<PathBuf>,
     guard: Option<Guard>,
-    /// What a process in its place could see and change.
+    /// The mounts that a process in its place would have.
     mounts: MountPlan,
 }
 
@@ -40,22 +40,22 @@ type Guard = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 /// Why a path is refused or cannot be used: a text for the model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// It is one of the names that are never shown.
+    /// The name is one of those that are never shown.
     #[error("'{0}' is not shown to anybody")]
     Hidden(String),
-    /// It leads out of the folder.
+    /// The path leads out of the folder.
     #[error("'{0}' lies outside of the workspace")]
     Outside(String),
-    /// There is nothing of that name.
+    /// There is nothing at the path.
     #[error("there is no '{0}'")]
     Missing(String),
-    /// It is a folder, a FIFO, a device or a socket where a file is wanted, or the other way round.
+    /// The path is a folder, a FIFO, a device or a socket where a file is wanted, or the other way round.
     #[error("'{0}' is not {1}")]
     NotA(String, &'static str),
-    /// It is protected from being written.
+    /// The file is protected from being written.
     #[error("'{0}' is protected and may not be changed")]
     Protected(String),
-    /// What the system says.
+    /// The system refused; the second text is its error.
     #[error("'{0}' cannot be used: {1}")]
     System(String, String),
 }
@@ -69,10 +69,10 @@ pub struct Entry {
     pub size: Option<u64>,
 }
 
-/// What is in a folder.
+/// The entries of a folder.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
-    /// Its names, sorted.
+    /// The names, sorted.
     pub entries: Vec<Entry>,
     /// Whether there are more.
     pub more: bool,
@@ -97,7 +97,7 @@ impl Confined {
         })
     }
 
-    /// The same, with absolute paths that may not be written.
+    /// Refuses to write the absolute paths that `is_guarded` holds for.
     #[must_use]
     pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -106,7 +106,8 @@ impl Confined {
         }
     }
 
-    /// The same without one folder, whatever its name is. Where this folder lies in that one, nothing of this one is hidden.
+    /// Hides one folder, whatever its name is. Where this folder lies in that one, nothing of this one is
+    /// hidden.
     #[must_use]
     pub fn hiding(self, folder: &Path) -> Self {
         let hidden = fs::canonicalize(folder).ok();
@@ -116,7 +117,7 @@ impl Confined {
         }
     }
 
-    /// The same with what a mount plan says: what a confined process could not see or change is not shown or changed.
+    /// Follows a mount plan: files that a confined process could not see or change are not shown or changed.
     #[must_use]
     pub fn planned(self, mounts: MountPlan) -> Self {
         Self { mounts, ..self }

@@ -13,7 +13,7 @@ const ROOTS: [&str; 15] = [
     "/sys", "..",
 ];
 
-/// What a command would destroy, if it is one of those.
+/// The harm that a command would do, in words; `None` for a command that does none.
 pub fn destructive(argv: &[String]) -> Option<&'static str> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let program = name_of(words.first()?);

@@ -8,16 +8,16 @@ use crate::agents::model::{ToolCall, ToolSpec};
 
 use super::{ToolError, arguments};
 
-/// What a model says.
+/// A message of a model to its run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentMessage {
-    /// It asks.
+    /// The model asks a question.
     Ask(String),
-    /// It hands down a sub-task.
+    /// The model delegates a sub-task.
     Delegate(Value),
     /// How far it is.
     Progress(String),
-    /// Its answer, in place of its last words.
+    /// The answer of the model, in place of its last words.
     Result(String),
 }
 
@@ -27,7 +27,7 @@ struct Words {
     text: String,
 }
 
-/// What a model is told it may say.
+/// The tools by which a model sends messages.
 pub fn specs() -> Vec<ToolSpec> {
     let words = |what: &str| {
         json!({
@@ -76,9 +76,10 @@ pub fn specs() -> Vec<ToolSpec> {
     ]
 }
 
-/// What a call says; `None` if it is none of these tools.
+/// The message that a call sends; `None` if it is none of these tools.
 ///
 /// # Errors
+///
 /// Why it cannot be understood, for the model.
 pub fn message_of(call: &ToolCall) -> Option<Result<AgentMessage, ToolError>> {
     let words = |of: fn(String) -> AgentMessage| arguments::<Words>(call).map(|words| of(words.text));

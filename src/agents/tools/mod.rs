@@ -51,7 +51,7 @@ const LONGEST_ARGUMENT: usize = 1_000;
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
 
 worded! {
-    /// What a model may do.
+    /// A tool that a model may use.
     #[derive(PartialOrd, Ord)]
     pub enum Tool {
         /// The names in a folder.
@@ -65,11 +65,11 @@ worded! {
     }
 }
 
-/// What reviewers may do: look, and nothing else.
+/// The tools of reviewers: they look, and do nothing else.
 pub const FOR_REVIEWERS: [Tool; 3] = [Tool::List, Tool::Read, Tool::Search];
 
 impl Tool {
-    /// What the model is told about it.
+    /// The description of the tool for the model.
     #[must_use]
     pub fn spec(self) -> ToolSpec {
         let (description, properties, required) = match self {
@@ -159,7 +159,7 @@ impl Toolbox {
         }
     }
 
-    /// What the model is told it may use.
+    /// The descriptions of the tools that the model may use.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }
@@ -327,7 +327,7 @@ struct Search {
     missed: Missed,
 }
 
-/// What a search did not look into. Where it did not look, it cannot say that there is nothing.
+/// The files that a search did not look into. A search that left some out cannot say that there is nothing.
 #[derive(Debug, Default)]
 struct Missed {
     binary: usize,
@@ -337,7 +337,8 @@ struct Missed {
 }
 
 impl Missed {
-    /// What is hidden does not exist for a model, and what vanishes meanwhile is not there.
+    /// Counts a file that could not be read. A hidden one does not exist for a model, and one that vanishes
+    /// meanwhile is not there.
     fn refused(&mut self, refused: &Refused) {
         if !matches!(refused, Refused::Hidden(_) | Refused::Missing(_)) {
             self.unreadable += 1;
@@ -360,7 +361,7 @@ impl Missed {
 }
 
 impl Search {
-    /// What was found, and where was not looked.
+    /// The matches, and the files that were not looked into, for the model.
     fn told(mut self) -> String {
         if self.lines.is_empty() && !self.is_cut {
             self.lines

@@ -12,7 +12,7 @@ use crate::domain::Millis;
 use super::destructive::destructive;
 use super::{ToolError, arguments};
 
-/// Its name.
+/// The name of the tool.
 pub const RUN: &str = "run";
 /// How long a command may take that does not say.
 const DEFAULT_TIMEOUT: Millis = Millis::from_secs(120);
@@ -36,7 +36,7 @@ struct RunArguments {
     timeout_seconds: Option<u64>,
 }
 
-/// What a model is told of it.
+/// The description of the tool for the model.
 pub fn spec() -> ToolSpec {
     ToolSpec {
         name: RUN,
@@ -67,9 +67,10 @@ impl ToolCommand {
     }
 }
 
-/// What a call asks for.
+/// The command that a call asks for.
 ///
 /// # Errors
+///
 /// Why it cannot be run, for the model.
 pub fn command_of(call: &ToolCall) -> Result<ToolCommand, ToolError> {
     let RunArguments {
