@@ -28,7 +28,7 @@ pub struct AgentArgs {
     pub command: AgentCommand,
 }
 
-/// What agents can say. The same commands are taken without `agent`, under the names that agents were told first.
+/// The commands of agents. They are also taken without `agent`, under the names that agents were told first.
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
     /// Ask something about the task; the answer comes in the next turn
@@ -237,7 +237,7 @@ fn too_large(largest: usize) -> Failure {
         .help("write it to a file of the workspace and say where it is")
 }
 
-/// What the result file holds. One that is no object is replaced: nobody could read it.
+/// The object in the result file. Anything else is replaced: nobody could read it.
 fn existing(path: &Path) -> Result<Map<String, Value>, Failure> {
     let found = fs::symlink_metadata(path);
     if !found.is_ok_and(|found| found.is_file() && found.len() <= LARGEST_RESULT as u64) {

@@ -102,7 +102,7 @@ fn the_only_one(screen: &Screen) -> Result<String, Failure> {
     }
 }
 
-/// What waits for a person in a run: ids, each with the command that answers it and a line about it.
+/// The waits for a person in a run: ids, each with the command that answers it and a line about it.
 fn waiting(run: &RunFolder) -> Result<Vec<(String, String, String)>, Failure> {
     let mut view = LiveView::default();
     let state = open_run(run, |state, record| view.take(state, record))?.state;

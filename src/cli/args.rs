@@ -24,7 +24,7 @@ pub fn switch(text: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// What names the run that began last can name no other one.
+/// Reads the id of a new run, which cannot be the word for the run that began last.
 fn new_run_id(text: &str) -> anyhow::Result<RunId> {
     let id = RunId::new(text)?;
     ensure!(
@@ -63,7 +63,7 @@ pub struct OutputArgs {
         hide_env = true
     )]
     pub format: Option<Format>,
-    /// The same as --format json
+    /// JSON output: the same as --format json
     #[arg(
         long,
         global = true,
@@ -101,8 +101,8 @@ pub struct OutputArgs {
     pub help: Option<bool>,
 }
 
-/// What `--json` says. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the place of a
-/// global one of the same name, and clap then wants both to have one type.
+/// The value of `--json`. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the
+/// place of a global one of the same name, and clap then wants both to have one type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonFlag {
     /// Nothing.

@@ -44,7 +44,7 @@ impl ChangedMission {
         })
     }
 
-    /// What was changed, line by line.
+    /// The difference between the missions, line by line.
     fn difference(&self) -> String {
         // It was read a moment ago; without it every line is new.
         let old = read_regular(&self.frozen, LONGEST_MISSION).unwrap_or_default();

@@ -32,7 +32,7 @@ pub struct Clean {
 }
 
 impl Clean {
-    /// What to type to go without a question.
+    /// The command that cleans without a question.
     fn command(&self) -> String {
         let which = self
             .older_than

@@ -31,7 +31,7 @@ pub fn with_help(declared: Command, groups: &Groups) -> Command {
     root.help_template(template)
 }
 
-/// What is said of every command alike: switches, variables, and only the formats that it has.
+/// Adds to a command what all of them have in common: switches, variables, and only the formats that it has.
 fn with_details(command: Command, format: Option<&Arg>) -> Command {
     let name = command.get_name().to_owned();
     let of_parent = command
@@ -131,10 +131,11 @@ pub fn refuse_format(output: &mut OutputArgs, name: &str, matches: &ArgMatches) 
     }))
 }
 
-/// What was typed. A variable that belongs to the flags of a bare `quorum` says nothing to a subcommand, which reads those of
-/// its own flags.
+/// Reads the typed words. A variable that belongs to the flags of a bare `quorum` means nothing to a
+/// subcommand, which reads those of its own flags.
 ///
 /// # Errors
+///
 /// What clap says; where a variable is to blame it is named.
 pub fn parse(root: &Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let root = heeding_variables(root.clone());
@@ -170,7 +171,7 @@ fn heeding_variables(root: Command) -> Command {
     without_empty(root)
 }
 
-/// Who types a mission in the place of a command means to run it.
+/// Adds a hint to `quorum run` where a mission stands in the place of a command.
 fn hint_at_run(mut error: clap::Error, root: &Command) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;

@@ -32,7 +32,7 @@ use super::screen::LiveView;
 pub const VARIABLE: &str = "_QUORUM_COMPLETE";
 /// A journal that is longer takes too long to read between two keys, in bytes.
 const LONGEST_JOURNAL: u64 = 8 << 20;
-/// The same of a mission file.
+/// The longest mission file that is read between two keys, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 /// How many runs are offered, the newest first.
 const RUNS: usize = 50;
@@ -53,14 +53,14 @@ pub fn answers_shell(words: &[OsString], root: fn() -> Command) -> bool {
     true
 }
 
-/// What is on the line already and says where to look.
+/// The words on the line that say where to look.
 #[derive(Debug, Clone, Default)]
 struct CompletionContext {
     state_dir: Option<PathBuf>,
     run: Option<RunId>,
     /// The mission file, where one is named.
     mission: Option<PathBuf>,
-    /// Of what a schema is asked for.
+    /// The kind of schema that is asked for.
     schema_of: Option<SchemaOf>,
     /// Whether it is bash: it hands over what was typed with its backslashes.
     has_escapes: bool,
@@ -168,7 +168,7 @@ impl CompletionContext {
             .collect()
     }
 
-    /// What waits for a person; questions alone for `answer`.
+    /// The waits for a person; questions alone for `answer`.
     fn holds(&self, only_questions: bool) -> Vec<Completion> {
         let Some((state, view)) = self.state() else {
             return Vec::new();
@@ -224,7 +224,7 @@ impl CompletionContext {
             .collect()
     }
 
-    /// What an argument takes, by what it calls its value.
+    /// The values that an argument can take, by the name of its value.
     fn offers(&self, value: &str, command: &str, typed: &str) -> Vec<Completion> {
         match value {
             "RUN" => self.runs(),
@@ -300,7 +300,7 @@ fn commands(root: &Command) -> Arc<[Completion]> {
         .collect()
 }
 
-/// The same command line, with what completes the values of its arguments.
+/// Adds completers for the values of a command's arguments.
 fn with_completers(command: Command, asked: &CompletionContext) -> Command {
     let name = command.get_name().to_owned();
     command
@@ -311,7 +311,8 @@ fn with_completers(command: Command, asked: &CompletionContext) -> Command {
         .mut_subcommands(|sub| with_completers(sub, asked))
 }
 
-/// What is known by the name of its value; the rest clap completes itself: paths, and words that are listed.
+/// The completer of an argument, by the name of its value; `None` where clap completes it itself: paths, and
+/// words that are listed.
 fn completer(argument: &Arg, command: &str, asked: &CompletionContext) -> Option<ArgValueCompleter> {
     const KNOWN: [&str; 15] = [
         "RUN",

@@ -67,7 +67,7 @@ pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failu
     Ok(0)
 }
 
-/// What the shell calls: the name that it found this program by, else where it is.
+/// The program that the shell calls: the name that it found this one by, else its path.
 fn program() -> String {
     let typed = std::env::args().next().unwrap_or_default();
     let here = std::env::current_exe().ok();

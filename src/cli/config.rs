@@ -138,7 +138,7 @@ fn files(mission: Option<&Path>, options: &RunOptions) -> Result<Vec<(SettingOri
     Ok(files)
 }
 
-/// What the mission itself says: it is loaded over files that have agents, but no settings.
+/// The settings of the mission itself: it is loaded over files that have agents, but no settings.
 fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
     let without = |config: &Option<model::Config>| {
         config.clone().map(|mut config| {
@@ -185,7 +185,7 @@ fn settings(
     setting_paths().into_iter().map(row).collect()
 }
 
-/// What a flag or a variable says about a setting of files.
+/// The value of a flag or a variable that goes before a setting of files; `None` where neither is given.
 fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Value, SettingOrigin)> {
     let by = |id: &str, variable: &str| {
         said(id, matches).unwrap_or_else(|| SettingOrigin::new("environment", variable))
@@ -236,7 +236,7 @@ fn said(id: &str, matches: &ArgMatches) -> Option<SettingOrigin> {
     }
 }
 
-/// What no file can say.
+/// The settings that only flags and variables can set.
 fn flags_alone(
     arguments: &ShowConfigArgs,
     matches: &ArgMatches,

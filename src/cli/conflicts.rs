@@ -84,7 +84,7 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
     apply_offline(run, &[input]).map_err(told).map(|_| ())
 }
 
-/// What becomes active again must not be active in another unfinished run.
+/// Refuses to make tasks active again whose titles are active in another unfinished run.
 pub fn refuse_active_titles(
     folder: &StateFolder,
     run: &RunFolder,

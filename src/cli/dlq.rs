@@ -46,21 +46,21 @@ enum DlqCommand {
 
 #[derive(Debug, Default, Args)]
 struct List {
-    /// Those that are resolved or abandoned, too
+    /// Resolved and abandoned letters, too
     #[arg(short, long)]
     all: bool,
 }
 
 #[derive(Debug, Args)]
 struct LetterArgs {
-    /// Its id, or the beginning of it
+    /// The letter's id, or the beginning of it
     #[arg(value_name = "ID")]
     id: String,
 }
 
 #[derive(Debug, Args)]
 struct CloseArgs {
-    /// Its id, or the beginning of it
+    /// The letter's id, or the beginning of it
     #[arg(value_name = "ID")]
     id: String,
     /// Why; it is kept with the letter

@@ -22,7 +22,7 @@ pub struct Explain {
     pub more: Vec<String>,
 }
 
-/// What was asked for.
+/// The meaning of the word that was asked for.
 enum Explained {
     Code(Code),
     Word(WordEntry),

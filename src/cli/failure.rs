@@ -65,14 +65,14 @@ impl Failure {
         Self::new(OutcomeClass::Internal, error)
     }
 
-    /// The same with what to do next.
+    /// Adds what to do next.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with the document of the run as far as it was durable.
+    /// Adds the document of the run as far as it was durable.
     #[must_use]
     pub fn with_run(mut self, document: Value) -> Self {
         self.run = Some(Box::new(document));
@@ -84,7 +84,7 @@ impl Failure {
         self.class == OutcomeClass::Internal
     }
 
-    /// The same with lines that show what it is about. They come before everything else.
+    /// Adds lines that show what the failure is about. They come before everything else.
     #[must_use]
     pub fn details(mut self, details: impl Into<String>) -> Self {
         self.details = Some(details.into());
@@ -114,7 +114,7 @@ impl Failure {
         message
     }
 
-    /// What is printed on stderr.
+    /// The text for standard error.
     pub fn text(&self, diagnostics: mission::DiagnosticStyle, screen: &TextLayout) -> String {
         let mut text = self.details.clone().unwrap_or_default();
         match &self.report {
@@ -129,7 +129,7 @@ impl Failure {
         text
     }
 
-    /// What it is as a document.
+    /// The failure as a document.
     pub fn document(&self) -> ErrorDocument<'_> {
         ErrorDocument {
             outcome: self.class.as_str(),

@@ -10,7 +10,7 @@ use crate::store::{RunFolder, SpoolName};
 /// How much of a file is quoted, in bytes.
 const PREVIEW: u64 = 2_000;
 
-/// What is shown instead of a file that was changed since.
+/// The text in place of a file that was changed since it was recorded.
 const CHANGED: &str = "[changed since it was recorded, so it is not shown: `quorum doctor state` says more]";
 
 /// A file of the run, with its beginning, if it is as records say; `None` where there is none or it is empty.

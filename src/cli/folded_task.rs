@@ -18,11 +18,11 @@ pub struct FoldedTask {
     pub history: TaskHistory,
     /// The supervisor of the last session.
     pub supervisor: SupervisorRef,
-    /// What that session may have left running.
+    /// The processes that the last session may have left running.
     pub left: Left,
     /// How far the journal was read.
     pub end: JournalEnd,
-    /// What records say of the task's files.
+    /// The recorded digests of the task's files.
     pub vouched: VerifiedFiles,
 }
 

@@ -45,7 +45,7 @@ pub struct GateArgs {
     pub actor: ActorArgs,
 }
 
-/// What `quorum gate` exits with where a gate stands so.
+/// The exit class of `quorum gate` for the state of one gate.
 fn class(standing: GateStanding) -> OutcomeClass {
     match standing {
         GateStanding::Passed | GateStanding::Overridden | GateStanding::NotTaken => OutcomeClass::Ok,

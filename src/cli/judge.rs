@@ -30,7 +30,7 @@ use super::session::fork_supervisor;
 
 /// The author of the sample. No agent of a mission can be called so.
 const STRANGER: &str = "(the sample work)";
-/// The same of a picture, which lies alone in a folder of its own.
+/// The author of the sample picture, which lies alone in a folder of its own.
 const PAINTER: &str = "(the sample picture)";
 const WORK: &str = "def add(a, b):\n    return a + b\n";
 const TASK: &str = "Write a function in Python that adds two numbers; a picture is a red square.";
@@ -65,7 +65,7 @@ struct Test {
 }
 
 worded! {
-    /// What a judge is asked for.
+    /// A kind of question to a judge.
     #[derive(ValueEnum)]
     #[value(rename_all = "camelCase")]
     enum JudgeQuestion {
@@ -166,7 +166,7 @@ fn fit(mission: &mut Mission, name: &str, kinds: &mut Vec<JudgeQuestion>) -> Res
     Ok(!sees)
 }
 
-/// What the journal of the run tells of its questions.
+/// Reads the answers to the questions from the run's journal.
 fn read_journal(place: &Path, rows: &mut [KindRow]) -> Result<(), Failure> {
     let state = StateFolder::at(&place.join("state")).map_err(Failure::internal)?;
     for run in all_runs(&state)? {

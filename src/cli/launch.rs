@@ -109,13 +109,13 @@ impl Launch<'_> {
     }
 }
 
-/// What is run without a run of the project: in a state folder of its own, of which nothing is kept.
+/// A run beside those of the project: in a state folder of its own, of which nothing is kept.
 pub struct InPassing {
     /// The bytes of the mission that it is of.
     pub mission: Vec<u8>,
     pub options: RunOptions,
     pub state: State,
-    /// What its worker said, where that is on record already.
+    /// The outputs of the worker, where they are on record already.
     pub spooled: Vec<(SpoolName, PathBuf)>,
 }
 

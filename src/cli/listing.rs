@@ -17,7 +17,7 @@ pub struct Listed {
     pub row: RunRow,
     /// When anything last happened in it.
     pub last_at: Option<Timestamp>,
-    /// What its last session may have left running.
+    /// The processes that the last session may have left running.
     pub left: Left,
     /// Whether nothing ever ran in it.
     pub never_started: bool,

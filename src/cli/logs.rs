@@ -301,9 +301,9 @@ impl<'a> Printer<'a> {
 /// Events of a program as people follow them: what it says, and which tools it uses.
 struct Events {
     reading: Reading,
-    /// What of a line has come.
+    /// The part of a line that has come.
     rest: Vec<u8>,
-    /// What was said last, as it is printed.
+    /// The last message, as it is printed.
     said: String,
     calls: u32,
 }
@@ -318,7 +318,7 @@ impl Events {
         }
     }
 
-    /// What a line adds to what was told.
+    /// The new text that a line adds.
     fn told_by(&mut self, line: &[u8]) -> String {
         self.reading.line(line);
         let heard = &self.reading.heard;

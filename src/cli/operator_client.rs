@@ -21,17 +21,17 @@ use super::screen::Screen;
 
 /// How long a live writer may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// What the lock says while a command is decided under it.
+/// The holder in the lock while a command is decided under it.
 pub const OPERATOR: &str = "an operator's command";
 /// How long one try through the socket may take.
 const SOCKET_WITHIN: Duration = Duration::from_secs(3);
 /// A holder of the lock without a socket may be about to let go, or to open it.
 const GRACE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(20);
-/// What a person can do about processes that a killed supervisor left behind.
+/// The advice about processes that a killed supervisor left behind.
 const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 
-/// Who speaks.
+/// The person who gives the command.
 #[derive(Debug, Clone, Args)]
 pub struct ActorArgs {
     /// The name that is recorded: a record, not a proof [default: the user's]
@@ -67,12 +67,12 @@ pub fn refuse_agents() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What became of a command.
+/// The fate of a command that was submitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Submitted {
     /// The writer decided about it, durably.
     Decided(CommandResult),
-    /// It waits in the inbox for a writer that did not answer.
+    /// The command waits in the inbox for a writer that did not answer.
     Queued,
 }
 
@@ -155,7 +155,7 @@ fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
         .map_err(|error| environment!("cannot write to {}: {error}", folder.inbox().display()))
 }
 
-/// What the writer journaled about a queued command.
+/// The result that the writer journaled for a queued command.
 fn journaled(run: &RunFolder, wanted: &str) -> Result<Submitted, Failure> {
     let mut met = None;
     open_run(run, |_, record| {
@@ -200,7 +200,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
     Ok(Submitted::Decided(met))
 }
 
-/// What it means that a run could not be told.
+/// The failure of a command that could not be applied to its run.
 pub fn told(error: ApplyError) -> Failure {
     match error {
         ApplyError::Recover(error) => refuse(error),

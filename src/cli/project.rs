@@ -19,12 +19,12 @@ use super::failure::Failure;
 use super::screen::Screen;
 use super::variables::check_config;
 
-/// What the state folder is called where nobody names one.
+/// The name of the state folder where nobody names one.
 const STATE: &str = ".polpo";
-/// What to do about something that has no place in a state folder.
+/// The advice about something that has no place in a state folder.
 const MISPLACED: &str = "nothing was started, and nothing was touched; remove it, or name another state folder with \
                          --state-dir";
-/// What to do about a state folder that cannot be written.
+/// The advice about a state folder that cannot be written.
 pub const WRITABLE: &str = "make the folder writable, or name another one with --state-dir";
 
 /// The project's settings and the user's, each with what the file is called and its text; `None` where there is none.
@@ -90,7 +90,7 @@ pub fn unusable(error: FolderError) -> Failure {
     }
 }
 
-/// The same whatever is in it.
+/// Opens the state folder whatever is in it.
 pub fn unchecked_state_folder(output: &OutputArgs) -> Result<StateFolder, Failure> {
     state_folder_at(output.state_dir.as_deref(), true)
 }
@@ -145,7 +145,7 @@ pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolde
     vouched_run(folder, wanted).map(|(run, _)| run)
 }
 
-/// The same, with what this machine's key says of the run.
+/// Finds a run, and checks it by this machine's key.
 pub fn vouched_run(
     folder: &StateFolder,
     wanted: Option<&RunId>,
@@ -165,8 +165,8 @@ pub fn vouched_run(
     Ok((run, vouched))
 }
 
-/// The same of a run that a machine or a person goes by: this machine's key must vouch for it where there is one, or `trust` a
-/// person who does.
+/// Finds a run that a machine or a person goes by: this machine's key must vouch for it where there is one, or
+/// `trust` a person who does.
 pub fn trusted_run(of: &OfRun, trust: &Trust, screen: &Screen) -> Result<(StateFolder, RunFolder), Failure> {
     let folder = state_folder(screen.output())?;
     let (run, vouched) = vouched_run(&folder, of.id())?;
@@ -283,7 +283,7 @@ pub fn open_run(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<R
     Ok(recovered)
 }
 
-/// What an unreadable run means for a command: the user changed something, or the state is damaged.
+/// The failure of a command whose run cannot be read: the user changed something, or the state is damaged.
 pub fn refuse(error: RecoverError) -> Failure {
     match error {
         RecoverError::MissionChanged { .. } | RecoverError::NeverStarted { .. } => {

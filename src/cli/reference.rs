@@ -10,7 +10,7 @@ use super::command::formats;
 use super::variables::VARIABLES;
 use super::{GROUPS, command_line};
 
-/// What stands before the tables; the mission and the commands in it are run by a test.
+/// The text before the tables; the mission and the commands in it are run by a test.
 const BEGINNING: &str = include_str!("reference.md");
 
 /// The exit codes of a command that has only 0 beside 2.
@@ -177,7 +177,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     }
 }
 
-/// What is of the command itself, and shown.
+/// Whether an argument is the command's own, and shown.
 fn is_own(argument: &Arg) -> bool {
     let is_format = argument.get_id() == "format";
     !argument.is_global_set() && !argument.is_hide_set() && !is_format

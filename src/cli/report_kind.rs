@@ -50,7 +50,7 @@ impl FromStr for ReportTargets {
 }
 
 worded! {
-    /// What a run can be reported as.
+    /// A kind of report on a run.
     #[derive(ValueEnum)]
     pub enum ReportKind {
         Junit = "junit",

@@ -30,9 +30,10 @@ pub enum ReportPlace {
 }
 
 impl ReportPlace {
-    /// What a path names.
+    /// The place that a path names.
     ///
     /// # Errors
+    ///
     /// For a folder, a socket, and links that lead in a circle.
     pub fn of(path: &Path) -> io::Result<Self> {
         let refused = |what: &str| Err(io::Error::new(ErrorKind::InvalidInput, what));
@@ -138,7 +139,7 @@ pub fn moved() -> io::Error {
     io::Error::other("something else was put in its place since the run began")
 }
 
-/// Which file it is, by device and number.
+/// The identity of a file: its device and number.
 pub fn identity(found: &fs::Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }

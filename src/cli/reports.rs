@@ -27,10 +27,10 @@ use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{HeldPlace, ReportPlace, identity, moved, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
 
-/// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
+/// The longest summary of a step in bytes: GitHub takes 1 MiB, and drops a longer one whole.
 const SUMMARY_BYTES: usize = 900 * 1024;
 
-/// What a session has to write at its end.
+/// The reports that a session writes at its end.
 pub struct Reports {
     targets: Vec<ReportTarget>,
     /// GitHub's summary of the step, and the file that was there when the session began.
@@ -132,7 +132,7 @@ impl Reports {
         Ok(())
     }
 
-    /// The same for a run that has begun.
+    /// Checks the targets of a run that has begun.
     pub fn check_against(&self, run: &Recovered, folder: &StateFolder) -> Result<(), Failure> {
         let mission = run.started.mission_path.clone();
         self.check((&run.state, &run.state.options), mission, folder)

@@ -87,14 +87,14 @@ struct Submit {
 
 #[derive(Debug, Args)]
 struct RequestArgs {
-    /// Its id
+    /// The request's id
     #[arg(value_name = "ID")]
     id: String,
 }
 
 #[derive(Debug, Args)]
 struct ApproveArgs {
-    /// Its id
+    /// The request's id
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
@@ -118,7 +118,7 @@ enum Strategy {
 
 #[derive(Debug, Args)]
 struct RejectArgs {
-    /// Its id
+    /// The request's id
     #[arg(value_name = "ID")]
     id: String,
     /// Why
@@ -130,7 +130,7 @@ struct RejectArgs {
 
 #[derive(Debug, Args)]
 struct CancelArgs {
-    /// Its id
+    /// The request's id
     #[arg(value_name = "ID")]
     id: String,
     /// Why
@@ -382,7 +382,7 @@ fn triaged(
     requests.change(request.number, conclude).map_err(unusable)
 }
 
-/// What the agent says.
+/// Asks the agent that triages, and gives its reply.
 fn asked(
     state: &State,
     agent: AgentId,

@@ -129,7 +129,7 @@ fn tell_what_is_cut_off(run: &RunFolder, recovered: &Recovered, screen: &Screen)
     }
 }
 
-/// Whoever goes on with a run that this machine's key knows nothing of vouches for it from here on.
+/// Vouches for a run that this machine's key knows nothing of, from here on in the name of whoever resumes it.
 fn vouch(run: &RunFolder, trusts: bool) -> Result<(), Failure> {
     let by_agent = refuse_agents();
     if !trusts && (operator_key().is_some() || by_agent.is_err()) {
@@ -181,7 +181,8 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
     ))
 }
 
-/// Whoever resumes gives the run a new supervisor, whom people's words depend on: nothing that the run itself started may.
+/// Refuses to resume to processes that the run itself started: the session gets a new supervisor, on which
+/// people's words depend.
 fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
     if supervisor::is_of_the_run(run.id().as_str(), &supervisors(recovered)) {
         return Err(environment!(

@@ -101,7 +101,7 @@ fn forewarn(state: &State, options: &RunOptions, screen: &Screen) {
     }
 }
 
-/// What interpreters may be called, where a script follows.
+/// The names of interpreters that a script can follow.
 const INTERPRETERS: [&str; 9] = [
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl",
 ];

@@ -29,7 +29,7 @@ const MISSION: &str = "mission";
 const CONFIG: &str = "config";
 const PRESET: &str = "preset";
 
-/// What has a schema.
+/// A thing that has a schema.
 #[derive(Debug, Clone)]
 pub enum SchemaOf {
     /// A file that people write.
@@ -39,7 +39,7 @@ pub enum SchemaOf {
 }
 
 impl SchemaOf {
-    /// What a word means: a kind of file, or a document by its name, with or without its version.
+    /// Reads the word for a kind of file, or for a document by its name, with or without its version.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             MISSION => Some(Self::File(FileKind::Mission)),
@@ -58,7 +58,7 @@ fn words(known: &DocumentKind) -> impl Iterator<Item = &'static str> {
     [known.name(), known.schema].into_iter().chain(known.commands())
 }
 
-/// What can be typed. A document that is called like a file has its version with it.
+/// The words that can be typed. A document that is called like a file has its version with it.
 fn names() -> Vec<PossibleValue> {
     let documents = documents().into_iter().map(|known| match known.name() {
         CONFIG => PossibleValue::new(known.schema),

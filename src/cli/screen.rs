@@ -96,7 +96,7 @@ pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
     }
 }
 
-/// Whoever read us is gone, which is silent; or what was said is lost, which is not.
+/// The result of a failed print: silent where the reader has gone, an error where the output is lost.
 pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(0),
@@ -171,16 +171,16 @@ impl Observer for ViewObserver {
     }
 }
 
-/// What a snapshot holds of a run for those who need not see all of it.
+/// The first page of a run in a snapshot, for readers who need not see all of it.
 #[derive(Serialize, Deserialize)]
 pub struct FirstPage {
-    /// What `quorum status` shows first.
+    /// The page of `quorum status`.
     pub status: StatusPage,
-    /// Its line in the list of runs.
+    /// The line of the run in the list of runs.
     pub row: RunRow,
 }
 
-/// Who watches a session, and the view that comes out of it.
+/// The observers of a session, and the view that they make.
 pub struct Watchers {
     pub observers: Vec<Box<dyn Observer>>,
     pub view: Rc<RefCell<LiveView>>,
@@ -308,7 +308,7 @@ impl Screen {
         }
     }
 
-    /// The same of a page that is a template.
+    /// Prints a document as JSON, or as the page of its template.
     pub fn page<D: Serialize>(
         &self,
         document: D,
@@ -356,8 +356,8 @@ impl Screen {
         Style::resolve(choice, terminal, |name| std::env::var(name).ok())
     }
 
-    /// Who watches a session: its view, and progress as the flags ask for it. What is said of a run that is not kept names
-    /// no ids: nothing could be done with them.
+    /// The observers of a session: its view, and progress as the flags ask for it. Progress of a run that is
+    /// not kept names no ids: nothing could be done with them.
     pub fn watch(
         &self,
         folder: &RunFolder,

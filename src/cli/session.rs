@@ -60,7 +60,7 @@ pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Res
     })
 }
 
-/// What the session may use of the network.
+/// The use that the session may make of the network.
 fn network(options: &RunOptions, run: &RunId) -> Result<Network, Failure> {
     let Some(folder) = &options.record else {
         return Ok(if options.offline {
@@ -160,7 +160,8 @@ fn confinement_refused(
     }
 }
 
-/// Who says that nothing may begin where processes cannot be confined, if somebody does.
+/// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody sets
+/// it.
 pub fn must_be_confined(plan: &Plan, options: &RunOptions) -> Option<&'static str> {
     if plan.confinements().any(|how| how.sandbox() == Sandbox::Required) {
         return Some("`sandbox: required`");

@@ -100,7 +100,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     Ok(if failed { 2 } else { 0 })
 }
 
-/// What is right, and worth a word before it runs. Blocks.
+/// Warnings about a right mission before it runs. Blocks.
 fn warned(state: &State, options: &RunOptions) -> Vec<String> {
     let mut warnings = loosened(state);
     warnings.extend(forewarnings(state));

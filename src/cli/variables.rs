@@ -12,7 +12,7 @@ use crate::runtime::CONFIG;
 use super::args::OutputArgs;
 use super::failure::Failure;
 
-/// What a variable means, for people: the page of the command line lists them.
+/// The variables and their meaning, for people: the page of the command line lists them.
 pub const VARIABLES: [(&str, &str); 14] = [
     ("QUORUM_STATE_DIR", "the state folder, as `--state-dir`"),
     ("QUORUM_JOBS", "tasks that may run at the same time, as `--jobs`"),
@@ -83,8 +83,8 @@ const OF_OTHERS: [&str; 25] = [
     "QUORUM_PARSER_",
 ];
 
-/// What is said of each variable that begins like ours and that nothing heeds: a misspelt one would loosen what it was to
-/// tighten, in silence.
+/// Warnings about variables that begin like ours and that nothing heeds: a misspelt one would loosen what it
+/// was to tighten, in silence.
 pub fn unknown(root: &Command) -> Vec<String> {
     let mut known = of_flags(root);
     known.extend(VARIABLES.map(|(name, _)| name.to_owned()));
@@ -132,10 +132,11 @@ fn wrong(name: &str, value: &str, words: &str) -> Failure {
     usage!("the environment variable {name}: '{value}' is not one of: {words}")
 }
 
-/// What `QUORUM_LOG` says, where no flag says it.
+/// The level that `QUORUM_LOG` sets, where no flag does.
 ///
 /// # Errors
-/// When it says something else.
+///
+/// When the variable has another value.
 pub fn log(output: &OutputArgs, matches: &ArgMatches) -> Result<Option<Log>, Failure> {
     let Some(level) = text(LOG) else {
         return Ok(None);

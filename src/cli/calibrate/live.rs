@@ -52,7 +52,7 @@ pub struct AskedRow {
     missing: usize,
     /// Why the last of them is missing.
     why: Option<String>,
-    /// What a run would warn of: the parts of requests that its model refuses, and that it was asked without.
+    /// Warnings of a run: the parts of requests that its model refuses, and that it was asked without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -71,7 +71,7 @@ impl LiveResult {
         self.asked.iter().any(|row| row.missing > 0)
     }
 
-    /// What is missing and what to know of who was asked, for people.
+    /// The missing replies and the warnings about those who were asked, for people.
     pub fn notes(&self) -> String {
         let warnings = self.asked.iter().flat_map(|row| &row.warnings);
         let warnings = warnings.map(|warning| format!("warning: {warning}\n"));
@@ -90,7 +90,7 @@ impl LiveResult {
 
 /// One row.
 struct LiveRow {
-    /// Its line in the file of labels.
+    /// The line of the row in the file of labels.
     number: u64,
     value: Value,
     piece: Piece,
@@ -101,7 +101,7 @@ fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
     environment!(list.join("\n       ")).help("nobody was asked; correct the agents, then try again")
 }
 
-/// What nobody has answered yet: who is asked about what, and where the reply belongs.
+/// The questions that nobody has answered yet, each with the judge and the place of its reply.
 fn open_questions(
     jury: &Judges,
     rows: &[LiveRow],
@@ -258,7 +258,7 @@ fn refuse_other_judges(
     Ok(())
 }
 
-/// Which question a reply is to.
+/// The question that a reply belongs to.
 struct QuestionKey {
     row: usize,
     juror: usize,

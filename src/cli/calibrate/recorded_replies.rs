@@ -19,7 +19,7 @@ use crate::store::{LONGEST_FILE, if_there, read_regular, replace_file};
 
 use super::bad_row;
 
-/// What was kept earlier.
+/// The rows with replies that were kept earlier.
 #[derive(Debug, Default)]
 pub struct RecordedReplies {
     /// One for each row, with all that was said of it, in their order.
@@ -64,7 +64,7 @@ impl RecordedReplies {
         }
     }
 
-    /// What was kept of a row.
+    /// The kept replies to a row.
     pub fn of(&self, row: &Value) -> Option<&Value> {
         self.places.get(&row_key(row)).map(|at| &self.rows[*at])
     }
@@ -109,13 +109,13 @@ fn whole_row(line: &[u8], collector: &mut Collector) -> anyhow::Result<Option<Va
     Ok(Some(row))
 }
 
-/// Who has judged a row.
+/// The judges that a row has replies of.
 pub fn judges(row: &Value) -> Vec<&str> {
     let replies = row["raw_replies"].as_array().into_iter().flatten();
     replies.filter_map(|reply| reply["judge"].as_str()).collect()
 }
 
-/// What one judge said of a row.
+/// The reply of one judge to a row.
 pub fn reply_of<'a>(row: &'a Value, judge: &str) -> Option<&'a Value> {
     let mut replies = row["raw_replies"].as_array().into_iter().flatten();
     replies.find(|reply| reply["judge"] == judge)

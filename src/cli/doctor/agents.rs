@@ -28,7 +28,8 @@ pub struct LoadedMission<'p> {
 }
 
 impl LoadedMission<'_> {
-    /// Who says that nothing of it may begin where processes cannot be confined, if somebody does.
+    /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody
+    /// sets it.
     pub fn must_be_confined(&self) -> Option<&'static str> {
         must_be_confined(&self.state.plan, &self.options)
     }
@@ -108,7 +109,7 @@ fn repository(plan: &Plan) -> Option<HealthCheck> {
     })
 }
 
-/// What is missing for an agent that no task needs does not stop a run.
+/// Softens a failed check of an agent that no task needs: it does not stop a run.
 fn not_needed(mut check: HealthCheck) -> HealthCheck {
     if check.verdict == CheckOutcome::Fail {
         check.verdict = CheckOutcome::Warn;
@@ -169,7 +170,7 @@ fn endpoints(plan: &Plan) -> Option<HealthCheck> {
     })
 }
 
-/// What a judge thinks with: reviewers of several families err differently.
+/// The family of a judge's model: reviewers of several families err differently.
 fn family(agent: &AgentPlan) -> String {
     let known = ModelIdentity::of(agent, None).family().map(str::to_owned);
     known.unwrap_or_else(|| match *agent.spec.adapter {
@@ -232,7 +233,7 @@ fn shortened(titles: &[String]) -> String {
     }
 }
 
-/// What review a task gets.
+/// The review that a task gets.
 struct ReviewOfTask {
     /// Whether it was asked for, so that work without a reviewer is indeterminate.
     for_sure: bool,

@@ -14,7 +14,8 @@ pub fn tier() -> Result<Tier, Failure> {
     Ok(tier)
 }
 
-/// What that means, where somebody says that processes must be confined (`required`) and where nobody does.
+/// The check of confinement: `required` is the source of the rule that processes must be confined, where
+/// somebody sets it.
 pub fn check(tier: Tier, required: Option<&'static str>) -> HealthCheck {
     let (name, way, reason) = match &tier {
         Tier::Whole(way) => ("whole", Some(*way), None),

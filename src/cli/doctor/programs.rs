@@ -35,7 +35,7 @@ pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<HealthCheck> {
     checks
 }
 
-/// What a program says its version is, beside the one that its preset was written for.
+/// Checks the version of a program against the one that its preset was written for.
 fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> HealthCheck {
     let name = format!("version of {}", agent.name);
     let own = agent
@@ -145,7 +145,7 @@ pub fn git() -> HealthCheck {
     HealthCheck::new("git", verdict, message)
 }
 
-/// What a command prints, if it ends in time and well.
+/// The output of a command, if it ends in time and well.
 fn said_by(command: &mut Command) -> anyhow::Result<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let home = std::env::home_dir().unwrap_or_default();

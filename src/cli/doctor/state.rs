@@ -180,7 +180,7 @@ fn exits(run: &RunFolder, found: &Inspection, live: bool) -> Option<HealthCheck>
     Some(check.with("file", run.exits().to_string_lossy().as_ref()))
 }
 
-/// What earlier salvages moved aside.
+/// The files that earlier salvages moved aside.
 fn aside(run: &RunFolder) -> Option<HealthCheck> {
     let names = names_in(run.path());
     let damaged: Vec<&String> = names
@@ -222,7 +222,7 @@ fn inbox(folder: &StateFolder) -> HealthCheck {
     }
 }
 
-/// What an interrupted write or removal left behind.
+/// The files that an interrupted write or removal left behind.
 fn leftovers(folder: &StateFolder) -> Option<HealthCheck> {
     let runs = folder.path().join("runs");
     let known: Vec<RunFolder> = all_runs(folder).unwrap_or_default();

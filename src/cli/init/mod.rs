@@ -36,7 +36,7 @@ pub struct Init {
     pub template: InitTemplate,
 }
 
-/// What to begin with.
+/// A template to begin with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
 pub enum InitTemplate {
     /// Two tasks, a worker and a reviewer

@@ -12,7 +12,8 @@ pub struct File {
     pub executable: bool,
 }
 
-/// What the mission's first line tells an editor; the schema lies beside it, so that no network is needed.
+/// The first line of a mission, which tells an editor its schema; that lies beside it, so that no network is
+/// needed.
 const MODELINE: &str = "# yaml-language-server: $schema=./mission.schema.json";
 const SCHEMA: &str = "mission.schema.json";
 
@@ -108,7 +109,7 @@ fn at_home(mission: &str) -> String {
     text
 }
 
-/// What git must not see.
+/// The paths that git must not see.
 pub fn ignored(template: InitTemplate) -> &'static [&'static str] {
     match template {
         InitTemplate::Minimal | InitTemplate::AgentClis => &[".polpo/", "work/"],

@@ -11,15 +11,15 @@ use super::ReviewArgs;
 /// The largest work that is read from a pipe or a diff, in bytes.
 pub const LARGEST_WORK: u64 = 64 * 1024 * 1024;
 
-/// What was handed in.
+/// Work that was handed in.
 pub struct HandedIn {
-    /// What it is in a few words.
+    /// The name of the work, in a few words.
     pub title: String,
     /// The work itself.
     pub work: Vec<u8>,
     /// The files, if it is files.
     pub paths: Vec<String>,
-    /// What of the work nobody is shown.
+    /// The parts of the work that nobody is shown, one sentence each.
     pub not_shown: Vec<String>,
 }
 

@@ -93,7 +93,7 @@ pub struct ReviewArgs {
 }
 
 worded! {
-    /// Who grades work that came without a run.
+    /// The grader of work that came without a run.
     #[derive(ValueEnum)]
     pub enum GraderChoice {
         /// Reviewers
@@ -105,7 +105,7 @@ worded! {
 
 /// Work that came without a run, and the mission of one task that it is judged by.
 struct ReviewSubject {
-    /// What is judged, in a few words.
+    /// The name of the work, in a few words.
     title: String,
     /// Agents as the documents define them.
     agents: Value,
@@ -115,19 +115,19 @@ struct ReviewSubject {
     /// Where relative programs are found.
     mission_folder: PathBuf,
     workspace: PathBuf,
-    /// What of the work nobody is shown.
+    /// The parts of the work that nobody is shown, one sentence each.
     not_shown: Vec<String>,
 }
 
-/// What is judged, as a run that has nothing else to do.
+/// A judgement as a run that has nothing else to do.
 struct ReviewCase {
-    /// What is judged, in a few words.
+    /// The name of the work, in a few words.
     title: String,
     task: TaskId,
     run: InPassing,
-    /// What its agent failed with.
+    /// The findings that the work's agent failed with; `None` where it did not.
     failed: Option<Vec<Finding>>,
-    /// What of the work nobody is shown.
+    /// The parts of the work that nobody is shown, one sentence each.
     not_shown: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ pub fn review(arguments: &ReviewArgs, matches: &ArgMatches, screen: &Screen) -> 
     Ok(class.exit_code())
 }
 
-/// What was found, and of what nobody could say anything.
+/// The findings of the judges, and one for each part that was shown to nobody.
 fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -> Vec<Finding> {
     let found = view.task(task).found().iter();
     let found = found.map(|found| found.finding.clone());
@@ -184,7 +184,7 @@ fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -
         .collect()
 }
 
-/// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.
+/// The outcome of a review: the work passes, it does not, or nobody can say. An interrupt stays one.
 fn verdict(state: &State, task: TaskId, not_shown: &[String]) -> OutcomeClass {
     let task = state.task(task);
     match outcome(state).class {
@@ -287,7 +287,7 @@ fn submitted_work(arguments: &ReviewArgs, options: &RunOptions) -> Result<Review
     })
 }
 
-/// The same work, for a grader that needs no agent. What the work says is then the text of the files themselves.
+/// The submitted work, for a grader that needs no agent: the text of the files themselves is then the output.
 fn submitted_facts(arguments: &ReviewArgs) -> Result<ReviewSubject, Failure> {
     if !arguments.reviewers.is_empty() || arguments.mission.is_some() {
         return Err(usage!("the heuristic grader asks no agent").help("leave out --reviewer and --mission"));
@@ -403,8 +403,8 @@ fn recorded_task(
     })
 }
 
-/// What holds of a run's options where its work is judged again: what the run was let pass, and what it used, is its own
-/// business.
+/// The options for a second judgement of a run's work: the limits and exceptions of the run itself do not
+/// count.
 fn options_of(run: &RunOptions) -> RunOptions {
     let frozen = run.clone();
     RunOptions {
