@@ -13,7 +13,7 @@ use super::task_command::TaskCommands;
 /// How much of what it printed is its reason, in bytes.
 const REASON: u64 = 2_000;
 
-/// Which approver of which approval.
+/// One approver of one approval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApproverId {
     pub task: TaskId,
@@ -33,7 +33,7 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
     }
 }
 
-/// What its end says. Blocks.
+/// Reads the answer of an approver from the end of its command. Blocks.
 pub fn answered(command: &str, end: &CommandEnd) -> JobEnd {
     JobEnd::Approver(said(command, end))
 }

@@ -28,7 +28,7 @@ pub struct BaselineLook {
     pub commands: TaskCommands,
     /// The turn that comes behind it.
     pub turn: TurnId,
-    /// What is known of the same checks on the same files.
+    /// The known results of the same checks on the same files.
     pub known: BTreeMap<Digest, SeenBefore>,
     /// Where this is no look before the work, but one at tests that it changed: what is looked at, and the checks that are run, of
     /// those that are commands; `None`: all of these.
@@ -161,7 +161,7 @@ impl BaselineLook {
         )
     }
 
-    /// What facts say of criteria.
+    /// Grades criteria by facts.
     async fn grade(&self, runner: &Commands, criteria: &[(u32, &Item)]) -> Vec<SeenBefore> {
         let grading = Grading {
             commands: self.commands.clone(),
@@ -203,7 +203,7 @@ fn missing_folder(cwd: &Path, within: Option<&Path>) -> Option<String> {
     (!cwd.is_dir()).then(|| inner.display().to_string())
 }
 
-/// What the end of a command says. Blocks.
+/// Reads the result of a check from the end of its command. Blocks.
 fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &CommandEnd) -> SeenBefore {
     // Of a stage only how it exits says something: it reads what there is only behind the work.
     let result = match item.place {
@@ -233,7 +233,7 @@ fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &Command
     }
 }
 
-/// What a check says that looks at files. Blocks.
+/// The result of a check that looks at files. Blocks.
 fn files(plan: &Arc<Plan>, turn: TurnId, item: &Item) -> SeenBefore {
     let CheckPlace::Check(at) = item.place else {
         return SeenBefore::unknown(item.key, "it cannot be looked at");

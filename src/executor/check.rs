@@ -51,7 +51,7 @@ pub fn job(commands: &TaskCommands, check: u32, output: &SpoolName) -> Option<Co
     Some(job)
 }
 
-/// What the end of a check's command says. Blocks.
+/// Reads the result of a check from the end of its command. Blocks.
 pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckResult {
     let outcome = match (declared(plan, task, check), &end.outputs().stdout) {
         // A metric prints one number and nothing else, so that more than this is none.
@@ -72,7 +72,7 @@ pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckR
     }
 }
 
-/// What a check says that looks at files. Blocks.
+/// The result of a check that looks at files. Blocks.
 pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckResult {
     match declared(plan, task, check) {
         Some(Check::FileExists {
@@ -85,7 +85,7 @@ pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckRe
     }
 }
 
-/// What a check says that the mission does not have any more.
+/// The result of a check that the mission does not have any more.
 fn missing() -> CheckResult {
     CheckResult::new(false, "there is no such check", Millis(0))
 }

@@ -46,11 +46,11 @@ pub struct Apart {
 /// A command that is to be run, with all that it needs.
 #[derive(Debug, Clone, Default)]
 pub struct CommandJob {
-    /// What people and the record of exits call it.
+    /// The name of the command for people and in the record of exits.
     pub label: String,
     /// The program as an absolute path, and its arguments.
     pub argv: Vec<String>,
-    /// Its whole environment.
+    /// The whole environment of the command.
     pub env: Vec<(String, String)>,
     /// Where it works.
     pub cwd: PathBuf,
@@ -66,13 +66,13 @@ pub struct CommandJob {
     pub shown: Vec<PathBuf>,
     /// Whether what it prints decides, so that nobody may write over it: see [`Spawn::sealed`].
     pub sealed: bool,
-    /// What it may leave behind.
+    /// The files that the command may leave behind.
     pub outputs: Outputs,
     /// How long it may take.
     pub timeout: Millis,
     /// Whether it goes on when the session dies, for the next one to take over.
     pub outlives_session: bool,
-    /// What it may see and change; without one as much as this process.
+    /// The mounts of the command; `None` gives it as much as this process.
     pub confinement: Option<MountPlan>,
     /// Whether it is not confined, whatever its owner is.
     pub is_free: bool,
@@ -84,16 +84,16 @@ pub struct CommandJob {
     pub copy: Option<PathBuf>,
 }
 
-/// What a command may leave behind, and what is done with that once it has ended.
+/// The files that a command may leave behind, and their treatment once it has ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
     /// The file of its standard output; without one nothing is kept of it.
     pub stdout: Option<PathBuf>,
-    /// The same of standard error. The same file as `stdout` holds both as they were printed.
+    /// The file for standard error. The same file as `stdout` holds both as they were printed.
     pub stderr: Option<PathBuf>,
     /// The file in which it may claim something of its work.
     pub result: Option<PathBuf>,
-    /// What nobody may read of any of them.
+    /// The secrets that are taken out of all of them.
     pub secrets: Arc<Secrets>,
     /// How many bytes it may print in all.
     pub limit: u64,
@@ -113,7 +113,7 @@ impl Outputs {
         }
     }
 
-    /// What is left of a command that has ended, or never began: without secrets, and only what it printed itself. Blocks.
+    /// Reads the outputs of a command that has ended, or never began, and takes the secrets out. Blocks.
     pub fn end(self, result: Result<Exit, WorkError>) -> CommandEnd {
         let mut exit = match result {
             Ok(exit) => exit,
@@ -159,19 +159,19 @@ impl Outputs {
 /// Why a program was ended before its time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GivenUp {
-    /// It waits for its provider for too long.
+    /// The program waits for its provider for too long.
     Waits {
-        /// What it said.
+        /// The line that says that it waits.
         line: String,
         /// For how long it would have waited, where it said that.
         waits: Option<Millis>,
     },
-    /// It had said that nothing more is to come, and did not end.
+    /// The program had said that nothing more is to come, and did not end.
     Over,
 }
 
-/// What an agent is asked by: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep, as a text and
-/// where that lies.
+/// The question to an agent: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep,
+/// as a text and as the path of its file.
 pub type Asked = (Told, Option<Told>, Option<(String, PathBuf)>);
 
 impl CommandJob {
@@ -297,20 +297,21 @@ pub fn built_in_timeout() -> Millis {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum How<'e> {
-    /// There never was a process: why.
+    /// There never was a process; the text says why.
     NotStarted(&'e str),
-    /// It was killed after its time-out, whatever it then exited with.
+    /// The process was killed after its time-out, whatever it then exited with.
     TimedOut,
-    /// It exited with this code.
+    /// The process exited with this code.
     Exited(i32),
-    /// This signal ended it.
+    /// The signal of this number ended the process.
     Killed(i32),
 }
 
-/// What is left of a command. What it printed lies where its job said, without secrets.
+/// The end of a command. Its outputs lie where its job said, without secrets.
 #[derive(Debug, Clone, Default)]
 pub struct CommandEnd {
-    /// What the supervisor says of it. Of the digest of its output only as long as the file is still that output.
+    /// The exit as the supervisor tells it. It has the digest of the output only as long as the file is still
+    /// that output.
     pub exit: Exit,
     not_started: Option<String>,
     outputs: Outputs,
@@ -319,7 +320,7 @@ pub struct CommandEnd {
 }
 
 impl CommandEnd {
-    /// There never was a process.
+    /// The end of a command that never was a process.
     pub fn not_started(why: impl Into<String>) -> Self {
         Self {
             not_started: Some(why.into()),
@@ -352,7 +353,7 @@ impl CommandEnd {
         tail(self.outputs.stdout.as_ref(), most).unwrap_or_default()
     }
 
-    /// The same of standard error. Blocks.
+    /// The end of the standard error, at most `most` bytes. Blocks.
     pub fn stderr_tail(&self, most: u64) -> String {
         tail(self.outputs.stderr.as_ref(), most).unwrap_or_default()
     }
@@ -362,9 +363,10 @@ impl CommandEnd {
         (self.stdout_tail(STDOUT_TAIL), self.stderr_tail(STDERR_TAIL))
     }
 
-    /// What it claims of its work, if anything. Claims, not evidence. Blocks.
+    /// The claims of the command about its work, if there are any. Claims, not evidence. Blocks.
     ///
     /// # Errors
+    ///
     /// Why that cannot be read.
     pub fn claims(&self) -> Result<Option<(FileRef, ResultClaims)>, WorkError> {
         match (&self.unclean, &self.outputs.result) {
@@ -374,12 +376,12 @@ impl CommandEnd {
         }
     }
 
-    /// What is told of a command of the mission: with the end of its output, where what went wrong stands. Blocks.
+    /// The outcome of a command of the mission, with the end of its output, where errors stand. Blocks.
     pub fn outcome(&self) -> CommandOutcome {
         self.outcome_with(tail(self.outputs.stdout.as_ref(), SHOWN))
     }
 
-    /// The same with what was read of its output.
+    /// The outcome of the command, with the part of its output that was read.
     pub fn outcome_with(&self, read: io::Result<String>) -> CommandOutcome {
         let (output, unreadable) = match read {
             Ok(output) => (output, None),

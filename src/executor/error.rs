@@ -20,7 +20,7 @@ pub enum WorkError {
     /// A file or folder cannot be dealt with: what was to be done to it.
     #[error("cannot {0} {1}: {2}")]
     File(&'static str, PathBuf, #[source] io::Error),
-    /// What is on record is gone, was changed or cannot be read: what of it.
+    /// A recorded thing, which the text names, is gone, was changed or cannot be read.
     #[error("{0}: {1}")]
     Lost(Cow<'static, str>, #[source] io::Error),
     /// The channel cannot be told.
@@ -41,7 +41,7 @@ pub enum WorkError {
     /// A pattern of files cannot be read.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// It was to be judged by whoever did it.
+    /// The work was to be judged by whoever did it.
     #[error(transparent)]
     OwnWork(#[from] OwnWork),
     /// A file of the run says something else than it must.
@@ -50,7 +50,7 @@ pub enum WorkError {
     /// The system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What prepared it broke off.
+    /// The preparation of the work broke off.
     #[error(transparent)]
     BrokeOff(#[from] JoinError),
     /// The supervisor, a provider or the mission has none of it, in words of its own.
@@ -59,12 +59,12 @@ pub enum WorkError {
 }
 
 impl WorkError {
-    /// That a file cannot be dealt with, by what the system says.
+    /// The error of a file that cannot be dealt with, from that of the system.
     pub fn file(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::File(act, path.to_owned(), error)
     }
 
-    /// That something of the record is lost, by what the system says.
+    /// The error of a recorded thing that is lost, from that of the system.
     pub fn lost(what: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Lost(what.into(), error)
     }

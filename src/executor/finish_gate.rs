@@ -33,7 +33,7 @@ pub fn job(commands: &TaskCommands, command: u32, output: &SpoolName) -> Option<
     ))
 }
 
-/// What the end of such a command says: only exit 0 shows anything. Blocks.
+/// Reads the result of a finish gate's command: only exit 0 shows anything. Blocks.
 pub fn finished(plan: &Plan, task: TaskId, command: u32, end: &CommandEnd) -> CheckResult {
     match declared(plan, task, command) {
         Some(declared) => result(declared, &end.outcome()),

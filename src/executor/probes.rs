@@ -86,7 +86,7 @@ impl Grading {
         Ok(heuristic::grade(criteria, &Facts { files, commands }))
     }
 
-    /// What the work says, as the file without a path. Of a long one only the beginning.
+    /// The output of the work, as the file without a path. Of a long one only the beginning.
     fn output(&self) -> Result<FileFacts, WorkError> {
         let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
         let mut all = Text {
@@ -109,7 +109,7 @@ impl Grading {
     }
 }
 
-/// What the end of a command says. One that never ran, or whose output is lost, says nothing.
+/// The facts of a command that ended. One that never ran, or whose output is lost, has none.
 fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, WorkError> {
     let outcome = end.outcome();
     if let Some(why) = outcome.not_started {

@@ -12,7 +12,7 @@ use crate::store::if_there;
 
 use super::command::{CommandEnd, GivenUp};
 
-/// What a program told on its outputs.
+/// The messages of a program on its outputs.
 #[derive(Debug)]
 pub struct Told {
     pub heard: Heard,

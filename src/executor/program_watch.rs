@@ -19,9 +19,9 @@ use super::runner::Runner;
 /// How often programs at work are to be looked at.
 pub const LOOK: Duration = Duration::from_secs(1);
 
-/// Who waits for longer is not waited for.
+/// The longest wait of a program for its provider; one that waits for longer is ended.
 const LONGEST_WAIT: Millis = Millis::from_secs(120);
-/// Who prints nothing for so long behind a failed request is taken to wait.
+/// The silence behind a failed request after which a program is taken to wait.
 const QUIET_AFTER_TROUBLE: Duration = Duration::from_secs(20);
 /// How long a program has to end by itself once it has said that nothing more is to come.
 const TIME_TO_END: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ const MOST_TOLD: u32 = 200;
 /// Characters of such a word.
 const WORD: usize = 120;
 
-/// What is known of programs at work, by the runner's names.
+/// The programs at work, by the runner's names.
 #[derive(Debug, Default)]
 pub struct ProgramWatch(HashMap<u64, Watched>);
 
@@ -41,7 +41,7 @@ struct Watched {
     reading: Reading,
     /// How far its output and its standard error are read, in bytes.
     read: [u64; 2],
-    /// What of a line was read.
+    /// The unfinished line of each output.
     rest: [Vec<u8>; 2],
     /// The last line that told of a failed request, and when it stood there.
     trouble: Option<(String, Instant)>,
@@ -144,7 +144,7 @@ impl Watched {
         })
     }
 
-    /// What it does now, if that is not what was told last.
+    /// The activity of the program, if it is not the one that was told last.
     fn word(&mut self) -> Option<String> {
         let heard = &self.reading.heard;
         let text = heard.text.lines().rev().find(|line| !line.trim().is_empty());

@@ -13,7 +13,7 @@ use crate::supervisor::{Client, Command, Exit, MountPlan, Spawn};
 use super::command::{CommandEnd, CommandJob, GivenUp, Outputs};
 use super::error::WorkError;
 
-/// Whose work a command is.
+/// The work that a command belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Owner {
     /// A worker's turn itself.
@@ -69,7 +69,7 @@ impl Owner {
 /// The variable of the folder for temporary files.
 const TEMPORARY: &str = "TMPDIR";
 
-/// What is done with the end of a command. May block.
+/// The continuation of a command, called with its end. May block.
 pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
 
 /// A command that is to be started.
@@ -108,12 +108,12 @@ impl CommandRequest {
         (Self::new(owner, job, then), end)
     }
 
-    /// What is to be started.
+    /// The command that is to be started.
     pub fn job(&self) -> &CommandJob {
         &self.job
     }
 
-    /// The same, confined like this; `scratch` is its folder for temporary files, where it has one of its own.
+    /// Confines the command; `scratch` is its folder for temporary files, where it has one of its own.
     #[must_use]
     pub fn confined(mut self, mounts: MountPlan, scratch: Option<&Path>) -> Self {
         self.job.confinement = Some(mounts);
@@ -124,7 +124,7 @@ impl CommandRequest {
         self
     }
 
-    /// The same, with something that is dropped before anybody hears of its end.
+    /// Keeps a value, which is dropped before anybody hears of the command's end.
     #[must_use]
     pub fn holding(mut self, held: impl Send + 'static) -> Self {
         self.then = self.then.map(|then| -> Then {
@@ -136,7 +136,7 @@ impl CommandRequest {
         self
     }
 
-    /// The same in a copy of a folder.
+    /// Moves the command into a copy of a folder.
     #[must_use]
     pub fn in_copy(mut self, folder: &Path, copy: PathBuf) -> Self {
         if let Ok(inner) = self.job.cwd.strip_prefix(folder) {
@@ -147,12 +147,12 @@ impl CommandRequest {
         self
     }
 
-    /// Whose work it is.
+    /// The work that the command belongs to.
     pub fn owner(&self) -> Owner {
         self.owner
     }
 
-    /// It is not started: why.
+    /// The end of a command that is not started, for this reason.
     pub fn refused(self, why: WorkError) -> Ended {
         Ended {
             owner: self.owner,
@@ -165,11 +165,11 @@ impl CommandRequest {
 
 /// A command that has ended, or never began. What it left is not looked at yet.
 pub struct Ended {
-    /// Whose work it was.
+    /// The work that the command belonged to.
     pub owner: Owner,
-    /// What the supervisor says of its end, or why it never began.
+    /// The exit as the supervisor tells it, or why the command never began.
     pub result: Result<Exit, WorkError>,
-    /// What it may have left.
+    /// The files that the command may have left.
     pub outputs: Outputs,
     then: Option<Then>,
 }
@@ -293,7 +293,7 @@ impl Runner {
         })
     }
 
-    /// Whose commands are at work, in no order.
+    /// The owners of the commands at work, in no order.
     pub fn at_work(&self) -> impl Iterator<Item = Owner> {
         self.started.values().map(|started| started.owner)
     }

@@ -23,7 +23,7 @@ const LARGEST_RESULT: u64 = 1024 * 1024;
 /// its digest would then hold the run up for hours.
 const LARGEST_SAID: u64 = 1 << 30;
 
-/// What an agent claims in its result file. Claims, not evidence.
+/// The claims of an agent in its result file. Claims, not evidence.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResultClaims {
@@ -234,10 +234,11 @@ pub fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a task's last turn said, checked against the record that vouches for it while it is read. Of a long output the
+/// Reads the output of a task's last turn, checked against the record that vouches for it. Of a long output the
 /// beginning and the end, each at most `most` bytes. Blocks.
 ///
 /// # Errors
+///
 /// When the file is not the one that the record names: then that evidence is lost.
 pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usize) -> io::Result<Excerpt> {
     if let Some(result) = &output.result {
@@ -350,9 +351,9 @@ pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
     is_as_recorded(path, &expected.into())
 }
 
-/// What a record says of a file's content.
+/// The recorded content of a file.
 pub struct Recorded {
-    /// Its length, where that is recorded.
+    /// The length in bytes, where it is recorded.
     pub len: Option<u64>,
     pub digest: Digest,
 }

@@ -22,7 +22,7 @@ pub struct TaskCommands {
     pub plan: Arc<Plan>,
     /// Where its files lie.
     pub folder: RunFolder,
-    /// What nobody may read of what they leave.
+    /// The secrets that are taken out of the commands' outputs.
     pub secrets: Arc<Secrets>,
     pub task: TaskId,
     /// The number of its attempt.

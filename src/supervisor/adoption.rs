@@ -22,13 +22,13 @@ pub const PROTOCOL: u32 = 4;
 /// How often a supervisor that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
-/// What every version says first, in this form for ever.
+/// The first message of every version, in this form for ever.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
     protocol: u32,
 }
 
-/// What a supervisor holds.
+/// The children that a supervisor holds.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
     /// The first key that no child has had.
@@ -80,7 +80,7 @@ impl Drop for AdoptionSocket {
     }
 }
 
-/// What the one who comes in is told.
+/// Greets a new runner: the version, then the children.
 pub fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
     outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
@@ -89,13 +89,13 @@ pub fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
 /// Why an earlier session's supervisor was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
-    /// It has ended.
+    /// The supervisor has ended.
     #[error("it has ended")]
     Ended,
-    /// It speaks another version of the protocol.
+    /// The supervisor speaks another version of the protocol.
     #[error("it speaks version {0} of the protocol and this program version {PROTOCOL}")]
     OtherVersion(u32),
-    /// It runs and cannot be spoken to.
+    /// The supervisor runs and cannot be spoken to.
     #[error("it does not answer: {0}")]
     Unreachable(io::Error),
 }

@@ -30,7 +30,8 @@ const PIECE: usize = 64 << 10;
 /// How many pieces are read of what another process may go on writing.
 const MOST_PIECES: usize = 1 << 10;
 
-/// Which file it was, how long, and when it was last written to and changed: the last cannot be set by a program.
+/// Device and number of a file, its length, and when it was last written to and changed: the last cannot be set
+/// by a program.
 type Stamp = (u64, u64, (i64, i64), (i64, i64));
 
 fn stamp(file: &std::fs::Metadata) -> Stamp {
@@ -72,7 +73,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Which of the files was touched since.
+    /// The first of the files that was touched since; `None` where none was.
     pub fn changed(&self) -> Option<String> {
         let is_same = |(path, was): &&(PathBuf, Stamp)| {
             std::fs::symlink_metadata(path).is_ok_and(|found| stamp(&found) == *was)
@@ -118,7 +119,7 @@ fn unwritable(path: &Path, bytes: &[u8]) -> io::Result<File> {
     copy.map_err(|error| unreadable(path, &error))
 }
 
-/// That what was written for this path is lost.
+/// The error that the output for this path is lost.
 pub fn not_kept(path: &Path, why: &io::Error) -> io::Error {
     io::Error::other(format!("`{}` could not be kept: {why}", path.display()))
 }
@@ -147,7 +148,7 @@ impl Answer {
         Ok((answer, File::from(OwnedFd::from(writer))))
     }
 
-    /// What to wait at; `None` once nothing more comes.
+    /// The descriptor to wait at; `None` once nothing more comes.
     pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         (!self.ended).then(|| self.pipe.as_fd())
     }
@@ -172,7 +173,7 @@ impl Answer {
         }
     }
 
-    /// What has come behind the first `from` bytes, a piece of it; `None` where nothing has.
+    /// A piece of the answer behind the first `from` bytes; `None` where nothing has come.
     pub fn after(&self, from: u64) -> Option<&[u8]> {
         let new = self.kept.get(usize::try_from(from).ok()?..)?;
         let piece = &new[..new.len().min(MOST_SHOWN)];

@@ -38,7 +38,7 @@ const PLACES: [&str; 4] = [
     "/run/current-system/sw/bin/bwrap",
 ];
 
-/// What this program is called with to be the first process of a namespace.
+/// The argument that makes this program the first process of a namespace.
 const FIRST: &str = "--first-of-a-namespace";
 
 /// Where bubblewrap is, if it is installed.
@@ -47,7 +47,7 @@ pub fn installed() -> Option<PathBuf> {
     PLACES.map(PathBuf::from).into_iter().find(is_program)
 }
 
-/// What the first process of a namespace is to start: the numbers are descriptors.
+/// The program that the first process of a namespace starts; the numbers are descriptors.
 #[derive(Debug, Serialize, Deserialize)]
 struct Inside {
     /// The program and its arguments; nothing, where it is only a try.
@@ -85,7 +85,7 @@ pub fn start(
     begin(bubblewrap, starter, (&mounts, &told), start).map_err(system)?
 }
 
-/// The same for nothing: why it cannot be done here.
+/// Tries to confine a process that does nothing: why it cannot be done here, `None` where it can.
 pub fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
     let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     let nothing = Start {
@@ -152,7 +152,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// What is at a path, without following a link: whether it is a folder; `None` for nothing.
+/// The kind of the thing at a path, without following a link: whether it is a folder; `None` for nothing.
 fn kind_of(path: &Path) -> io::Result<Option<bool>> {
     match open_place(path) {
         Ok(place) => Ok(Some(

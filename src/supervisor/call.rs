@@ -28,13 +28,13 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
 
-/// What a short program may do with files. Places that are not there do not count.
+/// The files that a short program may use. Places that are not there do not count.
 pub struct Bounds<'a> {
     /// Where it writes, which it reads as well.
     pub writes: Vec<PathBuf>,
-    /// What else it reads.
+    /// Further places that the program reads.
     pub reads: Vec<PathBuf>,
-    /// Of what it is made: it reads there, too, and starts programs from there only.
+    /// The places that the program is made of: it reads there, too, and starts programs from there only.
     pub programs: &'a [&'a str],
 }
 

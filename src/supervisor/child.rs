@@ -50,14 +50,15 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
 pub struct Ended {
-    /// Its process id is only to be compared with group ids of processes that still live, never to be signalled.
+    /// The reaped child. Its process id is only to be compared with group ids of processes that still live,
+    /// never to be signalled.
     pub child: Child,
     /// Report it at this time even if its processes have not died.
     pub give_up: Instant,
     exit: Exit,
 }
 
-/// What a [`Launcher`] needs to know.
+/// The values that a [`Launcher`] needs.
 pub struct Start<'a> {
     /// The program, by absolute path, and its arguments.
     pub arguments: &'a [String],
@@ -67,8 +68,8 @@ pub struct Start<'a> {
     pub marker: &'a str,
     /// The working directory.
     pub folder: &'a Path,
-    /// What becomes its standard input, output and error. The supervisor's own all lead to `/dev/null`, so a child that
-    /// inherits them needs none opened.
+    /// The standard input, output and error of the child. The supervisor's own all lead to `/dev/null`, so a
+    /// child that inherits them needs none opened.
     pub standard: [Option<File>; 3],
 }
 
@@ -85,12 +86,12 @@ struct Streams {
     cut: bool,
 }
 
-/// What became of the two outputs.
+/// The state of the two outputs at the end.
 struct Settled {
     lengths: [u64; 2],
-    /// What the first one held, where that is known.
+    /// The digest of the standard output, where it is known.
     digest: Option<Digest>,
-    /// What was lost, if something was.
+    /// The error that lost an output; `None` where both are whole.
     lost: Option<String>,
 }
 
@@ -190,7 +191,7 @@ impl Child {
         }
     }
 
-    /// What the next runner is told of it.
+    /// The record of the child for the next runner.
     pub fn held(&self) -> HeldChild {
         HeldChild {
             key: self.key,

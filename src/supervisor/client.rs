@@ -139,7 +139,7 @@ impl Handle {
         self.farewell.as_deref()
     }
 
-    /// The same supervisor, of which another process has learnt that digest.
+    /// Sets the digest of the supervisor's farewell, which another process has learnt.
     #[must_use]
     pub fn that_promised(mut self, farewell: Option<String>) -> Self {
         self.farewell = farewell;

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char};
 
 use super::protocol::TURN_KEY_VARIABLE;
 
-/// What an outer run recognises its turns by, which is no secret.
+/// The variables by which an outer run recognises its turns, which are no secret.
 const SHOWN: [&str; 2] = [TURN_KEY_VARIABLE, "QUORUM_RUN_ID"];
 
 unsafe extern "C" {

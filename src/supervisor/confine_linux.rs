@@ -34,17 +34,18 @@ enum How {
     Namespaces(Processes),
     /// In namespaces that the bubblewrap at this path makes.
     Bubblewrap(PathBuf, Processes),
-    /// Their plan cannot be carried out. Where this is a domain, they can neither read nor signal what is outside of it.
+    /// No plan can be carried out. In the domain, if there is one, children can neither read nor signal
+    /// processes outside of it.
     Scope(Option<OwnedFd>),
 }
 
 /// Why no namespaces can be made, by any way.
 struct Refused(String);
 
-/// Which processes a confined child finds in `/proc`.
+/// The processes that a confined child finds in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Processes {
-    /// Those of its own namespace.
+    /// The processes of its own namespace.
     Own,
     /// Everybody's: where parts of `/proc` are masked, as in containers, the system lets nobody mount another.
     Everybodys,

@@ -48,7 +48,7 @@ const READ_SIZE: usize = 64 << 10;
 /// time is never asked for: it costs more than anything else but the start itself.
 const START_WAITS: Duration = Duration::from_millis(5);
 
-/// What the supervisor says first, so that the runner knows that signals no longer end it by accident.
+/// The first message of the supervisor, so that the runner knows that signals no longer end it by accident.
 pub type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
@@ -117,13 +117,13 @@ struct Supervisor {
     orphans: Orphans,
     outputs: Outputs,
     launcher: Launcher,
-    /// There are no processes below the supervisor at all.
+    /// Whether there are no processes below the supervisor at all.
     alone: bool,
     /// When to look for orphans.
     hunt: Option<Instant>,
     /// The supervisor is ending; this is when it ends at the latest.
     stop: Option<Instant>,
-    /// What its good-bye will be; gone once it is said.
+    /// The secret of the last message; `None` once that is sent.
     secret: Option<Secret>,
 }
 
@@ -131,11 +131,11 @@ enum ExitsFile {
     /// [`Command::Open`] has not come yet.
     Awaited,
     Open(Writer),
-    /// It failed and the runner was told.
+    /// Writing failed, and the runner was told.
     Failed,
 }
 
-/// What has happened, and what the runner's end of the connection, or the listening socket, allows.
+/// The events that have happened, and what the runner's end of the connection, or the listening socket, allows.
 #[derive(Default)]
 struct Ready {
     signalled: bool,
@@ -227,7 +227,7 @@ impl Supervisor {
         }
     }
 
-    /// There is nothing left of what it started, nor anything to tell of it.
+    /// Whether nothing is left of what the supervisor started, nor anything to tell of it.
     fn all_gone(&self) -> bool {
         self.alone && self.children.is_empty() && self.ended.is_empty()
     }

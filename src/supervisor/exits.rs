@@ -34,7 +34,8 @@ pub struct ExitRecord {
     pub exit: Exit,
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
-    /// This is no exit, but what the supervisor, which the process is then, wants known and had no session to tell.
+    /// The message of a supervisor that had no session to tell it; the record is then no exit, and its process
+    /// the supervisor.
     pub note: Option<String>,
     /// With an empty note: the last word of a supervisor that ended in order.
     pub farewell: Option<String>,
@@ -72,12 +73,12 @@ const READ_AT_MOST: u64 = 64 << 20;
 /// A longer line is none of ours.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// What [`read`] found.
+/// The result of [`read`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExitsLog {
     /// The records in the order of the exits.
     pub records: Vec<ExitRecord>,
-    /// What supervisors had no session to tell.
+    /// The records with messages of supervisors that had no session to tell them.
     pub notes: Vec<ExitRecord>,
     /// How many lines were torn or damaged. An exit recorded there is unknown, never guessed.
     pub damaged: usize,
@@ -134,7 +135,7 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 impl ExitsLog {
-    /// What one supervisor said last and had no session to tell, unless it took that back.
+    /// The last message of one supervisor that had no session to tell it, unless it took that back.
     pub fn last_note_of(&self, supervisor: &ProcessIdentity) -> Option<&str> {
         let last = self.notes.iter().rfind(|note| note.is_of(supervisor))?;
         last.note.as_deref().filter(|note| !note.is_empty())

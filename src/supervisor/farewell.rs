@@ -25,7 +25,7 @@ impl Secret {
         Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// What is on record before.
+    /// The digest of the secret, which is on record before the secret is told.
     pub fn digest(&self) -> String {
         Digest::of(self.0.as_bytes()).to_string()
     }

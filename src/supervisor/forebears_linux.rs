@@ -35,7 +35,7 @@ impl Forebear {
         variable_in(&self.environment, name)
     }
 
-    /// What it calls itself.
+    /// The name that the process gives itself.
     pub fn name(&self) -> String {
         let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
         name.trim_end().to_owned()

@@ -4,7 +4,7 @@ use std::io;
 
 use super::identity::ProcessIdentity;
 
-/// This process.
+/// A process above this one, of which nothing is known here.
 pub struct Forebear;
 
 impl Forebear {

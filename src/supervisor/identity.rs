@@ -28,7 +28,7 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// This process.
+    /// The identity of this process.
     pub(super) fn own() -> io::Result<ProcessIdentity> {
         let pid = rustix::process::getpid();
         Ok(ProcessIdentity {
@@ -56,9 +56,10 @@ pub fn is_of_an_agent() -> bool {
     !belonging::knows_itself() || is_an_agents(std::process::id()).unwrap_or(true)
 }
 
-/// The same of another process, as far as the system tells (all but Linux: not at all).
+/// Whether another process is an agent's, as far as the system tells (all but Linux: not at all).
 ///
 /// # Errors
+///
 /// When there is no such process any more, or it is hidden: then nothing is known of it.
 pub fn is_an_agents(pid: u32) -> io::Result<bool> {
     if pid_of(pid).is_some_and(belonging::carries_a_mark) {

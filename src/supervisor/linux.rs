@@ -220,7 +220,7 @@ pub fn short_path(folder: &File, path: &Path) -> PathBuf {
         .map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
-/// Who began the session of this process; `None` if that is somebody who cannot be seen from here.
+/// The process that began the session of this one; `None` if that cannot be seen from here.
 pub fn own_session() -> Option<Pid> {
     Pid::from_raw(Stat::of(rustix::process::getpid()).ok()?.session)
 }
@@ -246,9 +246,9 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
-/// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
-/// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
-/// Linux).
+/// The output of a running process, standard output (1) or error (2), from the beginning, where that is a file:
+/// it may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell
+/// (all but Linux).
 pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_pid();
@@ -493,7 +493,7 @@ pub struct Unnamed {
     new: Condition,
 }
 
-/// What a child can change about a file: length, blocks, mode and owners.
+/// The properties of a file that a child can change: length, blocks, mode and owners.
 type Condition = (u64, u64, u32, u32, u32);
 
 impl Unnamed {

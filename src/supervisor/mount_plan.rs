@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What a child may do with a path and everything below it. Ordered by strictness.
+/// The access of a child to a path and everything below it. Ordered by strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Access {
-    /// It may be read and changed, but neither moved nor removed.
+    /// The path may be read and changed, but neither moved nor removed.
     Write,
-    /// It may be read, but neither changed nor moved.
+    /// The path may be read, but neither changed nor moved.
     Read,
     /// A folder that is empty at first, and may be written: nothing of it is left behind.
     Scratch,
@@ -24,7 +24,7 @@ pub enum Access {
     Hidden,
 }
 
-/// What a confined child sees. Paths of which nothing is said are what they are outside.
+/// The paths that a confined child sees. Paths that no entry names are as they are outside.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MountPlan {
     /// Each path once, a folder before what lies in it.
@@ -71,7 +71,7 @@ impl MountPlan {
             .map(|(path, access)| (path.as_path(), *access))
     }
 
-    /// What may be done with a path.
+    /// The access to a path.
     pub fn access(&self, path: &Path) -> Access {
         let above = self.entries().filter(|(entry, _)| path.starts_with(entry));
         let elsewhere = if self.read_only_elsewhere {
@@ -94,7 +94,7 @@ fn is_plain(path: &Path) -> bool {
             .all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What the nearest folder above `path`, or `path` itself, says; `elsewhere` where none says anything.
+/// The access of the nearest folder above `path`, or of `path` itself; `elsewhere` where no entry names any.
 fn access_of(entries: &BTreeMap<PathBuf, Access>, path: &Path, elsewhere: Access) -> Access {
     let nearest = path.ancestors().find_map(|above| entries.get(above));
     nearest.copied().unwrap_or(elsewhere)

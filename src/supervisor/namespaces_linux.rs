@@ -38,8 +38,8 @@ use super::mount_plan::{Access, MountPlan};
 use super::starter::Starter;
 use super::{posix, scope};
 
-/// What the first process of a namespace tells the supervisor, over a pipe that closes with it: one of these bytes, then four
-/// of an error number or a status; behind [`NOT_CONFINED`] words up to the end.
+/// The messages of the first process of a namespace to the supervisor, over a pipe that closes with it: one of
+/// these bytes, then four of an error number or a status; behind [`NOT_CONFINED`] words up to the end.
 const STARTED: u8 = 0;
 const PROGRAM_REFUSED: u8 = 1;
 const NOT_CONFINED: u8 = 2;
@@ -148,7 +148,7 @@ fn read_word(pipe: &mut io::PipeReader) -> Option<[u8; 5]> {
     Some(word)
 }
 
-/// What a word says.
+/// Reads a message: its kind, and its number.
 fn told([kind, number @ ..]: [u8; 5]) -> (u8, i32) {
     (kind, i32::from_ne_bytes(number))
 }
@@ -164,7 +164,7 @@ fn no_namespaces(error: &io::Error) -> String {
     why.to_owned()
 }
 
-/// What went wrong while the plan was carried out, and the system's word for it.
+/// The step of the plan that failed, and the system's error.
 struct Refused {
     what: String,
     errno: Errno,
@@ -348,8 +348,8 @@ pub fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// What is mounted for a rule. Nothing for a protected path that has gone since the plan was made: whoever looks at protected
-/// files says so.
+/// Prepares the mount of a rule. `None` for a protected path that has gone since the plan was made: whoever
+/// looks at protected files says so.
 fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Option<Detached<'p>>, Refused> {
     let what = || format!("cannot open {}", source.display());
     let place = match open_place(source) {

@@ -19,7 +19,7 @@ use super::platform;
 pub struct Marker {
     /// `PID.STARTTIME.`
     supervisor: String,
-    /// What the supervisor itself inherited, if its run is part of a turn of another run.
+    /// The marker that the supervisor itself inherited, if its run is part of a turn of another run.
     outer: Option<String>,
 }
 
@@ -54,20 +54,20 @@ impl Marker {
     }
 }
 
-/// What the supervisor knows about its turns when it looks for orphans.
+/// The turns that the supervisor knows when it looks for orphans.
 pub struct Turns<'a> {
     /// Process (and group) ids of the running turns, with their keys.
     pub running: &'a HashMap<Pid, u64>,
-    /// The same of turns that have exited but are not reported yet.
+    /// Process (and group) ids of turns that have exited but are not reported yet, with their keys.
     pub ended: &'a [(Pid, u64)],
 }
 
-/// Whose leftover a process is.
+/// The owner of a leftover process.
 enum Owner {
     Ended(u64),
     /// A turn of this supervisor that was reported already, or so its marker says.
     Gone,
-    /// It has no marker, or hid it, or has one that it cannot have inherited.
+    /// The process has no marker, or hid it, or has one that it cannot have inherited.
     NotTold,
 }
 

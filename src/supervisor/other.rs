@@ -173,7 +173,7 @@ impl Reopen {
     }
 }
 
-/// There is no shorter way to say it.
+/// The path as it is: there is no shorter one here.
 pub fn short_path(_folder: &File, path: &Path) -> PathBuf {
     path.to_owned()
 }

@@ -27,11 +27,11 @@ use crate::store::{open_with, remove_file};
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
 #[derive(Debug)]
 pub enum Output {
-    /// It has its name.
+    /// The file has its name.
     Named(PathBuf),
-    /// It comes by a pipe.
+    /// The output comes by a pipe.
     Piped(Answer),
-    /// It gets its name at the end, if there is something in it.
+    /// The file gets its name at the end, if there is something in it.
     Unnamed {
         file: Unnamed,
         folder: Folder,

@@ -16,7 +16,7 @@ use std::process::ExitStatus;
 
 use rustix::process::Pid;
 
-/// Which of the two processes after [`fork`] this is.
+/// The one of the two processes after [`fork`] that this is.
 pub enum Forked {
     Supervisor,
     Runner { supervisor: Pid },
@@ -271,10 +271,10 @@ pub fn sole_owner(file: &File) -> bool {
     lease(libc::F_WRLCK).is_ok() && lease(libc::F_UNLCK).is_ok()
 }
 
-/// What waiting without blocking found.
+/// The result of waiting without blocking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Waited {
-    /// This child has exited and is kept as a zombie until [`reap`].
+    /// The child of this id has exited and is kept as a zombie until [`reap`].
     Exited(Pid),
     /// There are children, and all are running.
     Running,
@@ -298,7 +298,7 @@ pub fn look_for_exit() -> io::Result<Waited> {
     }
 }
 
-/// What a child used, with what its own reaped children used.
+/// The usage of a child, with that of its own reaped children.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
     pub user_us: u64,

@@ -22,7 +22,7 @@ const HEADER: usize = size_of::<u32>();
 /// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
 pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
 
-/// What the runner asks of the supervisor.
+/// A command of the runner to the supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Where the run's exits are recorded. Must come before the first [`Command::Spawn`].
@@ -63,7 +63,7 @@ pub enum Command {
 pub struct Spawn {
     /// The runner's name for the child, unique for the supervisor's life.
     pub key: u64,
-    /// What people and `exits.log` call the child: `task.attempt.turn`.
+    /// The name of the child for people and `exits.log`: `task.attempt.turn`.
     pub label: String,
     /// The program, as an absolute path (see [`resolve`](super::resolve())), and its arguments.
     pub argv: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Spawn {
     /// the child itself: `/proc/PID/fd/1` (and `2`) can be opened like any file, and a reader that holds it open keeps it
     /// from being given to another child. It must be opened anew after the child's end, under this path.
     pub stdout: Option<PathBuf>,
-    /// The same for standard error. May be the same path as `stdout`, then both share one position in it.
+    /// The file for standard error. May be the same path as `stdout`, then both share one position in it.
     pub stderr: Option<PathBuf>,
     /// Milliseconds until the child's process group gets SIGTERM.
     pub timeout_ms: Option<u64>,
@@ -99,8 +99,8 @@ pub struct Spawn {
     /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
     /// can simply be repeated, must not.
     pub outlives_runner: bool,
-    /// What it may see and change; without one as much as the supervisor. Where no plan can be carried out it is only kept
-    /// from others' processes, if the system can do that ([`Tier::Signals`]).
+    /// The mounts of the child; `None` gives it as much as the supervisor. Where no plan can be carried out it
+    /// is only kept from others' processes, if the system can do that ([`Tier::Signals`]).
     #[serde(default)]
     pub confinement: Option<MountPlan>,
 }
@@ -110,11 +110,11 @@ pub struct Spawn {
 pub struct Told {
     /// Where it lies.
     pub path: PathBuf,
-    /// What it holds.
+    /// The digest of the bytes.
     pub digest: Digest,
 }
 
-/// What the supervisor tells the runner.
+/// An event that the supervisor tells the runner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// The child runs its program, or did: of one that ends at once this is told together with its end.
@@ -133,7 +133,7 @@ pub enum Event {
         key: u64,
         /// The system's error number, if the system refused; see [`io::Error::from_raw_os_error`].
         errno: Option<i32>,
-        /// What failed, naming the file or program.
+        /// The failed step, with the file or program.
         message: String,
         /// Whether it was the confinement that could not be made, which is no failure of the program.
         confinement: bool,
@@ -167,7 +167,8 @@ pub enum Event {
 pub enum Tier {
     /// Each sees and changes what its plan says, and no process but its own.
     Whole(Way),
-    /// The same, but it sees that others' processes are there, for this reason. It can neither read nor signal them.
+    /// As [`Tier::Whole`], but a child sees that others' processes are there, for the reason of the text. It
+    /// can neither read nor signal them.
     SharedProcesses(Way, String),
     /// No plan can be carried out, for this reason. A child can neither read nor signal others' processes.
     Signals(String),
@@ -175,7 +176,7 @@ pub enum Tier {
     None(String),
 }
 
-/// Who makes the namespaces of children.
+/// The maker of the namespaces of children.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Way {
     /// The supervisor itself.
@@ -203,14 +204,15 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Its time-out fired. True even if it then exited with 0.
+    /// Whether the time-out fired. True even if the child then exited with 0.
     pub timed_out: bool,
-    /// It was still running when [`Command::Terminate`], [`Command::KillAll`] or the supervisor's own end asked it to stop.
+    /// Whether the child was still running when [`Command::Terminate`], [`Command::KillAll`] or the
+    /// supervisor's own end asked it to stop.
     pub terminated: bool,
     /// Length of the standard output's file in bytes; 0 means that there is no file: nothing was written, unless
     /// [`output_lost`](Self::output_lost) says otherwise.
     pub stdout_len: u64,
-    /// The same for standard error.
+    /// The length of standard error, in bytes.
     pub stderr_len: u64,
     /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
     #[serde(default)]
@@ -218,7 +220,7 @@ pub struct Exit {
     /// Whether a part of its outputs was dropped, because there was more than [`Spawn::max_output`].
     #[serde(default)]
     pub output_cut: bool,
-    /// What the standard output held, of a child that was started [`sealed`](Spawn::sealed).
+    /// The digest of the standard output of a child that was started [`sealed`](Spawn::sealed).
     #[serde(default)]
     pub stdout_digest: Option<Digest>,
     /// Wall clock at the start, milliseconds since 1970.
@@ -242,7 +244,7 @@ pub fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
     })
 }
 
-/// The same as JSON.
+/// Writes a message as JSON, in the form that every version understands.
 fn encode_for_ever<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
     frame(out, |out| Ok(serde_json::to_writer(out, message)?))
 }
@@ -326,7 +328,7 @@ impl Frames {
         })
     }
 
-    /// The same for the message that every version understands.
+    /// The next message in the form that every version understands.
     pub fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         self.next_by(|payload| Ok(serde_json::from_slice(payload)?))
     }
@@ -365,7 +367,7 @@ impl Outgoing {
         encode(message, &mut self.bytes)
     }
 
-    /// The same for the message that every version understands.
+    /// Queues a message in the form that every version understands.
     pub fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         encode_for_ever(message, &mut self.bytes)
     }

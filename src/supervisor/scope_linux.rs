@@ -14,7 +14,7 @@ use landlock::{
 
 use super::call::Bounds;
 
-/// What children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
+/// The domain that children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
 pub fn domain() -> Option<OwnedFd> {
     // What of it cannot be had is not worth having: the tier would be called by a name that does not hold.
     let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -22,8 +22,8 @@ pub fn domain() -> Option<OwnedFd> {
     rules.create().ok()?.into()
 }
 
-/// The same for what keeps these bounds and has no network. What of it this kernel cannot do is left out: `None` where that is
-/// all of it.
+/// A domain that keeps to these bounds and has no network. Parts that this kernel cannot do are left out:
+/// `None` where that is all of it.
 pub fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
     let reads = AccessFs::ReadFile | AccessFs::ReadDir;
     let make = || -> Result<_, RulesetError> {

@@ -43,7 +43,7 @@ impl SocketAddress {
         })
     }
 
-    /// What to bind or connect to, as long as this lives.
+    /// The path to bind or connect to, as long as this lives.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,9 +84,9 @@ impl SocketAddress {
 /// Why a peer is sent away.
 #[derive(Debug, PartialEq)]
 pub enum PeerRefused {
-    /// It has gone by itself.
+    /// The peer has gone by itself.
     Gone,
-    /// It is told why.
+    /// The peer is told this reason.
     Because(String),
 }
 

@@ -27,7 +27,7 @@ const STACK_WORDS: usize = 8 << 10;
 
 /// Starts programs one after the other, in the same place.
 pub struct Starter {
-    /// What a child stands on until it begins its program; 16 bytes are how it must be aligned.
+    /// The stack of a child until it begins its program; 16 bytes are how it must be aligned.
     stack: Vec<MaybeUninit<u128>>,
     /// The arguments and the environment, each with a zero behind it.
     strings: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Starter {
     pointers: Vec<*const c_char>,
 }
 
-/// What differs between children.
+/// The values that differ between children.
 #[derive(Default)]
 struct Begin<'d> {
     leads: bool,
@@ -45,8 +45,8 @@ struct Begin<'d> {
     domain: Option<&'d OwnedFd>,
 }
 
-/// What a child needs until it begins its program. It sees the supervisor's memory, and must not change anything of it but
-/// `error`.
+/// The values that a child needs until it begins its program. It sees the supervisor's memory, and must not
+/// change anything of it but `error`.
 struct Task {
     program: *const c_char,
     arguments: *const *const c_char,
@@ -60,7 +60,7 @@ struct Task {
     bound: bool,
     /// The domain that it enters; -1 for none.
     domain: c_int,
-    /// What becomes its standard input, output and error; -1 for what stays as it is.
+    /// The standard input, output and error of the child; -1 for one that stays as it is.
     standard: [c_int; 3],
     no_signals: libc::sigset_t,
     error: AtomicI32,
@@ -91,7 +91,7 @@ impl Starter {
         )
     }
 
-    /// The same, within a domain of Landlock.
+    /// Starts a program within a domain of Landlock.
     ///
     /// # Errors
     ///
@@ -107,7 +107,8 @@ impl Starter {
         )
     }
 
-    /// The same for a thread that waits: its end asks the program to end, too. It has these bounds, where that can be.
+    /// Starts a program for a thread that waits: its end asks the program to end, too. The program has these
+    /// bounds, where that can be.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ impl Starter {
         )
     }
 
-    /// The same, with SIGTERM ignored by the program.
+    /// Starts a program that ignores SIGTERM.
     ///
     /// # Errors
     ///
@@ -141,7 +142,7 @@ impl Starter {
         )
     }
 
-    /// The same in the process group of this process.
+    /// Starts a program in the process group of this process.
     ///
     /// # Errors
     ///

@@ -49,7 +49,8 @@ impl Starter {
         pid.ok_or_else(|| io::ErrorKind::Other.into())
     }
 
-    /// The same for a thread that waits. Here nothing tells the program of that thread's end, or keeps it from other places.
+    /// Starts a program for a thread that waits. Here nothing tells the program of that thread's end, or keeps
+    /// it from other places.
     ///
     /// # Errors
     ///
