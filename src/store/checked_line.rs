@@ -21,7 +21,7 @@ pub fn encode(out: &mut Vec<u8>, body: &impl Serialize) -> serde_json::Result<()
     Ok(())
 }
 
-/// The same for members that are text already, the closing brace behind them included.
+/// Writes an object of members that are text already, the closing brace behind them included.
 pub fn encode_members(out: &mut Vec<u8>, members: &[&str]) {
     let body_at = begin(out);
     members
@@ -41,9 +41,10 @@ fn finish(out: &mut [u8], body_at: usize) {
     out[body_at - BODY_AT + PREFIX.len()..][..DIGITS].copy_from_slice(&crc);
 }
 
-/// What stands behind the checksum of an object: its other members, and its closing brace.
+/// The text behind the checksum of an object: its other members, and its closing brace.
 ///
 /// # Errors
+///
 /// As [`verify`].
 pub fn members(line: &[u8]) -> Result<&[u8], &'static str> {
     verify(line)?;

@@ -41,7 +41,7 @@ pub enum QueueError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in the line.
         why: String,
     },
     /// The file system said no.
@@ -67,7 +67,7 @@ impl DeadLetters {
         }
     }
 
-    /// Its file.
+    /// The file of the queue.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -25,7 +25,7 @@ pub struct MemoryLog {
     pub fail_sync_after: Option<usize>,
 }
 
-/// What becomes of the bytes that were not synced.
+/// The fate of the bytes that were not synced.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
     /// All gone.

@@ -27,9 +27,10 @@ pub fn is_unfit(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
 }
 
-/// What was found; `None` where nothing has that name.
+/// Turns the error that nothing has that name into `None`.
 ///
 /// # Errors
+///
 /// Every other one.
 pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
@@ -46,17 +47,20 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::RDONLY)
 }
 
-/// The same for whoever bounds what is read of it: a file that was made long without being filled is one more of its kind.
+/// Opens a regular file for a caller that bounds what is read of it: a file that was made long without being
+/// filled is one more of its kind.
 ///
 /// # Errors
+///
 /// As [`open_regular`].
 pub fn open_of_any_length(path: &Path) -> io::Result<File> {
     opened(path, OFlags::RDONLY)
 }
 
-/// The same with flags of its own; a new file is made with the rights that any new file has.
+/// Opens a regular file with `flags`; a new file is made with the rights that any new file has.
 ///
 /// # Errors
+///
 /// As [`open_regular`].
 pub fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     not_sparse(opened(path, flags)?)
@@ -112,16 +116,17 @@ fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     }
 }
 
-/// The same where the system does not tell: all of it.
+/// The rest of the file, where the system does not tell where its data lies.
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
 fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     let length = file.metadata()?.len();
     Ok((from < length).then_some(from..length))
 }
 
-/// All of a regular file.
+/// Reads all of a regular file.
 ///
 /// # Errors
+///
 /// As [`open_regular`]; `InvalidInput` also for one of more than `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
@@ -142,9 +147,10 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create_new(path)?.write_all(bytes)
 }
 
-/// The same, to be written to.
+/// Makes a new file to be written to.
 ///
 /// # Errors
+///
 /// As [`write_new`].
 pub fn create_new(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;

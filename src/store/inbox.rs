@@ -28,11 +28,11 @@ const REFUSED: &str = "refused";
 /// A command on its way: in a file of the inbox, or through the socket of a live writer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Queued {
-    /// Its id: it is taken once.
+    /// The id of the command, which is taken once.
     pub id: String,
     /// The run it is for.
     pub run: RunId,
-    /// Who gave it, as recorded.
+    /// The name of the person who gave the command, as recorded.
     pub by: String,
     pub command: Command,
 }
@@ -70,9 +70,10 @@ pub fn put(inbox: &Path, key: &OperatorKey, queued: &Queued) -> io::Result<PathB
     Ok(path)
 }
 
-/// What waits, by name. `key` is asked for when something does.
+/// The commands that wait, by name of their files. `key` is asked for when there is one.
 ///
 /// # Errors
+///
 /// When the folder cannot be read; a missing one is empty.
 pub fn waiting(
     inbox: &Path,

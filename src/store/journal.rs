@@ -27,7 +27,8 @@ pub struct Journal<F> {
     checksum: crc32fast::Hasher,
     starts_batch: bool,
     unsynced: bool,
-    /// What is in the file may never have been synced: whoever wrote it may have been killed before that.
+    /// Whether the records in the file may never have been synced: their writer may have been killed before
+    /// that.
     inherited: bool,
     poisoned: bool,
 }
@@ -38,7 +39,7 @@ pub struct Journal<F> {
 pub struct JournalError {
     /// The journal.
     pub path: PathBuf,
-    /// What the file system said.
+    /// The error of the file system.
     pub source: io::Error,
 }
 
@@ -78,9 +79,10 @@ impl<F: LogFile> Journal<F> {
         Ok(())
     }
 
-    /// The same of a record that the code of a key vouches for: over the journal before it, and over the record.
+    /// Adds a record that the code of a key vouches for: over the journal before it, and over the record.
     ///
     /// # Errors
+    ///
     /// As [`Self::push`] and [`Self::write`].
     pub fn push_vouched(
         &mut self,
@@ -164,7 +166,7 @@ impl<F: LogFile> Journal<F> {
         Ok(())
     }
 
-    /// What was decided cannot be put on record: nothing is written any more.
+    /// Stops writing for good, because a decision cannot be put on record.
     pub fn refuse(&mut self, why: impl std::error::Error + Send + Sync + 'static) -> JournalError {
         self.poison(io::Error::other(why))
     }
@@ -343,7 +345,7 @@ impl<R: BufRead> Reader<R> {
         self.before
     }
 
-    /// What the code of the last good record covers, where it carries one.
+    /// The text that the code of the last good record covers, where it carries one.
     pub fn covered(&self) -> Option<&str> {
         Record::covered(&self.line)
     }

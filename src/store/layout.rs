@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 48;
 const LONGEST_VERSION: u64 = 4096;
 /// The format of the state folder. A newer one is refused.
 const FORMAT: u32 = 2;
-/// What is wrong with a path that no record can hold.
+/// The problem of a path that no record can hold.
 pub const NOT_UTF8: &str = "its path is not UTF-8 text, and could not be recorded";
 
 /// A state folder, `.polpo/` by default.
@@ -73,7 +73,7 @@ pub enum FolderError {
     /// The file system said no.
     #[error("cannot use the state folder {path}: {source}")]
     Io {
-        /// What was touched.
+        /// The path that was touched.
         path: PathBuf,
         source: io::Error,
     },
@@ -193,10 +193,11 @@ impl StateFolder {
         Ok(runs.map(|known| known.folder).collect())
     }
 
-    /// The same with their first records. Which run is the newest is what these say, never the names of folders
+    /// The runs with their first records. Which run is the newest is what these say, never the names of folders
     /// (semantics, section 22).
     ///
     /// # Errors
+    ///
     /// As [`Self::runs`].
     pub fn known_runs(&self) -> io::Result<Vec<KnownRun>> {
         let mut runs = Vec::new();
@@ -258,7 +259,7 @@ impl StateFolder {
 pub struct KnownRun {
     /// The run.
     pub folder: RunFolder,
-    /// Its first record; `None` where that cannot be read.
+    /// The first record; `None` where it cannot be read.
     pub first: Option<Record>,
     /// When it began, by that record.
     pub began: Timestamp,
@@ -357,7 +358,8 @@ impl RunFolder {
         }
     }
 
-    /// What shows, beside the journal, that the run has worked: children of it have ended, or a session has.
+    /// A file, beside the journal, that shows that the run has worked: children of it have ended, or a session
+    /// has.
     pub fn trace_of_work(&self) -> Option<PathBuf> {
         let is_trace = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0);
         [self.exits(), self.snapshot()].into_iter().find(is_trace)
@@ -398,7 +400,8 @@ impl RunFolder {
         self.root.join("state.json")
     }
 
-    /// What says that another process wrote to the journal while a session did. Nothing in it can be trusted then.
+    /// The mark that another process wrote to the journal while a session did. Nothing in it can be trusted
+    /// then.
     pub fn foreign_write(&self) -> PathBuf {
         foreign_write_mark(&self.journal())
     }
@@ -434,74 +437,75 @@ impl RunFolder {
 /// The name of a file in the spool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpoolName {
-    /// What a worker was told.
+    /// The prompt of a worker's turn.
     Prompt(TurnId),
-    /// What stood in the files that its turn is held against.
+    /// The state of files that a turn is held against.
     Before(TurnId),
-    /// What it said.
+    /// The standard output of a turn.
     Out(TurnId),
-    /// What its program printed, where a preset reads that: what it said is one of it.
+    /// The output of a turn's program, where a preset reads it: the words of the agent are a part of it.
     Stream(TurnId),
-    /// What it wrote to standard error.
+    /// The standard error of a turn.
     Err(TurnId),
-    /// What it claims in its result file, which is one of its messages.
+    /// The claims of a turn in its result file, which is one of its messages.
     Result(TurnId),
-    /// What it did with its tools, one line a call.
+    /// The tool calls of a turn, one line each.
     TurnTools(TurnId),
-    /// What a command printed that it ran, by position.
+    /// The output of a command that a turn ran as a tool, by position.
     TurnRun(TurnId, u32),
     /// Where it may drop questions, delegations, progress, its result.
     Drop(TurnId),
-    /// What a check printed.
+    /// The output of a check, by attempt and position.
     Check(crate::domain::TaskId, u32, u32),
-    /// What a check of another task printed on merged work.
+    /// The output of a check of another task on merged work.
     PeerCheck(crate::domain::TaskId, u32, crate::domain::TaskId, u32),
-    /// What a command of an audit printed, by the number of the audit and its position.
+    /// The output of a command of an audit, by the number of the audit and its position.
     Audit(u32, u32),
-    /// What an audit saw, by its number.
+    /// The files as an audit saw them, by its number.
     AuditSeen(u32),
-    /// What a command that was asked for an approval printed, by number and position of the approver.
+    /// The output of a command that was asked for an approval, by number and position of the approver.
     Approver(crate::domain::TaskId, u32, u32),
-    /// What a check of a task printed before the work, by position.
+    /// The output of a check of a task before the work, by position.
     Baseline(crate::domain::TaskId, u32),
-    /// What a command printed in a look at tests that the work changed, by attempt, what was looked at, and position.
+    /// The output of a command in a look at tests that the work changed, by attempt, kind of look, and
+    /// position.
     Look(crate::domain::TaskId, u32, &'static str, u32),
-    /// What a command of a finish gate printed, by the turn that it looked at and its position.
+    /// The output of a command of a finish gate, by the turn that it looked at and its position.
     Finish(TurnId, u32),
-    /// What a command that a criterion names printed, by attempt, round and position.
+    /// The output of a command that a criterion names, by attempt, round and position.
     Probe(crate::domain::TaskId, u32, u32, u32),
-    /// What the command of a stage printed, by attempt, stage and round.
+    /// The output of the command of a stage, by attempt, stage and round.
     StageOut(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
-    /// What it was given, as JSON.
+    /// The input of the command of a stage, as JSON.
     StageReview(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
-    /// What the command printed that prepares a worktree: that of a task, or of all accepted work.
+    /// The output of the command that prepares a worktree: that of a task, or of all accepted work.
     Setup(Option<crate::domain::TaskId>),
-    /// What belongs to one try of an ask.
+    /// A file of one call to an agent.
     Ask(AskId, AskFile),
 }
 
 worded! {
     /// A file that belongs to one try of an ask.
     pub enum AskFile {
-        /// What the agent was asked.
+        /// The prompt of the call.
         Request = "request",
-        /// The same as JSON, for a command that judges.
+        /// The prompt as JSON, for a command that judges.
         Review = "review",
-        /// What was handed over to it, where it is to grade.
+        /// The record that was handed over, where the agent is to grade.
         Handoff = "handoff",
-        /// What it replied.
+        /// The reply of the agent.
         Reply = "reply",
-        /// What its program printed, where a preset reads that: the reply is one of it.
+        /// The output of the agent's program, where a preset reads it: the reply is a part of it.
         Stream = "stream",
         /// The JSON Schema that its program is to hold its reply to.
         Schema = "schema",
-        /// What its verdict rests on beside the reply.
+        /// The grounds of the verdict beside the reply.
         Judgement = "judgement",
-        /// What a command wrote to standard error.
+        /// The standard error of a command.
         Err = "err",
-        /// What it claims in its result file.
+        /// The claims of the agent in its result file.
         Result = "result",
-        /// What it did with its tools, one line a call.
+        /// The tool calls of the agent, one line each.
         Tools = "tools",
     }
 }

@@ -28,7 +28,7 @@ pub struct Lock {
     _file: File,
 }
 
-/// Who holds a lock, as written inside it.
+/// The holder of a lock, as written inside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
@@ -38,7 +38,7 @@ pub struct Holder {
     pub host: String,
     /// When it took the lock.
     pub started_at: String,
-    /// What it does.
+    /// The command that holds the lock.
     pub command: String,
     /// The run it writes.
     pub run: Option<RunId>,
@@ -70,7 +70,7 @@ pub enum LockError {
     Held {
         /// The lock file.
         path: PathBuf,
-        /// Who holds it, if it could be read.
+        /// The holder of the lock, if it could be read.
         holder: Option<Box<Holder>>,
     },
     /// The file system said no.
@@ -157,9 +157,10 @@ impl Lock {
         Ok(Some(Self { _file: file }))
     }
 
-    /// The same for a lock that is only held for a moment: waits for who has it.
+    /// Takes a lock that is only held for a moment: waits for who has it.
     ///
     /// # Errors
+    ///
     /// As [`Self::take`], when the wait has lasted five seconds.
     pub fn await_turn(path: &Path, command: &str) -> Result<Self, LockError> {
         let begin = Instant::now();
@@ -171,9 +172,10 @@ impl Lock {
         }
     }
 
-    /// Who holds the lock right now; `None` if it is free.
+    /// The holder of the lock right now; `None` if it is free.
     ///
     /// # Errors
+    ///
     /// When the lock file exists and cannot be opened.
     pub fn holder(path: &Path) -> io::Result<Option<Option<Holder>>> {
         let Some(mut file) = if_there(open_regular(path))? else {
@@ -196,8 +198,9 @@ fn only_readers(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Who holds it. Between taking a lock and writing into it the file is empty or names the holder before, who is dead: so
-/// it is looked at again until it names a process that can be holding it, or the patience is over.
+/// Reads the holder of the lock. Between taking a lock and writing into it the file is empty or names the
+/// holder before, who is dead: so it is looked at again until it names a process that can be holding it, or the
+/// patience is over.
 fn read_holder(file: &mut File) -> Option<Holder> {
     for _ in 0..PATIENCE {
         if let Some(holder) = written_holder(file).filter(Holder::may_live) {

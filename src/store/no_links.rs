@@ -50,9 +50,10 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The same, but the last part stays what it is.
+/// The path without links, but for the last part, which stays what it is.
 ///
 /// # Errors
+///
 /// As [`real_path`].
 pub fn real_parent(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
@@ -194,8 +195,8 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// Which file it is, when its content was changed last, and when anything of it was. Nobody without special rights can set
-/// the last back.
+/// The identity of a file, when its content was changed last, and when anything of it was. Nobody without
+/// special rights can set the last back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
     inode: u64,
@@ -237,18 +238,20 @@ impl Folder {
         Ok((Self::open(folder.unwrap_or(Path::new(".")))?, name))
     }
 
-    /// Which folder it is, by device and number. As long as it is open no other one has both.
+    /// The identity of the folder, by device and number. As long as it is open no other one has both.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says.
     pub fn identity(&self) -> io::Result<(u64, u64)> {
         let found = rustix::fs::fstat(&self.opened)?;
         Ok((found.st_dev as u64, found.st_ino as u64))
     }
 
-    /// Its names, in no order.
+    /// The names in the folder, in no order.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         use std::os::unix::ffi::OsStringExt;
@@ -262,9 +265,10 @@ impl Folder {
         Ok(names)
     }
 
-    /// What has a name in it; `None` for nothing. A link is a link.
+    /// The kind of the entry `name`; `None` for nothing. A link is a link.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says.
     pub fn kind(&self, name: &OsStr) -> io::Result<Option<FileType>> {
         match rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -374,9 +378,10 @@ impl Folder {
         )?)
     }
 
-    /// The same where the system knows no such renaming.
+    /// Refuses to rename, where the system knows no such renaming.
     ///
     /// # Errors
+    ///
     /// Always.
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
     pub fn rename_to_new(&self, _: &OsStr, _: &OsStr) -> io::Result<()> {

@@ -14,7 +14,7 @@ use sha2::Sha256;
 use super::file_util::{if_there, read_regular, sync_parent};
 use super::syncs::sync_file;
 
-/// What the code of a command covers beside the command, so that it means nothing elsewhere.
+/// The text that the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
 const KEY_BYTES: usize = 32;
 /// A key file is shorter, in bytes.
@@ -56,9 +56,10 @@ impl OperatorKey {
         Some(Self(key.into_encoded_bytes()))
     }
 
-    /// The same; the file is made if it is not there.
+    /// The key of this machine; its file is made if it is not there.
     ///
     /// # Errors
+    ///
     /// When there is no place for it, or it cannot be written.
     pub fn existing_or_new() -> io::Result<Self> {
         if let Some(key) = Self::existing()? {
@@ -75,7 +76,7 @@ impl OperatorKey {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the key was just made and is gone"))
     }
 
-    /// What tells this key from others, and tells nothing of it.
+    /// A mark that tells this key from others, and tells nothing of it.
     pub fn fingerprint(&self) -> String {
         self.code("fingerprint")[..16].to_owned()
     }

@@ -15,7 +15,7 @@ use crate::engine::{Event, Fact, OriginCode};
 
 use super::checked_line;
 
-/// What stands between a record and its code.
+/// The text between a record and its code.
 const ORIGIN: &str = ",\"origin\":";
 
 /// A decision as it stands in the journal.
@@ -26,9 +26,9 @@ pub struct Record {
     pub seq: u64,
     /// When it was decided.
     pub at: Timestamp,
-    /// What it was decided about.
+    /// The fact that the decision is about.
     pub fact: Fact,
-    /// What was decided.
+    /// The events that were decided.
     pub events: Vec<Event>,
     /// How many of the events were decided about the fact itself; the others became due by it.
     direct: usize,
@@ -69,11 +69,11 @@ struct Body<'a> {
     told: Option<u8>,
 }
 
-/// What was decided about a fact.
+/// The decision about a fact.
 #[derive(Debug, Clone)]
 pub struct Decision {
     pub fact: Fact,
-    /// What was decided about it, and what became due by that.
+    /// The events that were decided about the fact, and those that became due by that.
     pub events: Vec<Event>,
     /// How many of the events were decided about the fact itself.
     pub direct: usize,
@@ -103,7 +103,7 @@ impl Record {
         self.starts_batch
     }
 
-    /// What was decided about the fact itself, and what became due by that.
+    /// The events that were decided about the fact itself, and those that became due by that.
     pub fn parts(&self) -> (&[Event], &[Event]) {
         self.events.split_at(self.direct.min(self.events.len()))
     }
@@ -152,7 +152,7 @@ impl Record {
         Ok(out)
     }
 
-    /// What the code of a line covers.
+    /// The text that the code of a line covers; `None` for a line without a code.
     pub fn covered(line: &[u8]) -> Option<&str> {
         let members = std::str::from_utf8(checked_line::members(line.trim_ascii_end()).ok()?).ok()?;
         Some(members.rsplit_once(ORIGIN)?.0)
@@ -168,16 +168,16 @@ impl Record {
     }
 }
 
-/// What is wrong with a line of a journal.
+/// The mistake in a line of a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum BadRecord {
-    /// It is cut short, or its checksum is not that of what it holds.
+    /// The line is cut short, or its checksum is not that of its content.
     #[error("{0}")]
     Line(&'static str),
-    /// It holds no record.
+    /// The line holds no record.
     #[error("its checksum matches, but {0}")]
     Json(#[from] serde_json::Error),
-    /// Another record belongs there: the number that it has, and that it should have.
+    /// Another record belongs there: the number that the record has, and that it should have.
     #[error("it holds event {0} where {1} should follow")]
     Order(u64, u64),
 }

@@ -30,9 +30,9 @@ const NAME: &str = "req-";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// Its number in the state folder, from 1.
+    /// The number of the request in its state folder, from 1.
     pub number: u32,
-    /// What is asked for.
+    /// The work that is asked for.
     pub task: SubTask,
     /// How far it has come.
     pub status: RequestStatus,
@@ -50,7 +50,7 @@ pub struct RequestStep {
     /// The state that it came to.
     pub status: RequestStatus,
     pub at: Timestamp,
-    /// Who took it, as recorded.
+    /// The name of whoever took the step, as recorded.
     pub by: String,
     /// Why, where that was said.
     pub reason: Option<String>,
@@ -97,19 +97,19 @@ pub enum RequestsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake in the line.
         why: String,
     },
-    /// There is none of this name.
+    /// There is no request of this name.
     #[error("there is no request '{0}'")]
     Unknown(String),
-    /// There are too many.
+    /// There are too many requests.
     #[error("there are {MOST_REQUESTS} requests in {0}; remove old ones")]
     Full(PathBuf),
     /// The file system said no.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// What was touched.
+        /// The path that was touched.
         path: PathBuf,
         source: io::Error,
     },
@@ -126,9 +126,10 @@ impl Requests {
         }
     }
 
-    /// All of them, the oldest first.
+    /// The requests, the oldest first.
     ///
     /// # Errors
+    ///
     /// [`RequestsError`]; a missing folder has none.
     pub fn all(&self) -> Result<Vec<Request>, RequestsError> {
         let numbers = self.numbers()?;

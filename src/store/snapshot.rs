@@ -76,17 +76,17 @@ pub struct Snapshot {
     pub rows: Option<Vec<Row>>,
 }
 
-/// What a snapshot holds beside its rows.
+/// The content of a snapshot beside its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Front {
     /// When the snapshot was written: what it says holds of this moment.
     pub at: Timestamp,
-    /// What the session ended with; `None` while it works.
+    /// The outcome of the session; `None` while it works.
     pub outcome: Option<OutcomeClass>,
     /// Sums over all tasks.
     pub counts: Counts,
-    /// What readers show first, in their own words: a large run need not be folded for it.
+    /// The page that readers show first, in their own words: a large run need not be folded for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<Value>,
     /// The process that holds the session's children.
@@ -137,10 +137,11 @@ impl Snapshot {
         Self::compare(run, key).ok().flatten()
     }
 
-    /// The same, with what is wrong with a snapshot that cannot be used. `Ok(None)` if there is none, the journal has gone on
-    /// since, or it carries the code of another key.
+    /// Reads the snapshot of a run, with the mistake of one that cannot be used. `Ok(None)` if there is none,
+    /// the journal has gone on since, or it carries the code of another key.
     ///
     /// # Errors
+    ///
     /// What is wrong with it.
     pub fn compare(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
         match Genuine::read(run, key, None)? {

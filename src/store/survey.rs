@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 worded! {
-    /// What belongs at a place.
+    /// The kind of thing that belongs at a place.
     pub(super) enum Kind {
         Folder = "a folder",
         File = "a regular file",
@@ -47,9 +47,9 @@ pub const OF_RUN: &[(&str, Kind)] = &[
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{path} is {what}: nothing is read or written there")]
 pub struct Misplaced {
-    /// Its place.
+    /// The path of the thing.
     pub path: PathBuf,
-    /// What it is, and what belongs there.
+    /// The kind of the thing, and the kind that belongs there.
     pub what: String,
 }
 
