@@ -10,14 +10,14 @@ use crate::domain::{Assumption, BrokenAssumption};
 
 /// The last message is looked at, up to so many characters from its end: what is longer is the work itself.
 pub const LAST_CHARS: usize = 2_000;
-/// So many lines of what was printed may be a last message.
+/// The number of last lines of an output that may be a last message.
 const LAST_LINES: usize = 3;
 /// Characters of what is kept of it.
 const EVIDENCE_CHARS: usize = 200;
 
-/// What THING stands for in a pattern: what an agent was told to rely on.
+/// The pattern for THING: words for what an agent was told to rely on.
 const THING: &str = r"(?:assumptions?|premises?|pre-?conditions?|prerequisites?)";
-/// What BEEN stands for in a pattern: words between a thing and what is said of it.
+/// The pattern for BEEN: words between a thing and what is said of it.
 const BEEN: &str = r"(?:(?:has|have|had|is|are|was|were|been|be|turned\s+out\s+to\s+be|proved\s+to\s+be|seems?\s+to\s+be)\s+)*";
 /// The sentences that say it, by kind. The guide for people lists them in plain words.
 const PATTERNS: &[(Assumption, &str)] = &[
@@ -156,7 +156,7 @@ const DENYING: [&str; 24] = [
     "none", "neither", "nor", "never", "without", "whose", "each", "every", "any", "should", "would",
     "could",
 ];
-/// What ends a clause before it: what stands earlier is another matter.
+/// The words that end a clause: what stands before them is another matter.
 const BOUNDS: [&str; 3] = ["because ", "since ", "but "];
 /// Words behind it, in its sentence, by which it was dealt with.
 const DEALT_WITH: [&str; 11] = [
@@ -228,7 +228,7 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}')
 }
 
-/// What stands before, in the same sentence.
+/// The last, unfinished sentence of `before`.
 fn sentence_before(before: &str) -> &str {
     before.rsplit(['.', '!', '?', '\n']).next().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// One of them each; together they count every cue once.
+/// The cues of authority, each once; together they count every cue once.
 const CUES: &str = r"(?xi) \b (?:
       you \s+ must
     | i (?: ['’]m | \s+ am ) \s+ instructing \s+ you

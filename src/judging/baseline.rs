@@ -23,9 +23,9 @@ pub enum CheckPlace {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     pub place: CheckPlace,
-    /// What it is to be before the work, where the file tells.
+    /// The result before the work that the file declares; `None` where it declares none.
     pub declared: Option<BeforeRule>,
-    /// Which list of tests names it, if one does.
+    /// The list of tests that names the check; `None` where none does.
     pub list: Option<ListOf>,
     /// Whether it guards whatever the file says: it asks whether the work compiles.
     pub guards_by_nature: bool,
@@ -33,7 +33,7 @@ pub struct Item {
     pub key: Digest,
     /// Whether it names a variable that says which task it is for: another task's says something else.
     pub is_of_its_task: bool,
-    /// What it is called where who works may read it.
+    /// The name of the check in places that workers may read.
     pub label: String,
 }
 
@@ -84,7 +84,8 @@ pub fn items(task: &TaskPlan) -> Vec<Item> {
     each(task).collect()
 }
 
-/// The same, made one after the other: whoever only asks whether there is one of a kind makes no more of them.
+/// The checks of a task, made one after the other: a caller that only asks whether there is one of a kind makes
+/// no more of them.
 pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = Item> {
     let stages = match task.kind {
         TaskType::Verification => &[],
@@ -167,7 +168,7 @@ fn required((at, command): (u32, &FinishCommand)) -> Item {
     }
 }
 
-/// What two checks have in common that say the same: what they run, where, for how long, how often, or what they look for.
+/// The key that two equal checks share: what they run, where, for how long, how often, or what they look for.
 fn key_of(check: &Check) -> String {
     // A hidden one sees other files.
     let hidden = if check.is_hidden() { "hidden " } else { "" };
@@ -198,10 +199,10 @@ fn key_of(check: &Check) -> String {
     }
 }
 
-/// What a check that stands for accepted work has come to.
+/// The results of a check that stands for accepted work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
-    /// What it said before the work.
+    /// The result before the work.
     pub before: BeforeWork,
     /// Whether it failed only because its program or its folder was not there: that shows nothing.
     pub never_ran: bool,
@@ -229,7 +230,8 @@ impl Weighed {
         has_failed && self.passes && !self.is_left_out
     }
 
-    /// What makes it show that the work was done, as outputs name it; `None` where it does not show that.
+    /// The reason why the check shows that the work was done, as outputs name it; `None` where it does not show
+    /// that.
     pub fn proven_by(self) -> Option<&'static str> {
         match (self.is_proof(), self.is_proven_by_new_tests()) {
             (false, _) => None,
@@ -247,10 +249,10 @@ impl Weighed {
     }
 }
 
-/// What stands for accepted work, of which no check has failed: the first that applies.
+/// The proof of accepted work, of which no check has failed: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ProofOf {
-    /// It has no check.
+    /// The work has no check.
     Unchecked,
     /// A check that failed before it.
     Proven,
@@ -264,8 +266,8 @@ pub enum ProofOf {
     Vacuous,
 }
 
-/// What stands for work with these checks. `is_judged`: somebody with an opinion has let it pass; `is_refactoring`: what it does is
-/// to keep everything green.
+/// The proof of work with these checks. `is_judged`: somebody with an opinion has let it pass;
+/// `is_refactoring`: the work is to keep everything green.
 pub fn proof_of(checks: &[Weighed], is_judged: bool, is_refactoring: bool) -> ProofOf {
     if checks.is_empty() {
         ProofOf::Unchecked

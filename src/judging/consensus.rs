@@ -11,14 +11,14 @@ use crate::mission::model::Consensus;
 /// How far from the median a score may lie before it is an outlier: 1.5 on the scale 1 to 5.
 const TOLERANCE: u8 = 30;
 
-/// What one seat said.
+/// The scores of one seat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeatScores {
-    /// Its scores, dimensions spelled as the task spells them.
+    /// The scores, with dimensions spelled as the task spells them.
     pub scores: Vec<DimensionScore>,
 }
 
-/// What the panel says.
+/// The scores of the panel together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
     /// The consensus of each dimension that anybody scored, in the task's order.
@@ -35,9 +35,9 @@ pub struct Outlier {
     /// The seat's position in the panel, from 0.
     pub seat: usize,
     pub dimension: String,
-    /// What the seat said.
+    /// The points that the seat gave.
     pub points: Points,
-    /// What it was measured against.
+    /// The median that the points were measured against.
     pub median: Points,
 }
 

@@ -78,16 +78,16 @@ pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option
     task.names_files() || (plan.agent(task.agent).spec.has_hands() && !changed_nothing())
 }
 
-/// What the runtime saw of one declared target file.
+/// One declared target file, as the runtime saw it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetFile {
     /// The path as declared, relative to the workspace.
     pub path: String,
-    /// What is there.
+    /// The state of the file.
     pub state: FileState,
 }
 
-/// What is at a declared path.
+/// The state of a declared path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileState {
     /// Nothing.
@@ -105,7 +105,7 @@ pub enum FileState {
 pub struct PreflightReject {
     /// The points that the attempt gets.
     pub points: Points,
-    /// What the worker is told.
+    /// The findings for the worker.
     pub findings: Vec<Finding>,
 }
 

@@ -74,7 +74,7 @@ pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered:
     points.into_iter().enumerate().filter_map(still_open).collect()
 }
 
-/// Those of the open points that a reviewer itself says were not addressed.
+/// The open points that a reviewer itself says were not addressed.
 pub fn denied(points: &[Finding], answers: &[PriorAnswer]) -> Vec<Finding> {
     let is_denied = |(index, _): &(usize, &Finding)| {
         let mut answers = answers.iter();

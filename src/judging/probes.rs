@@ -16,10 +16,11 @@ pub const MOST_PROBES: usize = 5;
 /// Characters of one probe.
 const LONGEST: usize = 500;
 
-/// What an agent says.
+/// Reads the probes of an agent.
 ///
 /// # Errors
-/// Why it says nothing.
+///
+/// Why the reply holds none.
 pub fn read(reply: &str, work: &Quoted) -> Result<Vec<Probe>, Unparsed> {
     read_object(reply, work, "probes", |object| {
         match object.only(&["probes"])? {

@@ -16,15 +16,15 @@ use super::heuristic::named_commands;
 /// How many folders that a command goes into are followed.
 const MOST_FOLDERS: usize = 16;
 
-/// What stands between the words of a shell's command, beside white space.
+/// The signs between the words of a shell's command, beside white space.
 const BETWEEN: &[char] = &[
     ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':',
 ];
 
-/// What ends the words for a write that was refused because its file is protected.
+/// The end of a sentence about a write that was refused because its file is protected.
 pub const PROTECTED: &str = " (protected)";
 
-/// What commands which judge these tasks may mean. `judges` are the agents who judge.
+/// The files that commands which judge these tasks may mean. `judges` are the agents who judge.
 pub fn named_by_judging(
     plan: &Plan,
     tasks: impl IntoIterator<Item = TaskId>,
@@ -57,8 +57,8 @@ pub fn named_by_judging(
     found
 }
 
-/// What commands which serve the run may mean: those of channels that anything notifies, and what prepares the folders of
-/// isolated tasks. Both run beside the work, and later than it.
+/// The files that commands which serve the run may mean: those of channels that anything notifies, and the one
+/// that prepares the folders of isolated tasks. Both run beside the work, and later than it.
 pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> Named {
     let mut found = Named {
         serve: true,
@@ -82,7 +82,8 @@ pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
     found.paths.into_keys().collect()
 }
 
-/// What a hidden check of a task may name, absolute: what judges, and of its other words what no task is to make.
+/// The files that a hidden check of a task may name, absolute: those that judge, and of its other words those
+/// that no task is to make.
 pub fn named_by_hidden(plan: &Plan, id: TaskId, check: &Check) -> BTreeSet<PathBuf> {
     let workspace = plan.shared_workspace_of(id);
     let Some((command, cwd)) = check.command().filter(|_| check.is_hidden()) else {
@@ -151,7 +152,8 @@ fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     all
 }
 
-/// What commands may mean, each with the command that names it first. Whether anything is there is for others to see.
+/// The files that commands may mean, each with the command that names it first. Whether anything is there is
+/// for others to see.
 #[derive(Default)]
 pub struct Named {
     /// Paths, absolute.
@@ -201,7 +203,7 @@ impl Named {
         }
     }
 
-    /// What of a check in a folder judges; `workspace` is the task's.
+    /// Adds the judging files of a check in a folder; `workspace` is the task's.
     fn check(&mut self, folder: &Path, workspace: &Path, command: &str) {
         if !self.seen.insert((folder.to_owned(), command.to_owned())) {
             return;

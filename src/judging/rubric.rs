@@ -20,10 +20,11 @@ use super::verification::Decision;
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
 
-/// What a judge says, whatever the rubric is.
+/// Reads the reply of a judge, whatever the rubric is.
 ///
 /// # Errors
-/// Why it says nothing.
+///
+/// Why the reply says nothing.
 pub fn read(reply: &str, work: &Quoted) -> Result<RubricReply, Unparsed> {
     read_object(reply, work, "criteria", |object| {
         let Some(criteria @ Json::Object(_)) = object.only(&["criteria"])? else {
@@ -107,8 +108,9 @@ fn is_legal(kind: GradeKind, points: Points) -> bool {
     }
 }
 
-/// What the grades mean. The order is fixed: not sure enough refers, whatever was declared; a failed required criterion
-/// fails, the weighted points against the bar decide the rest; a verdict of the judge that is stricter than that wins.
+/// Decides by the grades. The order is fixed: not sure enough refers, whatever was declared; a failed required
+/// criterion fails, the weighted points against the bar decide the rest; a verdict of the judge that is
+/// stricter than that wins.
 pub fn decide(
     rubric: &Rubric,
     grades: &[CriterionGrade],
@@ -166,7 +168,7 @@ pub fn decide(
     }
 }
 
-/// What the worker is told of a criterion that is not fully met.
+/// The finding for the worker about a criterion that is not fully met.
 fn shortfall(criterion: &Criterion, grade: &CriterionGrade) -> Finding {
     let severity = if grade.points == Some(Points::ZERO) {
         Severity::High

@@ -54,10 +54,11 @@ fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }
 
-/// What the agent of a stage says: its verdict, which does not hang on its findings.
+/// Reads the reply of a stage's agent: its verdict, which does not hang on its findings.
 ///
 /// # Errors
-/// Why it says nothing.
+///
+/// Why the reply says nothing.
 pub fn read_opinion(reply: &str, work: &Quoted) -> Result<Opinion, Unparsed> {
     read_object(reply, work, "verdict", |object| {
         let verdict = object.required_word("verdict", &VERDICTS)?;
@@ -80,10 +81,12 @@ pub fn read_opinion(reply: &str, work: &Quoted) -> Result<Opinion, Unparsed> {
     })
 }
 
-/// What a red team, or an agent that looks at pictures, found: each finding by itself. One that claims something grave and
-/// does not show it is a medium one. What else is wrong with the report is told beside what could be read of it.
+/// Reads the report of a red team, or of an agent that looks at pictures: each finding by itself. One that
+/// claims something grave and does not show it is a medium one. What else is wrong with the report is told
+/// beside what could be read of it.
 ///
 /// # Errors
+///
 /// When there is no report of its own.
 pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unparsed> {
     let found = values(reply, work)?;
@@ -214,7 +217,7 @@ pub fn blocks(severity: Severity, autonomy: Autonomy) -> bool {
     }
 }
 
-/// What findings lead to: `fail` if any of them blocks. A pass may carry the others.
+/// The verdict that findings lead to: `fail` if any of them blocks. A pass may carry the others.
 pub fn route(findings: &[Finding], autonomy: Autonomy) -> Verdict {
     if findings.iter().any(|finding| blocks(finding.severity, autonomy)) {
         Verdict::Fail

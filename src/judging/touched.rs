@@ -14,7 +14,7 @@ use super::baseline::{CheckPlace, Item, each};
 
 /// How many files of each kind are on record.
 const MOST_NAMED: usize = 100;
-/// What runners of tests and installers of packages write by themselves is nobody's test.
+/// Folders that runners of tests and installers of packages write by themselves: nothing in them is a test.
 const NEVER: [&str; 3] = ["__pycache__", ".pytest_cache", "node_modules"];
 /// Files that say among other things how tests run.
 const CONFIGURATION: [&str; 5] = [
@@ -102,17 +102,17 @@ pub fn globs(plan: &Plan, id: TaskId) -> &[Box<str>] {
     own.unwrap_or(&plan.rules.settings.tests)
 }
 
-/// What tells tests from other files of a task.
+/// The patterns that tell tests from other files of a task.
 pub struct Patterns {
     tests: GlobSet,
-    /// What checks write.
+    /// The patterns of files that checks write.
     written: GlobSet,
     /// The folder in which the task works, where it has one of its own.
     folder: Option<String>,
 }
 
 impl Patterns {
-    /// Those of a task. Patterns that cannot be read were refused when the mission was loaded.
+    /// The patterns of a task. Those that cannot be read were refused when the mission was loaded.
     pub fn of(plan: &Plan, id: TaskId) -> Self {
         let set = |globs: &[Box<str>]| {
             let mut set = GlobSetBuilder::new();
@@ -145,7 +145,7 @@ impl Patterns {
         !is_made && !is_in(&self.written) && is_in(&self.tests)
     }
 
-    /// What of these paths is about tests: each with whether it was there before. `None` where none is.
+    /// The paths that are about tests; each comes with whether it was there before. `None` where none is.
     pub fn touched<'p>(&self, paths: impl IntoIterator<Item = (&'p str, bool)>) -> Option<TouchedTests> {
         let mut found = TouchedTests::default();
         for (path, was_there) in paths {

@@ -3,24 +3,25 @@
 use super::parser::form::{read_object, wrong};
 use super::parser::{Quoted, Unparsed};
 
-/// What an agent made of a request.
+/// The decision of an agent about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Triage {
-    /// It becomes a task, perhaps under a better title and with a better description.
+    /// The request becomes a task, perhaps under a better title and with a better description.
     Accepted {
         /// The title, where it is another one.
         title: Option<String>,
         /// The description, where it is another one.
         description: Option<String>,
     },
-    /// It does not, and why.
+    /// The request does not become a task, for this reason.
     Refused(String),
 }
 
-/// What the reply says; `work` is what the request says where a verdict would stand.
+/// Reads the reply; `work` holds the request's own words where a verdict would stand.
 ///
 /// # Errors
-/// Why it says nothing: then the request is cancelled with that reason.
+///
+/// Why the reply says nothing: then the request is cancelled with that reason.
 pub fn parse_triage(reply: &str, work: &Quoted) -> Result<Triage, Unparsed> {
     let read = read_object(reply, work, "accepted", |object| {
         let words = |name| {

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{Bar, Cause, CriterionGrade, Finding, Points, Severity, Verdict};
 
-/// What was decided, and by what.
+/// The verdict of a verification, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// Pass, fail or refer.
@@ -18,7 +18,7 @@ pub struct Decision {
     pub points: Option<Points>,
     /// How sure the verdict is, a share as points.
     pub confidence: Points,
-    /// What failed, and what was not checked.
+    /// The findings: failed criteria, and those that were not checked.
     pub findings: Vec<Finding>,
 }
 
@@ -57,7 +57,8 @@ fn confidence(grades: &[CriterionGrade]) -> Points {
     mean(grades.iter().map(checked)).unwrap_or(Points::ZERO)
 }
 
-/// What was not checked earns nothing, so that points say no more than was seen.
+/// The mean of the grades, in which a criterion that was not checked earns nothing, so that points say no more
+/// than was seen. `None` if none was checked.
 fn points(grades: &[CriterionGrade]) -> Option<Points> {
     grades.iter().find_map(|grade| grade.points)?;
     mean(grades.iter().map(|grade| grade.points.unwrap_or(Points::ZERO)))

@@ -6,9 +6,9 @@
 const MAKES: [&str; 5] = ["write", "create", "generate", "produce", "save"];
 /// Verbs that put something into a file that is named.
 const PUTS: &str = " update edit modify append add put fill change fix insert replace rewrite output ";
-/// Such a verb with "to" behind it asks for a file by itself.
+/// Verbs that with "to" behind them ask for a file by themselves.
 const SAVES: &str = " write save append output ";
-/// What is made of it is a file.
+/// Things whose making makes a file.
 const FILES: &str = " file files report document output readme makefile dockerfile ";
 /// Behind these words a verb is a noun, was done already, or may be left undone.
 const NO_ORDERS: &str = " the a an this that which of was were is are be been we they may can might ";
@@ -20,7 +20,7 @@ const MATTERS: &str = " of for on than ";
 const LEADS: &str = " to into as ";
 /// Behind these words stands a name of what is made, unless the matter is spoken of.
 const NAMES: &str = " in file called named script page module ";
-/// What changes nothing about the name behind it.
+/// Words that change nothing about the name behind them.
 const ARTICLES: &str = " the a an new and or ";
 /// Nothing behind these words is asked for.
 const NEGATIONS: &str = " not don't never without no nor ";

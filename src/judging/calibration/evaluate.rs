@@ -22,7 +22,7 @@ pub const RULES: [Consensus; 4] = [
 /// How rows are held against people.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// What good work reaches, for judges and for people.
+    /// The bar of good work, for judges and for people.
     pub bar: Points,
     /// Bootstrap resamples; 0 gives no intervals.
     pub rounds: u32,
@@ -45,9 +45,9 @@ pub struct Entry {
     pub dimensions: Vec<Option<Measures>>,
     /// The provable stop, for panels of three.
     pub skips: Option<Skips>,
-    /// What all its judges scored.
+    /// The items that all judges of the entry scored.
     pub cases: Vec<Case>,
-    /// What its score says of the work.
+    /// The fit of the scores to the labels, or why there is none.
     pub fit: Result<Fit, Unfit>,
     /// The rows.
     sample: Sample,
@@ -69,7 +69,7 @@ pub struct Replies {
 pub struct Evaluation {
     /// Judges alone, then panels.
     pub entries: Vec<Entry>,
-    /// What the rows speak for: the position of an entry, and a bar.
+    /// The suggested entry, by its position, and its bar; `None` where the rows do not tell good work from bad.
     pub suggestion: Option<Suggestion>,
 }
 
@@ -130,7 +130,7 @@ fn triples(set: &LabelSet) -> Vec<Vec<usize>> {
     triples
 }
 
-/// What one judge or a panel says of an item.
+/// The points that one judge or a panel gives an item; `None` where there are none.
 fn said_of(set: &LabelSet, item: &Item, seats: &[usize], rule: Option<Consensus>) -> Option<Points> {
     match rule {
         None => set.points_of(item, *seats.first()?),

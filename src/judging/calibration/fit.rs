@@ -25,11 +25,11 @@ pub const FEW: usize = 100;
 pub struct Case {
     /// The row that it stands in, whoever judged it.
     pub row: Digest,
-    /// What it belongs to: cases of one group are not independent.
+    /// The group of the case: cases of one group are not independent.
     pub group: usize,
-    /// What the judges say together.
+    /// The points that the judges give together.
     pub points: Points,
-    /// What people say.
+    /// Whether people call the work good.
     pub good: bool,
     /// P(good), by a fit to the cases of all other groups.
     pub held_out: f64,
@@ -38,13 +38,13 @@ pub struct Case {
 /// Why cases carry no fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// There are so few.
+    /// There are too few cases; the number is how many.
     #[error("{0} labels that all its judges scored: {FEWEST} are needed")]
     Few(usize),
-    /// There are so many.
+    /// There are too many cases; the number is how many.
     #[error("{0} labels: at most {MOST} are fitted")]
     Many(usize),
-    /// So many of them are good, so many bad.
+    /// There are too few good cases or too few bad ones.
     #[error("{good} good and {bad} bad pieces of work: {FEWEST_OF_A_KIND} of each are needed")]
     OneKind { good: usize, bad: usize },
 }
@@ -52,9 +52,9 @@ pub enum Unfit {
 /// P(good) = σ(a + b · points).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fit {
-    /// What it is at 0 points.
+    /// The argument of σ at 0 points.
     pub a: f64,
-    /// What a point adds.
+    /// The growth of that argument by each point.
     pub b: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct Figures {
     pub base_rate: f64,
     /// The share of right verdicts.
     pub accuracy: f64,
-    /// The same without the fifth that it is least sure of.
+    /// The share of right verdicts without the fifth of the cases that the fit is least sure of.
     pub accuracy_of_sure: f64,
     /// How well its certainty tells wrong verdicts from right ones: 0.5 is chance. `null` where all are right, or wrong.
     pub auroc_of_wrong: Option<f64>,
@@ -201,15 +201,15 @@ impl Fit {
     }
 }
 
-/// What is said of judges who judged the same cases twice: how far their scores have moved, and how much worse the fit
-/// foretells what people say, each with its 95 % interval over resampled groups.
+/// The drift of judges who judged the same cases twice: how far their scores have moved, and how much worse the
+/// fit foretells what people say, each with its 95 % interval over resampled groups.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Rows that were judged both times.
     pub rows: usize,
     /// Points that scores have moved by, upwards.
     pub shift: Estimate,
-    /// What the squared error of P(good) has grown by.
+    /// The growth of the squared error of P(good).
     pub loss: Estimate,
     /// Whether they are not who they were: their scores lie elsewhere, or say less.
     pub drifted: bool,
@@ -257,7 +257,7 @@ fn sums(all: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
     })
 }
 
-/// What was foretold beside what came true, in ten classes of P(good): the mean of each, the share of good work, cases.
+/// The forecast beside the truth, in ten classes of P(good): the mean of each, the share of good work, cases.
 pub fn reliability(cases: &[Case]) -> Vec<(f64, f64, usize)> {
     let mut classes = [(0.0, 0.0, 0); 10];
     for case in cases {

@@ -137,7 +137,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Such a value, with its interval.
+    /// A rounded value with its interval.
     pub(super) fn of(value: f64, interval: Option<(f64, f64)>) -> Self {
         Self {
             value: rounded(value),

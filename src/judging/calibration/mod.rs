@@ -38,11 +38,11 @@ use crate::domain::{Digest, Dimension, Points};
 /// Rows that were judged by the same scale of dimensions: what is compared with each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelSet {
-    /// Its name: the rows' `source`.
+    /// The name of the set: the rows' `source`.
     pub name: String,
-    /// What is scored.
+    /// The scored dimensions.
     pub dimensions: Vec<Dimension>,
-    /// Who judged.
+    /// The names of the judges.
     pub judges: Vec<String>,
     /// The rows.
     pub items: Vec<Item>,
@@ -55,20 +55,20 @@ pub struct Item {
     pub row: Digest,
     /// The document, dialogue or project that it belongs to: items of one group are not independent.
     pub group: usize,
-    /// What people say.
+    /// The label of the item.
     pub truth: Truth,
-    /// What each judge said, in the order of the set's judges; `None` where it was not asked.
+    /// The reply of each judge, in the order of the set's judges; `None` where it was not asked.
     pub says: Vec<Option<Say>>,
 }
 
-/// What people, tests or experts say about a piece of work.
+/// The label of a piece of work by people, tests or experts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Truth {
-    /// Their score, where they gave one.
+    /// The score of the label, where it has one.
     pub points: Option<Points>,
-    /// Their score per dimension, where they gave any.
+    /// The score of each dimension; `None` where the label has none.
     pub dimensions: Vec<Option<Points>>,
-    /// Their verdict, where they gave no score.
+    /// The verdict of the label, where it has no score.
     pub good: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ impl Truth {
     }
 }
 
-/// What one judge said about one piece of work.
+/// The reply of one judge about one piece of work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Say {
     /// One for each dimension, in their order; `None` where nothing could be read.
@@ -100,7 +100,7 @@ impl Say {
 }
 
 impl LabelSet {
-    /// What one judge's scores of an item come to.
+    /// The points that one judge's scores of an item come to; `None` where it gave none.
     pub fn points_of(&self, item: &Item, judge: usize) -> Option<Points> {
         let scores = item.says.get(judge)?.as_ref()?.complete()?;
         let parts = scores

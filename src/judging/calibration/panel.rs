@@ -6,7 +6,7 @@ use crate::mission::model::Consensus;
 
 use super::{Item, LabelSet, Say};
 
-/// What the panel says of an item by a rule; `None` where no seat could be read.
+/// The points that the panel gives an item by a rule; `None` where no seat could be read.
 pub fn consensus_points(set: &LabelSet, item: &Item, panel: &[usize], rule: Consensus) -> Option<Points> {
     merge(&seats(set, item, panel), &set.dimensions, rule).points
 }
@@ -44,9 +44,9 @@ pub struct Skips {
 pub struct Skipped {
     /// Panels looked at.
     pub panels: u32,
-    /// Those whose third seat could not have changed the verdict.
+    /// Panels whose third seat could not have changed the verdict.
     pub skipped: u32,
-    /// Those among them whose verdict with the third seat is another one. Always 0, or the rule is wrong.
+    /// Panels among those whose verdict with the third seat is another one. Always 0, or the rule is wrong.
     pub changed: u32,
 }
 

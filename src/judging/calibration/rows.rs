@@ -59,39 +59,39 @@ struct Replies {
     asked: Option<Asked>,
 }
 
-/// What is on record of how a judge was asked.
+/// The record of how a judge was asked.
 #[derive(Debug, Deserialize)]
 struct Asked {
     #[serde(default)]
     seat: Option<Digest>,
 }
 
-/// What a live reviewer is shown of a row.
+/// The parts of a row that a live reviewer is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// What was to be done.
+    /// The work that was asked for.
     pub task: String,
-    /// What good work is, where the row says so.
+    /// The criteria for good work, where the row has any.
     pub criteria: Option<String>,
-    /// What came out.
+    /// The work that came out.
     pub work: String,
-    /// What is scored.
+    /// The dimensions that are scored.
     pub dimensions: Vec<Dimension>,
 }
 
-/// What is wrong with a row.
+/// The mistake in a row.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
-    /// It is no object with the keys of a row.
+    /// The row is no object with the keys of one.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Nobody can be shown it: a key is missing.
     #[error("it has no `{0}` to show to a reviewer")]
     NotShown(&'static str),
-    /// It says of no judge what it said.
+    /// The row has no judge's reply.
     #[error("nobody judged it: it has no `raw_replies`; --reviewers asks live ones")]
     Unjudged,
-    /// What one judge said cannot be used.
+    /// The reply of one judge, by its name, cannot be used.
     #[error("judge '{0}': {1}")]
     Judge(String, Box<RowError>),
     /// A judge or a dimension: its kind and name.
@@ -106,10 +106,10 @@ pub enum RowError {
     /// The weight of this dimension.
     #[error("the weight of '{0}' is not above 0")]
     Weight(String),
-    /// So many of something for so many dimensions.
+    /// The numbers of values and dimensions differ: the text names the values.
     #[error("{0} {1} for {2} dimensions")]
     Count(usize, &'static str, usize),
-    /// What people say lies outside of the scale.
+    /// The score of the label lies outside of the scale.
     #[error("human score {0} is not on the scale {1}")]
     OffScale(Decimal, Scale),
     /// People say nothing.
@@ -120,11 +120,12 @@ pub enum RowError {
     NoReply,
 }
 
-/// What a live reviewer is shown of a row.
+/// Reads the parts of a row that a live reviewer is shown.
 ///
 /// # Errors
-/// What is wrong with the row: everything that would be found when it is held against people, before anybody
-/// is asked.
+///
+/// What is wrong with the row: everything that would be found when it is held against people, before anybody is
+/// asked.
 pub fn shown(line: &str) -> Result<Shown, RowError> {
     let row: Row = serde_json::from_str(line)?;
     let Judged { dimensions, .. } = judged(&row)?;
@@ -141,7 +142,7 @@ pub fn shown(line: &str) -> Result<Shown, RowError> {
     })
 }
 
-/// What people, tests or experts say: the keys that recordings use.
+/// The label of a row by people, tests or experts: the keys that recordings use.
 #[derive(Debug, Deserialize)]
 struct Human {
     #[serde(default)]
@@ -230,7 +231,7 @@ impl Collector {
     }
 }
 
-/// What a row is, whoever judged it.
+/// The key of a row, whoever judged it.
 pub fn row_key(row: &Value) -> Digest {
     let mut row = row.clone();
     if let Some(object) = row.as_object_mut() {
@@ -239,11 +240,11 @@ pub fn row_key(row: &Value) -> Digest {
     Digest::of(row.to_string().as_bytes())
 }
 
-/// What a row says.
+/// The content of a row.
 struct Judged<'a> {
     dimensions: Vec<Dimension>,
     truth: Truth,
-    /// What each judge said of it.
+    /// The reply of each judge, by its name.
     says: Vec<(&'a str, Say)>,
 }
 
@@ -354,7 +355,8 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
     Ok(truth)
 }
 
-/// What a judge said: our own reading of its texts, and for those that it does not read the recorded score.
+/// Reads the reply of a judge: our own reading of its texts, and for those that it does not read the recorded
+/// score.
 fn reply_of(
     replies: &Replies,
     scales: &[Scale],
@@ -391,7 +393,7 @@ fn reply_of(
     Ok(say)
 }
 
-/// What a panel's seat said: all dimensions or none.
+/// Reads the reply of a panel's seat: all dimensions or none.
 fn panel_say(reply: &str, cut_short: bool, dimensions: &[Dimension], work: &Quoted) -> Say {
     let read = parse_scores(reply, dimensions, work).ok().filter(|_| !cut_short);
     let count = u32::try_from(dimensions.len()).unwrap_or(u32::MAX);

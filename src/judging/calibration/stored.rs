@@ -17,7 +17,7 @@ pub struct StoredFits {
     pub fits: Vec<StoredFit>,
 }
 
-/// What the scores of judges say of the work: of these judges, as they were asked, for these dimensions.
+/// The fit of judges' scores to labels: of these judges, as they were asked, for these dimensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StoredFit {
@@ -28,7 +28,7 @@ pub struct StoredFit {
     pub consensus: Option<Consensus>,
     /// The digest of what they score.
     pub dimensions: Digest,
-    /// What good work reached where people gave a score.
+    /// The score from which people call work good.
     pub good_from: Points,
     pub fit: Fit,
     pub figures: Figures,
@@ -89,7 +89,7 @@ impl StoredFits {
 }
 
 impl StoredFit {
-    /// Its judges, by name.
+    /// The names of the judges, with commas.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.seats.iter().map(|seat| seat.agent.as_str()).collect();
         names.join(" + ")

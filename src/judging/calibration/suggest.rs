@@ -7,7 +7,7 @@ use super::{Estimate, Measures, Sample};
 /// The most bad work that may pass at a suggested bar.
 pub const MAX_FALSE_PASS: f64 = 0.10;
 
-/// What the rows speak for.
+/// The entry and the bar that the rows speak for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
     /// The seats: the position of the candidate.

@@ -17,7 +17,7 @@
 use crate::domain::{CriterionGrade, Points};
 use crate::mission::shell_line::exited;
 
-/// What the caller saw for itself. What is not in here is unknown, not absent.
+/// The facts that the caller saw for itself. What is not in here is unknown, not absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     /// Files, by the paths of [`named_files`]; the output of the work has the empty path.
@@ -31,16 +31,16 @@ pub struct Facts {
 pub struct FileFacts {
     /// The path as the criterion writes it.
     pub path: String,
-    /// What is there; `None` if nothing is.
+    /// The content of the file; `None` if there is no file.
     pub content: Option<Content>,
 }
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its text; `None` if it could not be read as text.
+    /// The text; `None` if the content could not be read as text.
     pub text: Option<Text>,
 }
 
@@ -67,14 +67,14 @@ pub struct CommandFacts {
 /// Whether something holds, `None` where nobody can know, and the evidence.
 type Seen = (Option<bool>, String);
 
-/// What a criterion says of a subject.
+/// A statement of a criterion about a subject.
 struct Clause<'a> {
     /// A path or a command; empty for the output of the work.
     subject: &'a str,
     form: Form<'a>,
 }
 
-/// What can be said. Where a form has a `bool`, `false` says the opposite.
+/// The form of a statement. Where a form has a `bool`, `false` says the opposite.
 enum Form<'a> {
     Exists(bool),
     Contains(bool, &'a str),
@@ -185,7 +185,7 @@ pub fn grade(criteria: &[String], facts: &Facts) -> Vec<CriterionGrade> {
     graded.collect()
 }
 
-/// What does not hold decides, then what is not known.
+/// Grades a criterion: a clause that does not hold decides, then one of which nobody knows.
 fn grade_one(criterion: &str, facts: &Facts) -> Seen {
     let Some(clauses) = read(criterion) else {
         return (None, "it has none of the forms that facts can decide".to_owned());

@@ -20,7 +20,7 @@ use crate::domain::Finding;
 pub(crate) struct Values {
     /// The judge's own, in their order, each with where it stands.
     pub own: Vec<(Json, Place)>,
-    /// Those that stand in the work too, or within a sentence: they can contradict, but never testify.
+    /// The values that stand in the work too, or within a sentence: they can contradict, but never testify.
     pub doubted: Vec<(Json, Place)>,
     /// Whether something started like JSON and was not.
     pub broken: bool,
@@ -37,7 +37,7 @@ pub(crate) fn values(reply: &str, work: &Quoted) -> Result<Values, Unparsed> {
     values_of(&reply, &split(&reply), work)
 }
 
-/// The same of a reply that was taken apart into lines.
+/// Reads the values of a reply that was taken apart into lines.
 pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<Values, Unparsed> {
     if work.drowns_out() {
         return Err(Unparsed::Drowned);
@@ -69,8 +69,8 @@ impl Values {
         }
     }
 
-    /// What the judge found, wherever in its reply that stands: at most so many, and what several objects say only once.
-    /// What is found needs no form of its own to count.
+    /// The findings of the judge, wherever in its reply they stand: at most `most`, and one that several
+    /// objects repeat only once. A finding needs no form of its own to count.
     pub fn findings(&self, most: usize) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
         let spoken = self.doubted.iter().filter(|(_, place)| *place == Place::Aside);
@@ -184,7 +184,7 @@ impl Json {
             .ok_or_else(|| wrong(format!("`{name}` is not one of: {}", words())))
     }
 
-    /// What a value says in words: a text, a number, or several of them, with their keys where they have any.
+    /// The words of a value: a text, a number, or several of them, with their keys where they have any.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Text(text) => text.trim().to_owned(),
@@ -276,7 +276,7 @@ fn of_object(object: &Json, all: &mut Vec<bool>) {
     }
 }
 
-/// What is said under a key, if it is one that declares something.
+/// The verdict that a key declares; `None` for a key that declares nothing.
 fn of_key(key: &str, said: Option<bool>) -> Option<bool> {
     let is_opposite = is_in(OPPOSITES, key);
     let said = said.filter(|_| is_opposite || is_in(KEYS, key))?;
@@ -293,7 +293,7 @@ fn of_line(line: &str) -> Option<bool> {
     }
 }
 
-/// What the first word of a text says; a plain "no" only where it is all.
+/// The verdict in the first word of a text; a plain "no" only where it is all.
 fn of_words(text: &str) -> Option<bool> {
     let text = text.to_lowercase();
     let mut words = text

@@ -40,7 +40,7 @@ pub struct Read {
     pub json: Option<Json>,
 }
 
-/// What a text says where a score belongs.
+/// The reading of a text where a score belongs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Marker {
     /// One plain number, on the scale or not.
@@ -224,7 +224,7 @@ pub fn named_scores(text: &str) -> Vec<Decimal> {
     numbers.collect()
 }
 
-/// What follows `SCORE:` on a score line: the value there, or alone on the next line.
+/// The value that follows `SCORE:` on a score line: there, or alone on the next line.
 fn value_after_label(rest: &str, next: Option<&str>, scale: &Scale) -> Marker {
     if !trim_start_decoration(rest).is_empty() {
         return value(rest, scale, Remark::Allowed);
@@ -243,7 +243,7 @@ fn closing_marker(line: &str, scale: &Scale) -> Option<Marker> {
     Some(value(rest, scale, Remark::Refused)).filter(|marker| matches!(marker, Marker::Value(_)))
 }
 
-/// What follows the label of a score line, or `None` if the line has no such label.
+/// The text behind the label of a score line, or `None` if the line has no such label.
 fn after_label<'a>(line: &'a str, scale: &Scale) -> Option<&'a str> {
     let mut rest = skip_item_number(trim_start_decoration(line));
     loop {
@@ -397,7 +397,7 @@ pub fn take_word(text: &str) -> (&str, &str) {
     text.split_at(length)
 }
 
-/// What follows `words`, if the text starts with them.
+/// The text behind `words`, if the text starts with them.
 fn strip_words<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().try_fold(text, |rest, word| {
         let (first, after) = take_word(rest.trim_start());

@@ -62,16 +62,16 @@ pub fn without_score_lines(reply: &str) -> String {
     marker::without_score_lines(reply)
 }
 
-/// What a panel's seat said.
+/// The reply of a panel's seat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPanel {
     /// One score for each of the task's dimensions, in the task's order and spelling.
     pub scores: Vec<DimensionScore>,
     /// Whether it declares, beside its scores, that the work passes.
     pub declared: Option<bool>,
-    /// What the reviewer found.
+    /// The findings of the reviewer.
     pub findings: Vec<Finding>,
-    /// What it answered for the points of the review before.
+    /// The reviewer's answers to the points of the review before.
     pub prior: Vec<PriorAnswer>,
     /// The reviewer's summary, if any.
     pub summary: Option<String>,
@@ -96,7 +96,7 @@ impl ParsedPanel {
     }
 }
 
-/// What the reviewer of an evaluation said.
+/// The reply of the reviewer of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedEvaluation {
     /// The score.
@@ -105,9 +105,9 @@ pub struct ParsedEvaluation {
     pub reasoning: String,
     /// Whether it declares, beside its score, that the work passes.
     pub declared: Option<bool>,
-    /// What the reviewer found, where it said so in JSON.
+    /// The findings of the reviewer, where they are in JSON.
     pub findings: Vec<Finding>,
-    /// What it answered for the points of the review before.
+    /// The reviewer's answers to the points of the review before.
     pub prior: Vec<PriorAnswer>,
 }
 
@@ -177,7 +177,7 @@ pub enum Unparsed {
     /// A number outside the scale.
     #[error("'{what}' is {value}, which is not on the scale from {scale}")]
     OffScale {
-        /// What was scored.
+        /// The scored thing: a dimension or the work.
         what: String,
         /// The number.
         value: Decimal,
@@ -266,12 +266,12 @@ impl Scale {
         (Decimal::ZERO <= low && low < high).then_some(Self { low, high })
     }
 
-    /// Its lowest value.
+    /// The lowest value of the scale.
     pub fn low(&self) -> Decimal {
         self.low
     }
 
-    /// Its highest value.
+    /// The highest value of the scale.
     pub fn high(&self) -> Decimal {
         self.high
     }

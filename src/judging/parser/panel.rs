@@ -92,7 +92,7 @@ pub(crate) fn filled_in(dimensions: &[Dimension], asks_for_answers: bool) -> Val
     form
 }
 
-/// The same of a reply that scores one dimension, whatever it calls it.
+/// Reads a reply that scores one dimension, whatever it calls it.
 pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> {
     let [name] = &scored(&values(reply, work)?, &["scores"])[..] else {
         return Err(Unparsed::NoScore);
@@ -119,7 +119,7 @@ pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
     Ok(found.own.iter().any(is_flat) || !scored(&found, CONTAINERS).is_empty())
 }
 
-/// What a reply scores under these keys, as it calls it. What is doubted can contradict.
+/// The names that a reply scores under these keys. A doubted value can contradict.
 fn scored(found: &Values, keys: &[&str]) -> Vec<String> {
     let objects = found.own.iter().chain(&found.doubted);
     let entries = objects.flat_map(|(value, _)| value.entries());

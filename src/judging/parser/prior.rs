@@ -50,7 +50,7 @@ pub(super) fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
     )
 }
 
-/// What a line answers, and its words as they can be compared.
+/// The answer in a line, and its words in a form that can be compared; `None` for a line without one.
 pub(super) fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
     let folded = fold(line);
     let dressed = |c: char| c == ' ' || "#*_`-+~•>".contains(c);

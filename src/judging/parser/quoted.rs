@@ -30,7 +30,7 @@ const VERDICT_KEYS: &str = " score scores rating ratings dimension dimensions di
 /// Keys of what is no more than said about a score.
 const NOTES: &str = " summary note notes comment comments feedback ";
 
-/// What the work under review claims in score lines and JSON objects, as digests.
+/// The claims of the work under review in score lines and JSON objects, as digests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quoted {
     /// Answers for points of an earlier review, by their words.
@@ -40,13 +40,14 @@ pub struct Quoted {
     /// Whether there was more than is remembered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     drowns: bool,
-    /// What is scored, where that is known: of the work's data only what could be taken for a verdict is remembered then.
+    /// The scored dimensions, where they are known: of the work's data only what could be taken for a verdict
+    /// is remembered then.
     #[serde(skip)]
     scored: Option<BTreeSet<String>>,
 }
 
 impl Quoted {
-    /// Of work that is scored on these dimensions.
+    /// The quotes of work that is scored on these dimensions.
     pub fn scored_on<'a>(dimensions: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             scored: Some(dimensions.into_iter().map(plain).collect()),
@@ -123,7 +124,7 @@ fn of_score(score: Decimal) -> Digest {
     )
 }
 
-/// The same for values that claim the same, with the reasons for it or without them.
+/// The digest of a value, equal for all that claim the same, with the reasons for it or without them.
 fn digest(value: &Json, with_reasons: bool) -> Digest {
     let mut claims = BTreeSet::new();
     collect("", value, with_reasons, &mut claims);

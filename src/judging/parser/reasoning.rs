@@ -34,9 +34,10 @@ fn is_text(before: &str, mark: &Captures) -> bool {
         || is_glued && name.is_some_and(|name| name.as_str().starts_with(char::is_uppercase))
 }
 
-/// What follows the reasoning of a reply: the reply itself where it has none.
+/// The reply behind its reasoning; all of it where it has none.
 ///
 /// # Errors
+///
 /// When reasoning does not end, or marks stand where they may be quoted.
 pub fn answer(reply: &str) -> Result<&str, Unparsed> {
     // What remains of the mark of a channel where a program left its brackets out.

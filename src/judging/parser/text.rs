@@ -19,9 +19,11 @@ pub struct Parts<'a> {
     pub doubtful: Vec<&'a str>,
 }
 
-/// What a reply says: without control sequences, and without the reasoning that some models put before their answer.
+/// The own words of a reply: without control sequences, and without the reasoning that some models put before
+/// their answer.
 ///
 /// # Errors
+///
 /// When that is nothing, or when it cannot be told where the answer begins.
 pub(crate) fn own_words(reply: &str) -> Result<String, Unparsed> {
     let reply = visible(reply);
@@ -140,7 +142,7 @@ fn closes_untrusted(line: &str) -> bool {
     })
 }
 
-/// What a line is quoted in.
+/// The quotation that a line stands in.
 #[derive(Default)]
 pub struct Quotation<'a> {
     fence: Option<Fence<'a>>,
