@@ -11,7 +11,7 @@ use super::templates::render;
 worded! {
     /// How a check ended.
     pub enum CheckOutcome {
-        /// As it should be.
+        /// The thing is as it should be.
         Ok = "ok",
         /// A run may go wrong.
         Warn = "warn",
@@ -26,7 +26,7 @@ worded! {
 #[derive(Debug, Clone)]
 pub struct HealthCheck {
     pub name: String,
-    /// How it is.
+    /// How the check ended.
     pub verdict: CheckOutcome,
     /// What the check saw, in one line.
     pub message: String,

@@ -29,15 +29,15 @@ pub struct FindingRow<'a> {
     name: Option<&'a str>,
     /// `null` for what quorum itself saw.
     reviewer: Option<&'a str>,
-    /// How bad it is.
+    /// The severity of the finding.
     severity: Severity,
     /// The finding in words.
     description: &'a str,
     /// The evidence of the finding.
     evidence: Option<&'a str>,
-    /// How it could be corrected.
+    /// A way to correct the problem.
     suggested_fix: Option<&'a str>,
-    /// Whether it is a point of an earlier review that nobody has shown to be addressed.
+    /// Whether the finding is a point of an earlier review that nobody has shown to be addressed.
     open: bool,
 }
 
@@ -62,7 +62,7 @@ impl<'a> FindingRow<'a> {
         }
     }
 
-    /// Whether it tells of a check that failed, and passed when it ran again.
+    /// Whether the finding tells of a check that failed, and passed when it ran again.
     pub fn is_flaky(&self) -> bool {
         self.reviewer.is_none() && self.description.starts_with(FLAKY)
     }

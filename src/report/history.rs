@@ -27,7 +27,7 @@ pub struct TaskHistory {
     instead: Option<AgentId>,
 }
 
-/// One attempt.
+/// The history of one attempt.
 #[derive(Debug, Clone)]
 pub struct AttemptHistory {
     pub number: u32,
@@ -48,11 +48,10 @@ pub struct AttemptHistory {
 /// One turn of the worker.
 #[derive(Debug, Clone)]
 pub struct TurnHistory {
-    /// The turn.
     pub id: TurnId,
     /// The agent of the turn, where that is not the one that the mission names.
     pub instead: Option<AgentId>,
-    /// When it was decided.
+    /// The moment when the turn was decided.
     pub started_at: Timestamp,
     /// The process of the turn, once it was there.
     pub process: Option<ProcessRef>,
@@ -66,7 +65,7 @@ pub struct TurnHistory {
 pub enum TurnStanding {
     /// No end is on record.
     Open,
-    /// The turn ended.
+    /// The turn ended, with this result.
     Finished(Box<TurnResult>),
     /// The turn was lost to the death or interruption of the runner.
     Lost,
@@ -76,7 +75,7 @@ pub enum TurnStanding {
 #[derive(Debug, Clone)]
 pub struct TurnResult {
     pub exit: Exit,
-    /// How long it took.
+    /// The time from the start of the process or request to its end.
     pub duration: Millis,
     /// The usage of the turn.
     pub usage: Usage,
@@ -91,9 +90,9 @@ pub struct TurnResult {
 pub struct CallHistory {
     pub id: AskId,
     pub purpose: Purpose,
-    /// The judge.
+    /// The judge that was asked.
     pub reviewer: AgentId,
-    /// Whether it was a strict reprompt.
+    /// Whether the call was a strict reprompt.
     pub strict: bool,
     /// Why the reply before it did not do.
     pub why: Option<String>,
@@ -104,7 +103,7 @@ pub struct CallHistory {
 /// How far a call to a judge is.
 #[derive(Debug, Clone)]
 pub enum CallStanding {
-    /// Nothing yet.
+    /// No reply is on record.
     Open,
     /// A reply and what could be read from it.
     Reply(ReplyRef, Answer),

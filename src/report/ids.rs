@@ -12,7 +12,6 @@ use crate::domain::{BarrierId, HoldOwner, RunId, TaskId};
 /// The number counts how often a person was asked about it, so an old answer cannot meet a new question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApprovalId<'a> {
-    /// The run.
     pub run: &'a RunId,
     /// The owner of the hold that asks the person.
     pub of: HoldOwner,
@@ -52,11 +51,10 @@ pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestId<'a> {
-    /// The run.
     pub run: &'a RunId,
-    /// The task it is about.
+    /// The task that the request is about.
     pub task: TaskId,
-    /// The attempt after which it was raised; one attempt raises at most one.
+    /// The attempt after which the request was raised; one attempt raises at most one.
     pub attempt: u32,
 }
 

@@ -29,7 +29,7 @@ struct AssessmentSums {
 #[derive(Debug, Default)]
 pub struct Metrics {
     tasks: Vec<AssessmentSums>,
-    /// The mission's own deadline: whether it was met.
+    /// Whether the mission's own deadline was met; `None` where it has none, or is not over.
     mission: Option<bool>,
     /// Whether the current attempt has its verdict.
     decided: Vec<bool>,
@@ -108,7 +108,7 @@ impl Metrics {
         }
     }
 
-    /// The document.
+    /// Makes the document of the run.
     pub fn document<'a>(&self, plan: &'a Plan, run: &'a RunId) -> MetricsDocument<'a> {
         let nothing = AssessmentSums::default();
         let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);

@@ -21,7 +21,7 @@ fn row(screen: &TextLayout, first: &str, rest: &str) -> String {
     format!("{first:FIRST$}{rest}\n")
 }
 
-/// The page, rendered.
+/// Renders a page of Markdown.
 pub fn page(markdown: &str, screen: &TextLayout) -> String {
     let columns = screen.width.unwrap_or(COLUMNS.0).min(COLUMNS.1);
     let screen = TextLayout {

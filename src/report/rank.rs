@@ -15,7 +15,7 @@ use super::view::RunView;
 /// The group of a task in reports, by state and by how it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// Failed by itself.
+    /// The task failed by itself.
     Failed,
     /// Failed because of another task.
     Cascaded,
@@ -29,9 +29,9 @@ pub enum Rank {
     Open,
     /// Done, judged by nobody.
     Unreviewed,
-    /// Done after rework.
+    /// The task is done after rework.
     Reworked,
-    /// Done at once.
+    /// The task is done at once.
     Done,
     /// Failed, and a fixup has made up for it.
     Superseded,

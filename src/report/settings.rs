@@ -3,7 +3,7 @@
 use super::style::{Role, TextLayout};
 use super::text::{sanitize, width};
 
-/// One setting.
+/// A setting and its value.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// The key of the setting, dotted.

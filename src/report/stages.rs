@@ -91,7 +91,7 @@ pub struct StepRow<'a> {
     /// The tools that the stage's agent may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<&'static str>,
-    /// Why it will not be asked, where that is known beforehand.
+    /// Why the agent will not be asked, where that is known beforehand.
     pub note: Option<String>,
 }
 

@@ -61,7 +61,7 @@ pub fn frame(page: &str, screen: &TextLayout) -> String {
 pub struct StatusPage {
     run: Option<RunId>,
     mission: String,
-    /// Where it stands if nobody writes to it.
+    /// The state of the run if nobody writes to it.
     unattended: RunState,
     /// Tasks whose agents outlived the session that started them.
     at_work: Vec<String>,
@@ -75,7 +75,7 @@ pub struct StatusPage {
     hidden: usize,
     below: Vec<StatusLine>,
     outcome: Option<String>,
-    /// When its last session ended.
+    /// The end of the run's last session.
     finished: Option<Timestamp>,
 }
 
@@ -84,7 +84,8 @@ pub struct StatusPage {
 struct StatusLine {
     role: Option<Role>,
     text: String,
-    /// Whether it holds only while a session works on the run, or only while none does.
+    /// Whether the line holds only while a session works on the run, or only while none does; `None` for
+    /// always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     live: Option<bool>,
 }

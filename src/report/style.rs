@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::fit;
 
-/// `--color`.
+/// The value of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum ColorChoice {
     /// On a terminal, unless the environment says otherwise.
@@ -86,15 +86,15 @@ impl Style {
 /// The role of a piece of text, which gives its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Role {
-    /// As it should be.
+    /// Text about what is as it should be.
     Good,
-    /// Failed.
+    /// Text about a failure.
     Bad,
     /// To be looked at.
     Warn,
-    /// Going on.
+    /// Text about what is going on.
     Active,
-    /// Beside the point.
+    /// Text beside the point.
     Dim,
     /// To be seen first.
     Strong,
@@ -142,7 +142,7 @@ pub struct Symbols {
     pub nothing: &'static str,
     /// A part of a bar that is done, and one that is not.
     pub full: &'static str,
-    /// See `full`.
+    /// A part of a bar that is not done.
     pub empty: &'static str,
 }
 
@@ -164,7 +164,7 @@ const ASCII: Symbols = Symbols {
     empty: ".",
 };
 
-/// Where text goes.
+/// The layout of an output: its style and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TextLayout {
     /// Columns of the terminal; `None` where it is none: then nothing is cut and no lines are drawn.

@@ -23,7 +23,7 @@ use super::progress::Observer;
 use super::style::{Style, TextLayout};
 use super::view::RunView;
 
-/// 2026-11-21T21:59:00Z
+/// The moment 2026-11-21T21:59:00Z.
 pub const START: Timestamp = Timestamp(1_795_298_340_000);
 
 /// Columns, and whether there are colours and symbols: what every screen is shown in.
@@ -192,7 +192,7 @@ impl Mission {
         self
     }
 
-    /// Adds a gate.
+    /// Adds a gate behind `after` and before `blocks`.
     pub fn gate(mut self, name: &str, after: &[u32], blocks: &[u32], min_score: Option<u8>) -> Self {
         Arc::make_mut(&mut self.plan.gates).push(GatePlan {
             name: name.into(),
@@ -213,7 +213,7 @@ impl Mission {
         &mut self.plan.tasks[last]
     }
 
-    /// The plan with its edges.
+    /// Makes the plan with its edges.
     pub fn build(self) -> Arc<Plan> {
         let Plan {
             name,
@@ -278,7 +278,7 @@ impl<'o> Scene<'o> {
         scene
     }
 
-    /// Time passes.
+    /// Lets `seconds` pass.
     pub fn after(&mut self, seconds: u64) -> &mut Self {
         self.now = self.now.plus(Millis::from_secs(seconds));
         self

@@ -35,16 +35,16 @@ pub use task::{
 pub struct RunView {
     /// Number of the last event seen: where a follower goes on.
     pub seq: Option<u64>,
-    /// The run, once it has started.
+    /// The id of the run, once it has started.
     pub run_id: Option<RunId>,
-    /// When it started.
+    /// The start of the run.
     pub started_at: Option<Timestamp>,
-    /// When its current or last session started.
+    /// The start of the current or last session.
     pub session_started_at: Option<Timestamp>,
-    /// When its last session ended; `None` while one goes on, or after a crash.
+    /// The end of the last session; `None` while one goes on, or after a crash.
     pub finished_at: Option<Timestamp>,
-    /// From when to when its sessions lived, the current or last one at the end. One that has no end on record lived until
-    /// its last event.
+    /// The sessions, each from its start to its end, the current or last one at the end. One that has no end on
+    /// record lived until its last event.
     sessions: Vec<(Timestamp, Timestamp)>,
     /// Whether the last session has no end on record.
     session_lives: bool,
@@ -83,7 +83,7 @@ pub struct RunView {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperatorRequest {
     pub task: TaskId,
-    /// The attempt after which it was raised; see [`super::ids::RequestId`].
+    /// The attempt after which the request was raised; see [`super::ids::RequestId`].
     pub attempt: u32,
     /// The reason of the request, for operators.
     pub message: String,
@@ -101,9 +101,9 @@ pub struct UsageView {
     pub requests: u32,
     /// Finished turns and replies that did not tell what they used.
     pub untold: u32,
-    /// Tokens read.
+    /// The tokens that were read.
     pub input_tokens: Option<u64>,
-    /// Tokens written.
+    /// The tokens that were written.
     pub output_tokens: Option<u64>,
 }
 

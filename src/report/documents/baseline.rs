@@ -46,9 +46,9 @@ struct LookRow<'a> {
     declared: Option<&'static str>,
     /// What the check says before the work; `null` where it was not looked at.
     before: Option<BeforeWork>,
-    /// Why it is red or unknown.
+    /// Why the check is red or unknown.
     reason: Option<&'a str>,
-    /// How long it took, in milliseconds.
+    /// The time that the check took, in milliseconds.
     duration_ms: Option<u64>,
 }
 

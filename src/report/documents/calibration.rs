@@ -48,13 +48,13 @@ struct Set {
     items: usize,
     /// How many groups these are of.
     groups: usize,
-    /// The share of good work among them; `null` without any label.
+    /// The share of good work among the labels; `null` without any label.
     base_rate: Option<f64>,
     /// The dimensions that people scored.
     dimensions: Vec<String>,
-    /// Each judge alone.
+    /// The measures of each judge alone.
     judges: Vec<Row>,
-    /// Panels of several.
+    /// The measures of panels of several judges.
     panels: Vec<Row>,
     /// The panel and the bar that are suggested; `null` where the rows do not tell good work from bad.
     suggestion: Option<Suggested>,
@@ -113,9 +113,9 @@ struct FitRow {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriftRow {
-    /// The judges.
+    /// The names of the judges.
     pub seats: Vec<String>,
-    /// How their scores become one.
+    /// How the scores of the judges become one; left out for a judge alone.
     pub consensus: Option<Consensus>,
     /// Rows that they judged then.
     pub of: usize,
@@ -148,7 +148,7 @@ struct Adaptive {
 struct Suggested {
     /// The judges on its seats.
     seats: Vec<String>,
-    /// How their scores become one.
+    /// How the scores of the judges become one; `null` for a judge alone.
     consensus: Option<Consensus>,
     /// The bar in points.
     bar: f64,
@@ -159,7 +159,7 @@ struct Suggested {
 }
 
 impl CalibrationDocument {
-    /// Nothing measured yet.
+    /// A document without any measurement yet.
     pub fn new(settings: &Settings, asked: Vec<serde_json::Value>) -> Self {
         Self {
             asked,

@@ -22,13 +22,13 @@ pub struct ValidateDocument<'a> {
     pub files: Vec<ValidatedFile<'a>>,
 }
 
-/// One mission file.
+/// The result for one mission file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatedFile<'a> {
     /// The file, as it was named.
     pub file: String,
-    /// Whether it can be used.
+    /// Whether the file can be used.
     pub valid: bool,
     /// The errors and warnings of the file.
     pub diagnostics: Vec<DiagnosticRow<'a>>,
@@ -43,7 +43,7 @@ pub struct ValidatedFile<'a> {
 /// A file that no task may change unless it names it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProtectedFile {
-    /// The file.
+    /// The path of the file.
     pub path: String,
     /// The command that names it, which judges or serves the run.
     pub command: String,
@@ -76,7 +76,7 @@ pub struct ErrorDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.command/v1")]
 pub struct CommandDocument<'a> {
-    /// The run.
+    /// The id of the run.
     pub run_id: &'a RunId,
     /// `applied`, `already-so`, `unknown`, `decided-otherwise`, `too-early` or `queued`.
     pub result: &'static str,
@@ -97,7 +97,7 @@ pub struct RecordedDocument {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.logs/v1")]
 pub struct LogsDocument<'a> {
-    /// The run.
+    /// The id of the run.
     pub run_id: &'a RunId,
     /// The task's title, as it was asked for.
     pub task: &'a str,
@@ -115,7 +115,7 @@ pub struct LogsTurn {
     pub attempt: u32,
     /// The turn of the attempt, from 1.
     pub turn: u32,
-    /// Whether it is over.
+    /// Whether the turn is over.
     pub ended: bool,
     /// The length of what was said, in bytes.
     pub bytes: usize,
@@ -151,11 +151,11 @@ pub struct ConfigSetting<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigFiles {
-    /// The mission.
+    /// The path of the mission's file.
     pub mission: Option<String>,
-    /// The project's `quorum.yaml`.
+    /// The path of the project's `quorum.yaml`.
     pub project: Option<String>,
-    /// The user's file.
+    /// The path of the user's file.
     pub user: Option<String>,
 }
 
@@ -163,7 +163,7 @@ pub struct ConfigFiles {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.init/v1")]
 pub struct InitDocument<'a> {
-    /// The folder.
+    /// The path of the folder.
     pub folder: String,
     /// The files, below the folder.
     pub files: Vec<&'a str>,
@@ -185,9 +185,9 @@ pub struct CleanDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanedRun<'a> {
-    /// The run.
+    /// The id of the run.
     pub run_id: &'a RunId,
-    /// Where it stood, or `unreadable`.
+    /// The state of the run, or `unreadable`.
     pub state: &'a str,
     /// The outcome of the last session; left out where none ended.
     #[schemars(with = "Option<fields::OutcomeShape>")]
@@ -222,7 +222,7 @@ pub struct IntakeDocument<'a> {
 pub struct IntakeRow<'a> {
     /// The id of the request: `req-7`.
     pub id: String,
-    /// How far it has come.
+    /// The state of the request.
     pub status: RequestStatus,
     /// The title of the task that is asked for.
     pub title: &'a str,
@@ -239,9 +239,9 @@ pub struct IntakeRow<'a> {
     pub target_files: &'a [String],
     /// The run that has its task, or is to have it.
     pub run_id: Option<&'a RunId>,
-    /// The title of its task, once there is one.
+    /// The title of the request's task, once there is one.
     pub task: Option<&'a str>,
-    /// Why it was refused or called off.
+    /// Why the request was refused or called off.
     pub rejection_reason: Option<&'a str>,
     /// Every status it had, the oldest first.
     pub history: Vec<IntakeStep<'a>>,
@@ -253,7 +253,7 @@ pub struct IntakeRow<'a> {
 pub struct IntakeStep<'a> {
     /// The status that it came to.
     pub status: RequestStatus,
-    /// When.
+    /// The moment of the step.
     #[schemars(with = "fields::MomentShape")]
     pub at: String,
     /// Who took the step: a person, an agent or quorum.
@@ -266,7 +266,7 @@ pub struct IntakeStep<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.doctor/v1")]
 pub struct DoctorDocument<'a> {
-    /// Whether nothing failed.
+    /// Whether no check failed.
     pub ok: bool,
     /// The checks that were made.
     pub checks: Vec<DoctorCheck<'a>>,
@@ -290,7 +290,7 @@ pub struct DoctorCheck<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.salvage/v1")]
 pub struct SalvageDocument<'a> {
-    /// The run.
+    /// The id of the run.
     pub run_id: &'a RunId,
     /// Whether anything was changed; what follows is `null` where not.
     pub changed: bool,
@@ -308,16 +308,16 @@ pub struct SalvageDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.explain/v1")]
 pub struct ExplainDocument<'a> {
-    /// Diagnostic codes.
+    /// The diagnostic codes.
     pub codes: Vec<ExplainedCode>,
-    /// Words and flags.
+    /// The words and flags.
     pub words: Vec<ExplainedWord<'a>>,
 }
 
-/// A diagnostic code.
+/// The meaning of a diagnostic code.
 #[derive(Serialize, JsonSchema)]
 pub struct ExplainedCode {
-    /// The code.
+    /// The code, such as `Q0101`.
     pub code: &'static str,
     /// The meaning in a few words.
     pub summary: &'static str,
@@ -328,7 +328,7 @@ pub struct ExplainedCode {
 /// A word or a flag.
 #[derive(Serialize, JsonSchema)]
 pub struct ExplainedWord<'a> {
-    /// The word.
+    /// The word, under its first name.
     pub word: &'a str,
     /// The meaning, and what to do about it.
     pub explanation: &'a str,
@@ -338,7 +338,7 @@ pub struct ExplainedWord<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.completions/v1")]
 pub struct CompletionsDocument<'a> {
-    /// The shell.
+    /// The name of the shell.
     pub shell: &'static str,
     /// The text of the script.
     pub script: &'a str,
@@ -348,7 +348,7 @@ pub struct CompletionsDocument<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.schema/v1")]
 pub struct KeyDocument<'a> {
-    /// Where it stands.
+    /// The place of the key: its dotted path.
     pub field: &'a str,
     /// The meaning of the key, with the default in square brackets.
     pub description: &'a str,
@@ -371,7 +371,7 @@ pub struct KeyDocument<'a> {
 /// A key below another.
 #[derive(Serialize, JsonSchema)]
 pub struct KeyBelow<'a> {
-    /// The key.
+    /// The name of the key.
     pub name: &'a str,
     /// The meaning of the key.
     pub description: &'a str,

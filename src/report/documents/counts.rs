@@ -15,11 +15,11 @@ use crate::report::view::{RunView, SeverityCounts};
 pub struct Counts {
     /// All tasks, those that are not taken among them.
     pub(crate) total: usize,
-    /// Accepted.
+    /// Tasks that were accepted.
     pub(crate) done: u32,
-    /// Failed for good.
+    /// Tasks that failed for good.
     failed: u32,
-    /// Not begun.
+    /// Tasks that have not begun.
     pending: usize,
     /// Waiting for a person.
     pub(crate) awaiting: u32,
@@ -35,7 +35,7 @@ pub struct Counts {
     pub(crate) unreviewed: u32,
     /// Done: a finish gate was forced or no judge could be reached.
     pub(crate) unverified: u32,
-    /// Done: accepted though it failed, for its files are there.
+    /// Done: accepted though the task failed, for its files are there.
     pub(crate) degraded: u32,
     /// Done: accepted below the bar.
     pub(crate) below_threshold: u32,
@@ -161,8 +161,8 @@ pub(crate) fn skipped(state: &State) -> u32 {
     count(state, |task| has_failed_by(task, FailureMode::Cascade))
 }
 
-/// Tasks whose accepted work did not stand, since they last began by a person's word. Verifications among them whose
-/// verdict over work that was done again was another one.
+/// Counts the tasks whose accepted work did not stand, since they last began by a person's word. Verifications
+/// among them whose verdict over work that was done again was another one.
 fn regressed(state: &State) -> u32 {
     // Without an audit nothing has regressed, and all tasks are many.
     if state.audit.number == 0 {

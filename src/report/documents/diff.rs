@@ -10,14 +10,14 @@ use crate::engine::State;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffRow<'a> {
-    /// The commit.
+    /// The name of the commit in git.
     commit: &'a str,
     /// The commit that it lies on.
     base: &'a str,
     /// The reference in your repository that has it once the session has ended.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
-    /// Files that differ.
+    /// The number of files that differ.
     files: u32,
     /// Lines that were added to them.
     insertions: u32,
@@ -25,7 +25,7 @@ pub struct DiffRow<'a> {
     deletions: u32,
     /// The first of the files.
     paths: Vec<&'a str>,
-    /// Whether it is part of what was accepted.
+    /// Whether the commit is part of what was accepted.
     merged: bool,
     /// Whether the task has ended without that.
     #[serde(skip)]

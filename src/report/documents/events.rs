@@ -13,24 +13,24 @@ use crate::domain::{RunId, Timestamp};
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.events/v1")]
 pub struct EventsDocument<'a> {
-    /// The run.
+    /// The id of the run.
     pub run_id: &'a RunId,
     /// The events, the oldest first.
     pub events: &'a [PublicEvent],
 }
 
-/// One event under its public name, with the keys that events of this name have.
+/// An event under its public name, with the keys that events of this name have.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "event")]
 pub struct PublicEvent {
     /// Number of the engine's event.
     pub seq: u64,
-    /// When it was decided.
+    /// The moment of the decision.
     #[serde(serialize_with = "fields::this_moment")]
     #[schemars(with = "fields::MomentShape")]
     pub at: Timestamp,
-    /// The run.
+    /// The id of the run.
     pub run_id: Arc<str>,
     /// The name of the event, such as `task:transition`.
     #[serde(rename = "event")]

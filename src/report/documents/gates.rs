@@ -15,7 +15,7 @@ use crate::report::text::sanitize;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.gate/v1")]
 pub struct GateDocument<'a> {
-    /// The run.
+    /// The id of the run.
     run_id: &'a RunId,
     /// The gates that are asked for.
     pub gates: Vec<GateRow<'a>>,
@@ -34,22 +34,21 @@ impl<'a> GateDocument<'a> {
     }
 }
 
-/// One gate.
+/// The state of one gate.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateRow<'a> {
-    /// The gate.
     #[serde(skip)]
     pub id: GateId,
     /// The name of the gate.
     pub name: &'a str,
-    /// Where it stands.
+    /// The state of the gate.
     pub state: GateStanding,
-    /// The mean of its tasks' scores, from 1 to 5 in JSON.
+    /// The mean score of the gate's tasks, from 1 to 5 in JSON.
     #[serde(rename = "avgScore", serialize_with = "fields::score")]
     #[schemars(with = "Option<fields::ScoreShape>")]
     pub average: Option<Points>,
-    /// Why it failed, what should be known about its pass, or which tasks it waits for.
+    /// Why the gate failed, what should be known about its pass, or which tasks it waits for.
     pub reason: Option<Cow<'a, str>>,
 }
 

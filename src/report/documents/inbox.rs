@@ -20,7 +20,7 @@ use crate::report::view::RunView;
 pub struct InboxDocument<'a> {
     /// The name and version of the document.
     pub(crate) schema: &'static str,
-    /// The run.
+    /// The id of the run.
     pub(crate) run_id: &'a RunId,
     /// The waits for a person or for a moment.
     pub(crate) approvals: Option<Vec<Wait<'a>>>,

@@ -18,7 +18,7 @@ use crate::runtime::said_by_answer;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.judge-test/v1")]
 pub struct JudgeTestDocument<'a> {
-    /// The agent.
+    /// The name of the agent.
     agent: &'a str,
     /// The outcome that gives the exit code.
     #[schemars(with = "fields::OutcomeShape")]
@@ -33,7 +33,7 @@ pub struct JudgeTestDocument<'a> {
 #[derive(Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Answered {
-    /// Nothing.
+    /// The agent was not asked.
     #[default]
     NotAsked,
     /// A reply that can be read.
@@ -68,7 +68,7 @@ pub struct KindRow {
     output_tokens: Option<u64>,
     /// The known cost; `null` where nothing is known of it.
     cost: Option<f64>,
-    /// How long it took, in milliseconds.
+    /// The time that the call took, in milliseconds.
     duration_ms: Option<u64>,
     #[serde(skip)]
     began: Option<Timestamp>,

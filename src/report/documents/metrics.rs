@@ -13,7 +13,7 @@ use crate::report::text::{number, sanitize, width};
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.metrics/v1")]
 pub struct MetricsDocument<'a> {
-    /// The run.
+    /// The id of the run.
     pub(crate) run_id: &'a RunId,
     /// The mission as a whole.
     pub(crate) mission: MetricsRow<'a>,
@@ -31,13 +31,13 @@ pub struct MetricsRow<'a> {
     pub(crate) name: &'a str,
     /// How many attempts were judged.
     pub(crate) total_assessments: u64,
-    /// How many of them passed.
+    /// How many of the judged attempts passed.
     pub(crate) passed_assessments: u64,
     /// The mean score; `null` where there is none.
     pub(crate) avg_score: Option<f64>,
-    /// The lowest score.
+    /// The lowest score, from 1 to 5; `null` where there is none.
     pub(crate) min_score: Option<f64>,
-    /// The highest score.
+    /// The highest score, from 1 to 5; `null` where there is none.
     pub(crate) max_score: Option<f64>,
     /// The mean score in points.
     pub(crate) avg_points: Option<f64>,

@@ -72,7 +72,8 @@ impl ProofRow {
     }
 }
 
-/// Why nothing but its checks stands for accepted work, and these show nothing.
+/// Why accepted work is proved by nothing: nothing but checks stands for it, and these show nothing. `None`
+/// where something does.
 pub(crate) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
     let attempt = &state.task(id).attempt;
     if attempt.is_vacuous() && state.weighed_items(id).is_empty() {

@@ -15,7 +15,7 @@ use crate::report::text::{columns, sanitize};
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.replay/v1")]
 pub struct ReplayDocument<'a> {
-    /// The run.
+    /// The id of the run.
     run_id: &'a RunId,
     /// The version that judged.
     recorded_by: &'a str,
@@ -28,7 +28,7 @@ pub struct ReplayDocument<'a> {
     outcome: &'static str,
     /// The exit code of the process.
     exit_code: u8,
-    /// How many of them are what.
+    /// How many judgements and decisions are equal, differ, or are lost.
     counts: Counts,
     /// Every stored reply, read again.
     judgements: &'a [Reading],

@@ -24,21 +24,21 @@ pub(crate) struct ReviewRow<'a> {
     /// The model that the provider says it used.
     #[serialize_always]
     model: Option<&'a str>,
-    /// The score in points; `null` where it gave none.
+    /// The score in points; `null` where the judge gave none.
     #[serialize_always]
     points: Option<f64>,
     /// The dimensions as it scored them.
     dimensions: Vec<ScoreRow<'a>>,
     /// The verdict; for a verification and a stage behind it only.
     verdict: Option<Verdict>,
-    /// How sure it was, from 0 to 1.
+    /// How sure the judge was, from 0 to 1.
     pub confidence: Option<f64>,
     /// The result of each criterion; for a verification only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionRow<'a>>,
     /// The name of the stage; for a stage behind the verification only.
     pub name: Option<&'a str>,
-    /// Why its verdict is what it is.
+    /// Why the verdict is what it is.
     cause: Option<Cause>,
     /// Why the verdict is what it is, in the judge's words; for a stage behind the verification only.
     reason: Option<&'a str>,
@@ -144,7 +144,7 @@ pub(crate) struct CriterionRow<'a> {
     pub criterion: &'a str,
     /// `passed`, `failed`, `partial` or `unchecked`.
     pub result: &'static str,
-    /// The grade, from 0 to 1; `null` if it could not be checked.
+    /// The grade, from 0 to 1; `null` if the criterion could not be checked.
     pub grade: Option<f64>,
     /// The evidence that was seen, or why nothing could be said.
     pub evidence: &'a str,
@@ -176,9 +176,9 @@ pub(crate) struct ScoreRow<'a> {
     pub dimension: &'a str,
     /// From 1 to 5.
     pub score: f64,
-    /// Whether it was too far from the other reviewers' to count.
+    /// Whether the score was too far from those of the other reviewers to count.
     pub outlier: bool,
-    /// Why.
+    /// The reason for the score.
     pub reasoning: &'a str,
 }
 

@@ -56,7 +56,7 @@ impl RunState {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.run/v1")]
 pub struct RunDocument<'a> {
-    /// The run; `null` before it has an id.
+    /// The id of the run; `null` before it has one.
     pub(crate) run_id: Option<&'a RunId>,
     /// The name of the mission.
     pub(crate) mission: &'a str,
@@ -85,21 +85,21 @@ pub struct RunDocument<'a> {
     moved_from: Option<Cow<'a, str>>,
     /// Whether and how accepted work is looked at again at the end.
     final_checks: FinalChecks,
-    /// Whether it was.
+    /// How far the last audit of accepted work is.
     audit: AuditStanding,
     /// When a limit of a subscription resets that the run waits for, or ended with.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub(crate) resumable_at: Option<Timestamp>,
-    /// When its first session began.
+    /// The start of the first session.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub(crate) started_at: Option<Timestamp>,
-    /// When its last session ended; `null` while one goes on.
+    /// The end of the last session; `null` while one goes on.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub(crate) finished_at: Option<Timestamp>,
-    /// The mission's deadline.
+    /// The deadline of the mission; `null` where it has none.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     deadline: Option<Timestamp>,
@@ -201,9 +201,10 @@ impl<'a> RunDocument<'a> {
         Self::of(state, view, RunState::of(state, false), ended)
     }
 
-    /// Writes it as JSON, and a line feed.
+    /// Writes the document as JSON, and a line feed.
     ///
     /// # Errors
+    ///
     /// When `out` cannot be written to.
     pub fn write(&self, out: impl io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::new(out);
@@ -223,7 +224,7 @@ impl<'a> RunDocument<'a> {
         Ok(bytes)
     }
 
-    /// How long its sessions worked; see [`RunView::worked_for`].
+    /// The time that the sessions worked; see [`RunView::worked_for`].
     pub(crate) fn worked_for(&self) -> Option<Millis> {
         self.tasks.view.worked_for()
     }
@@ -269,7 +270,7 @@ impl<'a> Tasks<'a> {
         TaskRow::of(self.state, self.view, id)
     }
 
-    /// In file order.
+    /// The rows of the tasks, in file order.
     pub fn rows(self) -> impl Iterator<Item = TaskRow<'a>> {
         self.state.plan.task_ids().map(move |id| self.row(id))
     }
@@ -348,7 +349,7 @@ impl Usage {
 struct RunUsage {
     #[serde(flatten)]
     used: Usage,
-    /// `maxCost`
+    /// The limit of the cost, `maxCost`, in dollars.
     budget: Option<f64>,
 }
 
@@ -373,11 +374,11 @@ impl RunUsage {
 struct BudgetRow {
     /// The most that the run may cost.
     max_cost: Option<f64>,
-    /// The most tokens.
+    /// The most tokens that the run may use.
     max_tokens: Option<u64>,
-    /// The most requests.
+    /// The most requests that the run may make.
     max_requests: Option<u64>,
-    /// Milliseconds.
+    /// The most time that the run may take, in milliseconds.
     max_time: Option<u64>,
     /// The share of the cost and of the tokens that is kept for judging.
     reserve_for_judging: Option<f64>,
@@ -438,7 +439,7 @@ pub(crate) struct MissionScore {
     #[serde(serialize_with = "fields::points")]
     #[schemars(with = "Option<fields::PointsShape>")]
     pub bar: Option<Points>,
-    /// Whether it reached that; `null` until the run has ended.
+    /// Whether the score reached the bar; `null` until the run has ended.
     pub passed: Option<bool>,
     /// The score that missed the bar when the run ended; `None` where it did not miss it.
     #[serde(skip)]

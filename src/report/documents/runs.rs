@@ -19,15 +19,15 @@ use crate::report::view::RunView;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRow {
-    /// The run.
+    /// The id of the run.
     pub run_id: RunId,
-    /// The name of its mission; `null` if it cannot be read.
+    /// The name of the mission; `null` if it cannot be read.
     pub mission: Option<String>,
-    /// Where it stands, or `unreadable`.
+    /// The state of the run, or `unreadable`.
     pub state: Cow<'static, str>,
     /// Whether all that is not done in it was called off.
     pub cancelled: bool,
-    /// Whether it can be resumed.
+    /// Whether the run can be resumed.
     pub resumable: bool,
     /// The outcome of the last session.
     #[schemars(with = "Option<fields::OutcomeShape>")]
@@ -36,17 +36,17 @@ pub struct RunRow {
     pub exit_code: Option<u8>,
     /// The tasks of the run, counted by state.
     pub counts: Option<Counts>,
-    /// When it started.
+    /// The start of the run.
     pub started_at: Option<String>,
-    /// When its last session ended.
+    /// The end of the last session.
     pub finished_at: Option<String>,
-    /// How long its sessions worked, in milliseconds.
+    /// The time that the sessions worked, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// Where it lies.
+    /// The path of the run's folder.
     pub path: PathBuf,
     /// The origin of the run by this machine's key: `verified`, `unknown` or `forged`.
     pub origin: Cow<'static, str>,
-    /// Why it cannot be read.
+    /// Why the run cannot be read.
     pub error: Option<String>,
     /// Whether agents of it outlived its last session and are still at work.
     pub agents_at_work: bool,
@@ -129,7 +129,7 @@ impl RunRow {
         }
     }
 
-    /// `20261121-215900-001 (ended, ok)`
+    /// The run in a few words: `20261121-215900-001 (ended, ok)`.
     pub fn brief(&self) -> String {
         let outcome = self.outcome.as_deref().unwrap_or("no outcome");
         format!("{} ({}, {outcome})", self.run_id, self.state)
@@ -173,7 +173,7 @@ impl RunRow {
     }
 }
 
-/// The document.
+/// Makes the document of `quorum runs`.
 pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
     RunsDocument { runs }
 }

@@ -106,7 +106,7 @@ impl DocumentKind {
         self.versioned().unwrap_or(self.schema)
     }
 
-    /// Whether its key `schema` says what it is.
+    /// Whether the key `schema` of the document says what it is.
     pub fn has_name(&self) -> bool {
         self.versioned().is_some()
     }

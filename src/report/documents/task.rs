@@ -24,7 +24,7 @@ use crate::report::stages::at_work;
 use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
-/// One task.
+/// The state of one task.
 #[skip_serializing_none]
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +51,7 @@ pub(crate) struct TaskRow<'a> {
     /// How a done task was accepted.
     #[serialize_always]
     pub quality_flag: Option<QualityFlag>,
-    /// Why it is flagged so, where no check shows that the work was done.
+    /// Why the work is flagged so, where no check shows that it was done.
     flag_cause: Option<Cause>,
     /// Why there was nothing to do, as its worker says, where nothing is known against it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub(crate) struct TaskRow<'a> {
     pub reviews: Vec<ReviewRow<'a>>,
     /// The findings of the last attempt.
     pub findings: Vec<FindingRow<'a>>,
-    /// How it failed.
+    /// The failure of the task; `null` where it did not fail.
     #[serialize_always]
     pub failure: Option<FailureRow<'a>>,
     /// The wait of the task for a person or a moment; `null` where there is none.
@@ -100,12 +100,12 @@ pub(crate) struct TaskRow<'a> {
     pub depends_on: Vec<&'a str>,
     /// The obstacles of the task now: titles of tasks, names of checkpoints, delays and gates.
     pub blocked_by: Vec<&'a str>,
-    /// When its first attempt began.
+    /// The start of the first attempt.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     #[serialize_always]
     pub started_at: Option<Timestamp>,
-    /// When it was done or failed.
+    /// The moment when the task was done or failed.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     #[serialize_always]
@@ -116,13 +116,13 @@ pub(crate) struct TaskRow<'a> {
     pub diff: Option<DiffRow<'a>>,
     /// The folder that it works in. Left out where that is the workspace.
     pub folder: Option<String>,
-    /// Left out where it has none.
+    /// The deadline of the task; left out where it has none.
     deadline: Option<DeadlineRow>,
     /// The edges of a verification; left out for other tasks.
     pub edges: Option<EdgesRow<'a>>,
     /// For a task that is not taken: the verification whose verdict left it out.
     left_out_by: Option<LeftOutRow<'a>>,
-    /// Why its checks show nothing of its accepted work, where nothing else stands for it.
+    /// Why the checks show nothing of the accepted work, where nothing else stands for it.
     #[serde(skip)]
     pub shows_nothing: Option<&'static str>,
     /// Whether nobody knows what its checks said before the work, and nothing else stands for it.
@@ -151,7 +151,7 @@ pub(crate) struct EdgesRow<'a> {
     /// The task to which that one leads.
     #[serde(skip)]
     pub led_to: Option<&'a str>,
-    /// Verdicts so far.
+    /// The number of verdicts so far.
     pub visits: u32,
     /// `null` where `onFail` leads on.
     pub max_visits: Option<u32>,
@@ -184,7 +184,7 @@ struct LeftOutRow<'a> {
     edge: &'static str,
 }
 
-/// A task's deadline.
+/// The deadline of a task.
 #[derive(Serialize, JsonSchema)]
 struct DeadlineRow {
     /// The moment; `null` as long as its time has not begun.
@@ -354,7 +354,7 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
     first.map(|first| state.plan.title(first))
 }
 
-/// One attempt.
+/// The result of one attempt.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct AttemptRow {
     /// The number of the attempt, from 1.
@@ -363,7 +363,7 @@ pub(crate) struct AttemptRow {
     pub kind: AttemptKind,
     /// The verdict on the attempt; `null` while it is open.
     pub verdict: Option<Verdict>,
-    /// Why.
+    /// Why the verdict is what it is.
     pub cause: Option<Cause>,
     /// The score in points; `null` where there is none.
     #[serde(serialize_with = "fields::points")]
@@ -396,7 +396,7 @@ pub(crate) struct DimensionRow<'a> {
     pub score: f64,
     /// The weight of the dimension among those of the task.
     pub weight: Option<f64>,
-    /// Why it is scored like that.
+    /// The reason for the score.
     pub reasoning: &'a str,
 }
 
@@ -453,7 +453,7 @@ pub(crate) struct WaitingRow<'a> {
     pub reason: &'static str,
     /// `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
-    /// Since when.
+    /// The moment when the wait began.
     #[serde(serialize_with = "fields::this_moment")]
     #[schemars(with = "fields::MomentShape")]
     since: Timestamp,

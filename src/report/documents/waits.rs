@@ -37,7 +37,7 @@ pub struct Wait<'a> {
     #[serde(serialize_with = "fields::this_moment")]
     #[schemars(with = "fields::MomentShape")]
     pub since: Timestamp,
-    /// When its time is up, or was; of what a moment ends, that moment.
+    /// The moment when the time for an answer is up, or was; for a wait that a moment ends, that moment.
     #[serde(serialize_with = "fields::moment")]
     #[schemars(with = "Option<fields::MomentShape>")]
     pub expires: Option<Timestamp>,
@@ -221,7 +221,7 @@ pub(crate) struct HoldRow<'a> {
     state: &'static str,
     /// The message of the checkpoint or delay for people.
     message: Option<&'a str>,
-    /// Since when it holds; `null` while it does not.
+    /// The moment since which the checkpoint or delay holds; `null` while it does not.
     #[serialize_always]
     since: Option<String>,
     /// For a delay: in milliseconds.
@@ -284,9 +284,9 @@ pub struct RequestRow<'a> {
     #[serde(skip_serializing_if = "fields::in_json")]
     #[schemars(skip)]
     pub command: String,
-    /// The task.
+    /// The title of the task.
     pub task: &'a str,
-    /// How its work was accepted.
+    /// The flag under which the work was accepted.
     pub kind: QualityFlag,
     /// The reason of the request, for operators.
     pub message: &'a str,

@@ -31,7 +31,7 @@ const WINDOW: OpenHold = OpenHold {
 };
 
 impl OpenHolds {
-    /// Whether it was not open before.
+    /// Opens a hold of the task; `true` if it was not open before.
     fn open(&mut self, task: TaskId, hold: OpenHold) -> bool {
         let open = self.0.entry(task).or_default();
         let is_new = !open.contains(&hold);

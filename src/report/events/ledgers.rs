@@ -40,7 +40,7 @@ struct Wave {
     tasks: Vec<TaskId>,
     /// Whether work goes on in it.
     is_open: bool,
-    /// How many of its tasks may still be open, at least.
+    /// The least number of the wave's tasks that may still be open.
     open: usize,
 }
 

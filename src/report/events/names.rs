@@ -73,7 +73,7 @@ const RUNS: &[Meaning] = &[
     ),
 ];
 
-/// Work and turns.
+/// Events about pieces of work and turns.
 const WORK: &[Meaning] = &[
     (
         "work:requested|work:started|work:progressed|work:ended|work:dropped",

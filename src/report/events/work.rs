@@ -25,7 +25,7 @@ use super::payload::{Payload, payload};
 /// The key of a piece of work among those of one task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WorkKey {
-    /// Attempt and turn.
+    /// A turn, by attempt and number.
     Turn(u32, u32),
     /// An agent that is asked.
     Ask(u32),
@@ -98,7 +98,7 @@ impl OpenPublicWork {
         self.0.get(&task)?.iter().find(|work| work.key == key)
     }
 
-    /// Whether it was not open before.
+    /// Opens a piece of work; `true` if it was not open before.
     fn open(&mut self, work: &PublicWork) -> bool {
         let Some(task) = work.task else { return true };
         let is_new = self.find(task, work.key).is_none();

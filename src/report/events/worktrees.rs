@@ -6,7 +6,7 @@ use super::expander::{EventExpander, NamedPayload};
 use super::names::Meaning;
 use super::payload::{Payload, payload};
 
-/// Worktrees, commits, merges.
+/// Events about worktrees, commits and merges.
 pub const WORKTREES: &[Meaning] = &[
     (
         "workspace:created",

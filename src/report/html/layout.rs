@@ -40,7 +40,7 @@ pub struct Frame {
 #[derive(Serialize)]
 pub struct SvgLine {
     path: String,
-    /// Whether it begins or ends at a gate.
+    /// Whether the line begins or ends at a gate.
     pub gate: bool,
 }
 

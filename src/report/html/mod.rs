@@ -47,11 +47,10 @@ const ROWS: usize = 10_000;
 
 /// The input of the template of a page.
 pub struct PageInput<'a> {
-    /// The run.
     pub run: &'a RunDocument<'a>,
     /// The stories of the tasks of [`histories`].
     pub histories: &'a Histories,
-    /// Where their files are quoted from.
+    /// The files that histories are quoted from.
     pub files: &'a Files<'a>,
 }
 

@@ -24,7 +24,7 @@ const ROWS: usize = 8;
 /// The last line that the process of a turn has printed, asked for while it runs.
 type LastLineSource = Box<dyn Fn(&ProcessRef) -> Option<String> + Send>;
 
-/// `--progress bar`.
+/// The progress of `--progress bar`.
 pub struct BarView {
     screen: TextLayout,
     /// The columns of the terminal now: windows are resized.
@@ -178,7 +178,7 @@ struct Area {
 struct BarRow {
     activity: String,
     title: String,
-    /// How long its attempt took when this was written.
+    /// The time that the attempt had taken when this was written.
     took: Millis,
     /// The last progress message of the agent.
     said: Option<String>,

@@ -32,7 +32,7 @@ const VERB_WIDTH: usize = 12;
 /// Lines of an output that are shown below what failed: its end says most.
 const BLOCK: usize = 6;
 
-/// One line of progress, and below it the end of an output where there is one.
+/// A line of progress, and below it the end of an output where there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgressLine {
     verb: Verb,
@@ -131,7 +131,7 @@ pub struct LineBuilder {
     pub live: Live,
     /// The details that `-v` adds; `None` without it.
     pub details: Option<Details>,
-    /// The run, where it can be asked about later.
+    /// The id of the run, where people can ask about it later.
     run: Option<RunId>,
     symbols: &'static Symbols,
 }

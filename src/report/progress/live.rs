@@ -22,9 +22,9 @@ pub struct Live {
 /// A task that holds a slot.
 #[derive(Debug, Clone)]
 pub struct RunningTask {
-    /// Since when it does.
+    /// The moment when the task took its slot.
     pub since: Timestamp,
-    /// Since when its current attempt does.
+    /// The moment when the current attempt began.
     pub attempt: Timestamp,
     /// The last progress message of the agent.
     pub said: Option<String>,

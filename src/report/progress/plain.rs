@@ -71,7 +71,7 @@ impl<W: Write> Observer for Plain<W> {
     fn on_end(&mut self, _: &State) {}
 }
 
-/// `-q`: failures only.
+/// The progress of `-q`: failures only.
 pub struct Quiet<W> {
     out: W,
     screen: TextLayout,

@@ -15,9 +15,9 @@ use crate::mission::Plan;
 pub struct TaskView {
     /// All attempts, the first one first.
     pub attempts: Vec<AttemptView>,
-    /// When its first turn started.
+    /// The start of the task's first turn.
     pub started_at: Option<Timestamp>,
-    /// When it became done or failed.
+    /// The moment when the task became done or failed.
     pub finished_at: Option<Timestamp>,
     /// The usage of the task's turns and reviews.
     pub usage: UsageView,
@@ -32,7 +32,7 @@ pub struct TaskView {
     pub waiting: Option<Box<WaitingView>>,
 }
 
-/// One attempt.
+/// The view of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttemptView {
     /// The number of the attempt, from 1 over the whole run.
@@ -70,7 +70,6 @@ pub struct FindingView {
     pub reviewer: Option<AgentId>,
     /// For a finding of a person: who.
     pub person: Option<Box<str>>,
-    /// What was found.
     pub finding: Finding,
 }
 
@@ -120,7 +119,7 @@ pub enum SeatStanding {
 pub struct SeatDimension {
     /// The score and why.
     pub score: DimensionScore,
-    /// Whether it was too far from the others to count.
+    /// Whether the score was too far from the others to count.
     pub outlier: bool,
 }
 
@@ -130,7 +129,7 @@ pub struct FailureView {
     pub mode: FailureMode,
     /// With what, where the agent itself failed.
     pub class: Option<FailureClass>,
-    /// In words.
+    /// The failure in words.
     pub message: String,
 }
 
@@ -140,11 +139,11 @@ pub struct WaitingView {
     /// The approval's number within the task; see [`super::ids::ApprovalId`].
     pub number: u32,
     pub reason: WaitingReason,
-    /// Since when.
+    /// The moment when the wait began.
     pub since: Timestamp,
     /// The reason of the wait, for a person.
     pub message: String,
-    /// When its time is up, or was.
+    /// The moment when the time for an answer is up, or was; `None` where there is no limit.
     pub expires: Option<Timestamp>,
 }
 

@@ -85,7 +85,7 @@ fn evaluated(plan: &Plan) -> impl Iterator<Item = (usize, &GatePlan)> {
 struct Label {
     /// The edges, by name.
     names: String,
-    /// Whether it points back.
+    /// Whether the arrow points back.
     back: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct MiddlewareRow {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookRow {
-    /// The hook.
+    /// The name of the hook.
     hook: &'static str,
     /// The names of the entries that run at the hook.
     entries: Vec<&'static str>,

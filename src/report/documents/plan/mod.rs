@@ -51,15 +51,15 @@ pub struct PlanDocument<'a> {
     warnings: Vec<String>,
     /// The bar for the score of the whole mission, in points; `null` where there is none.
     quality_threshold: Option<f64>,
-    /// The agents.
+    /// The agents of the mission.
     agents: Vec<AgentRow<'a>>,
     /// The titles of the tasks that may run at once, wave by wave.
     waves: Vec<Vec<&'a str>>,
     /// The tasks, in file order.
     tasks: Vec<TaskRow<'a>>,
-    /// The quality gates.
+    /// The quality gates of the mission.
     gates: Vec<GateRow<'a>>,
-    /// Checkpoints and delays.
+    /// The checkpoints and delays of the mission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     holds: Vec<HoldRow<'a>>,
     /// The middleware around turns and around the whole graph.
@@ -79,7 +79,7 @@ pub struct PlanDocument<'a> {
 struct ProtectedRow {
     /// Seen from the folder of the mission where it lies in there.
     path: String,
-    /// Why.
+    /// Why the file is protected.
     why: String,
 }
 
@@ -113,7 +113,7 @@ impl ThresholdRow {
 struct AgentRow<'a> {
     /// The name of the agent.
     name: &'a str,
-    /// How it is talked to.
+    /// The adapter by which the agent is reached.
     adapter: &'a crate::mission::model::Adapter,
     /// The purpose of the agent, in the mission's words.
     role: Option<&'a str>,
@@ -137,13 +137,13 @@ struct TaskRow<'a> {
     agent: &'a str,
     /// How the agent works with tools, where quorum uses them for it.
     agent_tools: Option<Tools>,
-    /// From 1.
+    /// The wave in which the task can start, from 1.
     wave: u32,
     /// The titles of its dependencies.
     depends_on: Vec<&'a str>,
     /// Checkpoints, delays and gates before it.
     held_by: Vec<&'a str>,
-    /// Whether it runs alone.
+    /// Whether the task runs alone.
     exclusive: bool,
     /// Whether only a person's word makes its agent act again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -174,7 +174,7 @@ struct TaskRow<'a> {
     stages: Vec<StepRow<'a>>,
     /// The way in which the task is judged, in a word.
     judged_by: &'static str,
-    /// Why it is judged like that, where the mission does not say it.
+    /// Why the task is judged like that, where the mission does not say it.
     #[serialize_always]
     note: Option<&'static str>,
     /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
@@ -209,7 +209,7 @@ struct TaskRow<'a> {
 struct ApprovalRow<'a> {
     /// The approval gate; `null` for the task's own.
     gate: Option<&'a str>,
-    /// Empty: any person.
+    /// The names of those who may agree. Empty: any person.
     approvers: Vec<Cow<'a, str>>,
 }
 
@@ -218,7 +218,7 @@ struct ApprovalRow<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct HoldRow<'a> {
-    /// `checkpoint` or `delay`.
+    /// The kind of hold: `checkpoint` or `delay`.
     kind: &'static str,
     /// The name of the checkpoint or delay.
     name: &'a str,
@@ -232,9 +232,9 @@ struct HoldRow<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct EligibleRow<'a> {
-    /// The agent.
+    /// The name of the agent.
     agent: &'a str,
-    /// Why it may judge.
+    /// Why the agent may judge.
     why: &'static str,
     /// The tools that the judge may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -243,7 +243,7 @@ struct EligibleRow<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ExcludedRow<'a> {
-    /// The agent.
+    /// The name of the agent.
     agent: &'a str,
     /// What the agent shares with the author.
     why: String,
@@ -260,7 +260,7 @@ struct GateRow<'a> {
     blocks_tasks: Vec<&'a str>,
     /// The bar for the mean score of the gate's tasks, in points; `null` where there is none.
     min_score: Option<f64>,
-    /// Whether all of them must be done.
+    /// Whether all of the tasks must be done.
     require_all_passed: bool,
     /// Whether work below the bar lets it pass.
     accept_below_threshold: bool,
@@ -272,9 +272,9 @@ struct GateRow<'a> {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct WorstCaseRow {
-    /// Attempts.
+    /// The most attempts.
     attempts: Option<u64>,
-    /// Calls to judges.
+    /// The most calls to judges.
     judge_calls: Option<u64>,
     /// Calls to judges where every call is repeated as often as it may be.
     judge_calls_with_repeats: Option<u64>,
@@ -282,9 +282,9 @@ struct WorstCaseRow {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct CostRow {
-    /// Whether it is known.
+    /// Whether the cost is known.
     known: bool,
-    /// In words.
+    /// The cost in words.
     text: String,
 }
 

@@ -29,7 +29,7 @@ use crate::report::view::RunView;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileView {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
     /// The path in its shortest form, for people.
     #[serde(skip_serializing_if = "fields::in_json")]
@@ -37,7 +37,7 @@ pub struct FileView {
     pub shown: String,
     /// The length in bytes.
     pub bytes: u64,
-    /// How it begins.
+    /// The beginning of the file.
     pub preview: String,
     /// Whether there is more.
     pub cut: bool,
@@ -50,7 +50,7 @@ pub type Files<'f> = dyn Fn(&SpoolName) -> Option<FileView> + 'f;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.show/v1")]
 pub struct TaskDocument<'a> {
-    /// The run.
+    /// The id of the run.
     run_id: Option<&'a crate::domain::RunId>,
     /// The name of the mission.
     mission: &'a str,
@@ -66,9 +66,9 @@ pub struct TaskDocument<'a> {
     criteria: Option<&'a str>,
     /// The reason of the wait, for a person.
     waits_for: Option<&'a str>,
-    /// The person on whose word it was accepted.
+    /// The person on whose word the work was accepted.
     accepted_by: Option<&'a str>,
-    /// Whether its agent outlived the session that started it and is still at work.
+    /// Whether the agent outlived the session that started it and is still at work.
     agent_at_work: bool,
     /// The attempts that were asked for, the oldest first.
     attempts: Vec<FullAttempt<'a>>,
@@ -89,7 +89,7 @@ struct FullAttempt<'a> {
     checks: Vec<CheckRow<'a>>,
     /// The results of tests that the attempt changed: old tests on the new work, and new tests without it.
     looks: Vec<LookRow<'a>>,
-    /// Calls to reviewers.
+    /// The calls to reviewers.
     reviews: Vec<CallRow<'a>>,
     /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
     /// attacks, or looks at screenshots. What they said stands in `stages`.
@@ -119,7 +119,7 @@ struct TurnRow<'a> {
     n: u32,
     /// `open`, `lost` or `finished`.
     state: &'static str,
-    /// When it began.
+    /// The start of the turn.
     started_at: String,
     /// The process that did it.
     pid: Option<u32>,
@@ -133,7 +133,7 @@ struct TurnRow<'a> {
     message: Option<&'a str>,
     /// Messages of the agent that were refused, and why.
     refused: &'a [String],
-    /// How long it took, in milliseconds.
+    /// The time that the turn took, in milliseconds.
     duration_ms: Option<u64>,
     /// The model that the provider says it used.
     model: Option<&'a str>,
@@ -158,23 +158,23 @@ struct TurnRow<'a> {
 struct CheckRow<'a> {
     /// The check, in a few words.
     check: String,
-    /// Whether it passed.
+    /// Whether the check passed.
     passed: bool,
     /// Whether workers are told nothing of it.
     hidden: bool,
     /// The result of the check in words.
     message: &'a str,
-    /// How long it took, in milliseconds.
+    /// The time that the check took, in milliseconds.
     duration_ms: u64,
     /// The state that the mission declares for the check before the work: `red`, `green`, `any` or `newTests`.
     declared: Option<&'static str>,
     /// The state of the check before the work.
     before: Option<BeforeWork>,
-    /// Why it was red, or is unknown.
+    /// Why the check was red, or is unknown.
     before_reason: Option<&'a str>,
     /// The proof that the work was done: `baseline` or `new-tests`; `null` where the check is none.
     proven_by: Option<&'static str>,
-    /// How often it had failed just before, and ran again for that.
+    /// How often the check had failed just before, and ran again for that.
     reruns: u32,
     /// The output of the check.
     output: Option<FileView>,
@@ -189,7 +189,7 @@ struct LookRow<'a> {
     command: String,
     /// The first of the tests that were put in the place of others.
     files: &'a [Box<str>],
-    /// Whether it passed; null where that could not be told.
+    /// Whether the tests passed; `null` where that could not be told.
     passed: Option<bool>,
     /// The result in words, or why nothing could be told.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,7 +199,7 @@ struct LookRow<'a> {
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallRow<'a> {
-    /// The stage of judging it belongs to.
+    /// The stage of judging that the call belongs to.
     #[schemars(with = "Stage")]
     stage: &'static str,
     /// The name of a stage that the mission defines; left out for other stages.
@@ -220,7 +220,7 @@ struct CallRow<'a> {
     /// The try, from 1.
     #[serde(rename = "try")]
     attempt_try: u32,
-    /// Whether it was asked once more, for a reply of the right form.
+    /// Whether the agent was asked once more, for a reply of the right form.
     strict: bool,
     /// Why the reply before it did not do.
     #[serde(skip_serializing_if = "fields::in_json")]
@@ -228,9 +228,9 @@ struct CallRow<'a> {
     why: Option<&'a str>,
     /// `asked`, `scored` (of any but a seat: `replied`), `unparsed` or `failed`.
     state: &'static str,
-    /// The score in points; `null` where it gave none.
+    /// The score in points; `null` where the agent gave none.
     points: Option<f64>,
-    /// Why, in its words.
+    /// The reason for the score, in the agent's words.
     reasoning: Option<&'a str>,
     /// With what the call failed.
     failure: Option<FailureClass>,
@@ -252,9 +252,9 @@ struct CallRow<'a> {
 struct ToolsRow {
     /// How many tool calls there were.
     calls: u32,
-    /// How many of them failed.
+    /// How many of the calls failed.
     failed: u32,
-    /// Answered ones.
+    /// How many requests were answered.
     requests: u32,
     /// Requests that got no answer.
     unanswered: u32,
@@ -285,14 +285,14 @@ struct StageRow<'a> {
     stage: &'static str,
     /// The name of a stage that the mission defines; left out for other stages.
     name: Option<&'a str>,
-    /// Why, in its words.
+    /// The reason for the verdict, in the judge's words.
     reason: Option<&'a str>,
     /// The verdict of the stage.
     verdict: Verdict,
-    /// Why.
+    /// Why the verdict is what it is.
     #[serialize_always]
     cause: Option<Cause>,
-    /// The score in points; `null` where it gave none.
+    /// The score in points; `null` where the judge gave none.
     #[serialize_always]
     points: Option<f64>,
     /// The dimensions as it scored them.
