@@ -27,7 +27,7 @@ pub struct Calibration {
 pub struct CalibratedBar {
     /// The digests of how the judges are asked, sorted.
     pub seats: Vec<Digest>,
-    /// How their scores become one; `None` for a judge alone.
+    /// How the scores of the judges become one; `None` for a judge alone.
     pub consensus: Option<Consensus>,
     pub dimensions: Digest,
     /// `None` where no score keeps bad work out.

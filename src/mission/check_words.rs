@@ -97,7 +97,7 @@ pub struct JudgingWords {
     pub folders: Vec<String>,
     /// The programs that are started, other than words that a shell knows as its own.
     pub programs: Vec<String>,
-    /// Whether its program or script is something that only the shell can tell: any word may name it.
+    /// Whether the command's program or script is something that only the shell can tell: any word may name it.
     pub is_open: bool,
 }
 

@@ -61,7 +61,7 @@ impl Confinement {
         self.sandbox.unwrap_or_default()
     }
 
-    /// Whether it is not asked to.
+    /// Whether no level asks for confinement.
     pub fn is_off(self) -> bool {
         self.sandbox() == Sandbox::Off
     }

@@ -152,13 +152,13 @@ impl SourceExcerpt {
 pub struct Diagnostic {
     /// The stable code of the problem.
     pub code: Code,
-    /// How much it weighs.
+    /// Whether the problem refuses the file or only warns.
     pub severity: DiagnosticSeverity,
     /// The problem in one sentence without a full stop.
     pub message: String,
     /// The file as the user named it.
     pub file: Arc<str>,
-    /// Where; `None` if it concerns the file as a whole.
+    /// The place of the problem; `None` if it concerns the file as a whole.
     pub spot: Option<Location>,
     /// The words right under the marked text.
     pub label: Option<String>,
@@ -173,13 +173,13 @@ pub struct Diagnostic {
 pub struct DiagnosticRow<'a> {
     /// The stable code of the problem, which `quorum explain` explains.
     pub code: &'static str,
-    /// `error` or `warning`.
+    /// The severity: `error` or `warning`.
     pub severity: &'static str,
     /// The problem in one sentence.
     pub message: &'a str,
     /// The file as the user named it.
     pub file: &'a str,
-    /// The line, from 1; `null` if it concerns the file as a whole.
+    /// The line, from 1; `null` if the problem concerns the file as a whole.
     pub line: Option<usize>,
     /// The column in characters, from 1.
     pub column: Option<usize>,
@@ -309,7 +309,7 @@ impl SourceExcerpt {
 /// How diagnostics are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DiagnosticStyle {
-    /// With ANSI colours.
+    /// Whether ANSI colours are used.
     pub color: bool,
     /// With ASCII characters only, for terminals that are not UTF-8.
     pub ascii: bool,

@@ -11,12 +11,12 @@ pub struct FinishGatePlan {
     pub require_file_changes: bool,
     /// How often the worker is told what is missing, in one attempt.
     pub max_nudges: u32,
-    /// How often it is told that its work does not compile.
+    /// How often the worker is told that its work does not compile, in one attempt.
     pub max_compile_nudges: u32,
 }
 
 impl FinishGatePlan {
-    /// Whether its commands show more of the work than that it compiles, as checks do.
+    /// Whether the gate's commands show more of the work than that it compiles, as checks do.
     pub fn checks_work(&self) -> bool {
         let mut commands = self.commands.iter();
         commands.any(|command| command.shows != Requirement::Compilation)
@@ -39,9 +39,9 @@ pub struct FinishCommand {
 /// A list of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListOf {
-    /// `failToPass`
+    /// The list `failToPass`.
     FailToPass,
-    /// `passToPass`
+    /// The list `passToPass`.
     PassToPass,
 }
 

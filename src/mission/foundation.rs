@@ -12,7 +12,7 @@ use crate::domain::{Bar, BarOrigin, Points, TaskId};
 
 /// The number of tasks that depend on a task and make it a foundation.
 const DEPENDENTS: usize = 3;
-/// Points by which its bars are lower.
+/// The points by which the bars of a foundation are lower.
 const RELIEF: u8 = 20;
 /// Points below which no bar is lowered.
 const FLOOR: u8 = 40;

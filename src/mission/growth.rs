@@ -22,7 +22,7 @@ use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Addition {
-    /// Why they are there.
+    /// Why the tasks are there.
     #[serde(rename = "o")]
     pub origin: Origin,
     /// The task that they come from; none for a request from outside.
@@ -86,9 +86,9 @@ pub struct AddedTask {
 /// A change of the plan of a run that works, other than by another mission.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanStep {
-    /// Tasks came.
+    /// Tasks were added to the run.
     Added(Box<Addition>),
-    /// Added tasks left.
+    /// Tasks that had been added were withdrawn.
     Withdrawn(Vec<TaskId>),
     /// Another agent goes on with a task.
     HandedOver { task: TaskId, to: AgentId },

@@ -132,7 +132,7 @@ impl<'a> ModelIdentity<'a> {
         }
     }
 
-    /// The family, where it is known.
+    /// The family of the model, where it is known.
     pub fn family(&self) -> Option<&str> {
         self.family.as_deref()
     }
@@ -213,7 +213,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 /// Plain names that were asked for, because a plan asks for the same few for each of its tasks.
 static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
-/// How many of them are remembered.
+/// The most families of names that are remembered.
 const MOST_KNOWN: usize = 1_000;
 
 /// A model's one normal form. Two names that have the same are one model: it is better that a judge is refused who would have

@@ -68,7 +68,7 @@ pub trait Keys {
 
 /// A value that a default can stand in for: the method that `= "default"` makes.
 pub trait Untold {
-    /// The value.
+    /// The type of the value with a default in place of absence.
     type Told;
 
     /// The value of the file, or the default.
@@ -432,7 +432,7 @@ impl Value<RubricLevel> for Vec<(u8, String)> {
     }
 }
 
-/// Shares by name.
+/// Reads shares by name.
 impl Value<Fraction> for Vec<(Box<str>, Points)> {
     const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &Shape::one::<Fraction>());
 

@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-/// Every part with its length before it, so that no two lists of parts read alike.
+/// Hashes every part with its length before it, so that no two lists of parts read alike.
 fn hash<'t>(
     source: Option<Digest>,
     title: &str,

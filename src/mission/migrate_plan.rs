@@ -196,7 +196,8 @@ fn holds(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<BarrierPlan> {
 struct Alive {
     /// One for each task of the old plan: whether the run takes it still.
     tasks: Vec<bool>,
-    /// Whether it is one that was added and that the new mission does not have itself.
+    /// One for each task of the old plan: whether it was added to the run and the new mission does not have it
+    /// itself.
     added: Vec<bool>,
 }
 

@@ -45,7 +45,7 @@ pub enum StagePlan {
 /// decide, the pipeline has no such stage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Judge {
-    /// An `llm_review`.
+    /// The panel of an `llm_review`.
     Panel(Panel),
     /// One routed reviewer. None: it was asked for, and nobody may.
     Evaluation(Option<AgentId>),
@@ -76,7 +76,7 @@ pub struct VerificationPlan {
     pub before: Option<model::BeforeRule>,
 }
 
-/// An `llm_review`, resolved.
+/// The panel of an `llm_review`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Panel {
     /// The criteria for good work, in words.
@@ -130,7 +130,7 @@ pub struct OwnStage {
     pub name: Box<str>,
     /// The judge of the stage.
     pub by: StageJudge,
-    /// How long it may take, where the file says so.
+    /// The most time for the stage; `None` where the file sets none.
     pub timeout: Option<Millis>,
     /// Why the stage's agent may not judge the task, in words.
     pub barred: Option<Box<str>>,
@@ -151,7 +151,7 @@ pub enum StageJudge {
     Command(Box<str>),
 }
 
-/// `redTeam`, resolved.
+/// The stage of `redTeam`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RedTeamPlan {
     /// The agent that attacks.
@@ -164,10 +164,10 @@ pub struct RedTeamPlan {
     pub barred: Option<Box<str>>,
 }
 
-/// `vision`, resolved.
+/// The stage of `vision`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VisionPlan {
-    /// How it looks.
+    /// The way of looking at the screenshots.
     pub kind: VisionKind,
     /// The agent that looks; `None` where colours are measured.
     pub agent: Option<AgentId>,
@@ -291,12 +291,12 @@ impl StagePlan {
 }
 
 impl TaskPlan {
-    /// Whether it works in a folder of its own.
+    /// Whether the task works in a folder of its own.
     pub fn is_isolated(&self) -> bool {
         self.isolation != Isolation::Shared
     }
 
-    /// Whether it was added for this reason because of this task.
+    /// Whether the task was added for this reason because of `source`.
     pub fn comes_from(&self, origin: Origin, source: TaskId) -> bool {
         let from = self.provenance.as_deref();
         from.is_some_and(|from| from.origin == origin && from.source == Some(source))
@@ -379,12 +379,12 @@ impl TaskPlan {
         })
     }
 
-    /// One of these.
+    /// The stage of this key among those that the mission defines; `None` for other keys.
     pub fn own_stage(&self, key: StageKey) -> Option<&OwnStage> {
         self.own_stages().find(|own| own.key == key)
     }
 
-    /// How its screenshots are checked.
+    /// The vision check of the task; `None` where it has none.
     pub fn vision(&self) -> Option<&VisionPlan> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Vision(vision) => Some(vision),
@@ -397,7 +397,7 @@ impl TaskPlan {
         self.pipeline.iter().filter_map(|stage| stage.key().step())
     }
 
-    /// One stage of its judging.
+    /// The stage of this key; `None` where the task has none.
     pub fn stage(&self, key: StageKey) -> Option<&StagePlan> {
         self.pipeline.iter().find(|stage| stage.key() == key)
     }

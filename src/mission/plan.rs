@@ -25,10 +25,9 @@ use super::task_list::TaskList;
 use super::worktree_plan::{HiddenFiles, WorktreePlan};
 use super::written::Loosening;
 
-/// A mission, resolved.
+/// A mission in the form that a run carries out.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The mission's name.
     pub name: String,
     /// Agents in file order.
     pub agents: Arc<Vec<AgentPlan>>,
@@ -342,14 +341,14 @@ pub struct ChannelPlan {
     pub spec: model::Channel,
 }
 
-/// A task, resolved.
+/// A task in the form that a run carries out.
 #[derive(Debug, Clone)]
 pub struct TaskPlan {
     /// The title, unique in the run.
     pub title: Box<str>,
     /// Whether the run takes it.
     pub part: Part,
-    /// When it must be finished.
+    /// The moment until which the task must be finished.
     pub deadline: Option<Deadline>,
     /// The work to do.
     pub description: Option<Box<str>>,
@@ -365,9 +364,9 @@ pub struct TaskPlan {
     pub priority: Decimal,
     /// The kind of the work.
     pub kind: model::TaskType,
-    /// How its processes are confined, as far as it says so itself.
+    /// The confinement that the task asks for itself.
     pub confinement: Confinement,
-    /// Whether nothing else may run while it runs and is judged.
+    /// Whether nothing else may run while the task runs and is judged.
     pub exclusive: bool,
     /// Whether only a person's word makes its agent act again.
     pub side_effects: bool,
@@ -377,11 +376,11 @@ pub struct TaskPlan {
     pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
     pub turn_timeout: Millis,
-    /// How long its agent may be silent.
+    /// The silence of the agent that is still taken for work.
     pub silence: IdleTimeout,
-    /// How often it may be tried.
+    /// The limits on attempts.
     pub limits: AttemptLimits,
-    /// Whether it asks for review.
+    /// The review that the task asks for.
     pub review: model::Review,
     /// The end of the task when its attempts are exhausted; `None` is the default of semantics section 3.
     pub on_exhausted: Option<model::OnExhausted>,
@@ -391,17 +390,17 @@ pub struct TaskPlan {
     pub workspace: Option<Box<str>>,
     /// The way in which the task shares the workspace with others.
     pub isolation: model::Isolation,
-    /// Files it must produce; preflight checks them.
+    /// Files that the task must produce; preflight checks them.
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
     pub protect: ThinVec<Box<str>>,
-    /// Whether its checks are looked at before the work, where that is not what the mission says.
+    /// Whether the checks are looked at before the work; `None` where the mission's setting holds.
     pub baseline: Option<bool>,
     /// The treatment of work that nothing proves; `None` where the mission's holds.
     pub proof: Option<model::ProofRule>,
     /// The globs that tell tests; `None` where the mission's hold.
     pub tests: Option<ThinVec<Box<str>>>,
-    /// Whether its work may change tests that are there.
+    /// Whether the work may change tests that are there.
     pub may_change_tests: bool,
     /// Globs of files that may appear or change below protected folders while one of the task's checks runs;
     /// `None` where the mission's hold.
@@ -424,7 +423,7 @@ pub struct TaskPlan {
     pub route: Option<Box<Route>>,
     /// The layer of the task in the mission's graph, from 0.
     pub wave: u32,
-    /// Where it comes from, if it is not the mission's own.
+    /// The origin of a task that is not the mission's own; `None` for one that is.
     pub provenance: Option<Box<Provenance>>,
 }
 
@@ -453,7 +452,7 @@ impl IdleTimeout {
 pub struct AttemptLimits {
     /// Fixes after one execute or retry.
     pub max_fix_attempts: u32,
-    /// Retries in all.
+    /// The most retries in all.
     pub max_retries: u32,
     /// Cap on attempts of every kind, from the task itself or `--max-attempts`: holds however the task is judged.
     pub max_attempts: Option<u32>,
@@ -461,7 +460,7 @@ pub struct AttemptLimits {
     pub max_evaluated_attempts: u32,
 }
 
-/// A gate, resolved.
+/// A quality gate in the form that a run carries out.
 #[derive(Debug, Clone)]
 pub struct GatePlan {
     /// The name of the gate, unique among gates.
@@ -478,7 +477,7 @@ pub struct GatePlan {
     pub require_all_passed: bool,
     /// Whether work accepted below the bar may pass.
     pub accept_below_threshold: bool,
-    /// Whether its failure stops everything else too.
+    /// Whether a failure of the gate stops everything else too.
     pub halt_on_fail: bool,
     /// The channels that hear of its result; `None`: the default channels, of failures only.
     pub notify: Option<Box<[Box<str>]>>,
@@ -491,7 +490,7 @@ pub struct ApprovalPlan {
     pub gate: Option<Box<str>>,
     /// The people and agents that may agree; one of them is enough. Empty: any person.
     pub approvers: Vec<ApproverPlan>,
-    /// How long it waits.
+    /// The time after which nobody is waited for any more; `None` waits for ever.
     pub timeout: Option<Millis>,
     /// The question to the approvers.
     pub message: Option<Box<str>>,
@@ -541,7 +540,7 @@ pub struct BarrierPlan {
 /// The thing that a checkpoint or a delay waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BarrierKind {
-    /// A person's word.
+    /// A person lets the tasks behind the checkpoint start.
     Checkpoint,
     /// The time that a delay lasts.
     Delay(Millis),
@@ -560,11 +559,11 @@ pub struct Rules {
     pub loosened: Vec<Loosening>,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
-    /// Mission-wide `onExhausted`.
+    /// The mission-wide `onExhausted`.
     pub on_exhausted: Option<model::OnExhausted>,
     /// Paths or globs in the workspace that no agent may change.
     pub protect: Vec<Box<str>>,
-    /// The workspace, absolute.
+    /// The absolute path of the workspace.
     pub workspace: std::path::PathBuf,
     /// The files that are kept from workers, in a session that has hidden checks.
     pub hidden: Option<std::sync::Arc<HiddenFiles>>,

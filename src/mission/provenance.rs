@@ -10,7 +10,7 @@ use crate::domain::{Digest, TaskId};
 worded! {
     /// Why a task is there that the mission does not have.
     pub enum Origin {
-        /// The agent of its source handed it down.
+        /// The agent of the source delegated the task.
         Delegated = "delegated",
         /// The source of the task failed, and the task is to mend that.
         Fixup = "fixup",
@@ -22,7 +22,7 @@ worded! {
 /// Where an added task comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provenance {
-    /// Why it is there.
+    /// Why the task is there.
     pub origin: Origin,
     /// The task that it comes from; none for a request from outside.
     pub source: Option<TaskId>,

@@ -11,15 +11,15 @@ use super::plan::{Part, Plan};
 /// Where the edges of a verification lead.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Route {
-    /// `onPass`.
+    /// The task behind `onPass`.
     pub pass: TaskId,
-    /// `onFail`.
+    /// The task behind `onFail`.
     pub fail: TaskId,
-    /// `onRefer`.
+    /// The task behind `onRefer`.
     pub refer: TaskId,
     /// Whether `onFail` points back: the verification waits for its target, which is done again.
     pub fail_goes_back: bool,
-    /// How often it may be entered, where `onFail` points back.
+    /// How often the verification may be entered, where `onFail` points back.
     pub max_visits: u32,
 }
 

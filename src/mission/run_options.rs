@@ -24,16 +24,16 @@ pub struct RunOptions {
     pub state_base: Option<std::path::PathBuf>,
     /// `--no-eval`, `EVAL=off`: no judge of any kind is called.
     pub no_eval: bool,
-    /// `--eval-threshold`, `EVAL_THRESHOLD`.
+    /// The bar of `--eval-threshold` or `EVAL_THRESHOLD`.
     #[serialize_always]
     pub eval_threshold: Option<Bar>,
     /// The flags and variables that the options for reviews come from.
     #[serde(skip_serializing_if = "SaidBy::is_empty")]
     pub said_by: SaidBy,
-    /// `--max-attempts`.
+    /// The most attempts, from `--max-attempts`.
     #[serialize_always]
     pub max_attempts: Option<u32>,
-    /// `--jobs`.
+    /// The tasks that may run at the same time, from `--jobs`.
     #[serialize_always]
     pub jobs: Option<u32>,
     /// `--strict`: unreviewed work and open stages are indeterminate.
@@ -67,7 +67,7 @@ pub struct RunOptions {
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
-    /// `--max-false-pass`.
+    /// The share of bad work that may pass, from `--max-false-pass`.
     pub max_false_pass: Option<Points>,
     /// The bars that `settings.calibration` gave when the run started.
     pub calibration: Option<Arc<Calibration>>,

@@ -81,7 +81,7 @@ pub enum JsonForm {
     Mixed(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// `true` or `false`.
+    /// The words `true` and `false`.
     Flag,
     /// A whole number from the first to the second.
     Whole(u64, u64),
@@ -91,7 +91,7 @@ pub enum JsonForm {
         least: Option<i64>,
         most: Option<i64>,
     },
-    /// One of several.
+    /// One of several forms.
     Either(&'static [Self]),
 }
 
@@ -226,7 +226,7 @@ impl Scalar for Bytes {
 pub struct Span(NonZeroU64);
 
 impl Span {
-    /// The duration.
+    /// The duration, which is greater than zero.
     pub fn get(self) -> Millis {
         Millis(self.0.get())
     }
@@ -247,7 +247,6 @@ impl Scalar for Span {
 pub struct TryCount(NonZeroU32);
 
 impl TryCount {
-    /// The number.
     pub fn get(self) -> u32 {
         self.0.get() - 1
     }

@@ -16,9 +16,9 @@ use super::suggest::suggestion;
 /// A kind of file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileKind {
-    /// A mission file.
+    /// The kind of a mission file.
     Mission,
-    /// A `quorum.yaml`.
+    /// The kind of a `quorum.yaml`.
     Config,
     /// A preset, as it stands below `presets` of a `quorum.yaml`.
     Preset,
@@ -203,10 +203,10 @@ fn name_schema(form: &JsonForm) -> Value {
     }
 }
 
-/// One key's documentation.
+/// The documentation of one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldDoc {
-    /// Where it stands: `qualityGates.minScore`.
+    /// The place of the key: `qualityGates.minScore`.
     pub path: String,
     /// The meaning of the key in one line, with the default in square brackets.
     pub says: String,
@@ -230,7 +230,7 @@ pub struct FieldDoc {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place} has no key '{key}'")]
 pub struct NoSuchField {
-    /// Where it was looked for.
+    /// The map in which the key was looked for.
     pub place: String,
     /// The key that was looked for.
     pub key: String,

@@ -21,10 +21,10 @@ impl Table {
     }
 }
 
-/// One key.
+/// The declaration of one key.
 #[derive(Debug)]
 pub struct TableKey {
-    /// As written, camelCase.
+    /// The name of the key as written, in camel case.
     pub name: &'static str,
     /// The shape of the value.
     pub shape: Shape,
@@ -41,7 +41,7 @@ pub struct TableKey {
 /// The shape of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// One value.
+    /// A single value.
     One(OneShape),
     List(&'static Shape),
     /// A list that must not be empty.

@@ -8,7 +8,7 @@ pub enum Quoting {
     Bare,
     /// In double quotes, outside of any `$(…)` within them.
     Double,
-    /// In single quotes.
+    /// The character stands in single quotes.
     Single,
     /// Behind a backslash, or in a comment.
     Literal,
@@ -61,7 +61,7 @@ pub fn characters(command: &str) -> impl Iterator<Item = (usize, char, Quoting)>
 pub struct ShellWord {
     /// The text of the word, without quotes and escapes.
     pub text: String,
-    /// Whether it has a part that only the shell can tell: a variable, what another command prints.
+    /// Whether the word has a part that only the shell can tell: a variable, or the output of another command.
     pub is_open: bool,
 }
 

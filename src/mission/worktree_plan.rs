@@ -8,7 +8,7 @@ use super::model;
 /// How the folders of isolated tasks are prepared, and what becomes of what was accepted there.
 #[derive(Debug, Clone)]
 pub struct WorktreePlan {
-    /// Where they lie, once the run has a folder.
+    /// The folder that the worktrees lie in, once the run has a folder.
     pub root: Option<PathBuf>,
     /// The files that are copied into each folder.
     pub copy: Box<[Box<str>]>,

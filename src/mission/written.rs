@@ -76,7 +76,7 @@ impl SaidBy {
 pub struct Loosening {
     /// The effect, in words: `reviews are switched off`.
     pub what: String,
-    /// Where it is said: a file with its line, a variable, a flag.
+    /// The place of the setting: a file with its line, a variable, a flag.
     pub place: String,
     /// Whether neither the mission nor a flag says it: then people are warned.
     pub is_beneath: bool,

@@ -12,7 +12,7 @@ pub struct Node<'t, 's> {
 }
 
 impl<'t, 's> Node<'t, 's> {
-    /// The whole document.
+    /// The root of a document.
     pub fn root(tree: &'t Tree<'s>) -> Self {
         let id = tree.root();
         Self { tree, id }

@@ -40,9 +40,9 @@ pub enum NodeKind {
 #[derive(Debug, Clone, Copy)]
 struct TreeNode {
     kind: NodeKind,
-    /// Whether it is to be overlooked: it was found to be wrong, or it is an ignored key.
+    /// Whether the node is overlooked: it was found to be wrong, or its key is ignored.
     pruned: bool,
-    /// Whether its text is in the tree's own buffer instead of the source.
+    /// Whether the text of the node is in the tree's own buffer instead of the source.
     owned: bool,
     /// The first byte in the source, and how many.
     at: u32,
@@ -72,7 +72,7 @@ pub struct YamlError {
     pub related: Option<(Range<usize>, &'static str)>,
 }
 
-/// A document.
+/// The nodes of a document.
 #[derive(Debug)]
 pub struct Tree<'s> {
     source: &'s str,
@@ -150,7 +150,7 @@ impl<'s> Tree<'s> {
         self.buffer.push_str(text);
     }
 
-    /// The whole document.
+    /// The root of the document.
     pub fn root(&self) -> NodeId {
         NodeId(0)
     }

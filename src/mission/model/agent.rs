@@ -135,12 +135,12 @@ impl Agent {
             .collect()
     }
 
-    /// Whether it works with tools that this program uses for it.
+    /// Whether the agent works with tools that this program uses for it.
     pub fn works_with_tools(&self) -> bool {
         self.tools.is_some_and(Tools::any)
     }
 
-    /// Whether its next turn goes on in the session of the last one, where its program has told one.
+    /// Whether the agent's next turn goes on in the session of the last one, where its program has told one.
     pub fn keeps_session(&self) -> bool {
         let resumes = |preset: &Arc<Preset>| !preset.resume.is_empty();
         let can = self.adapter == Adapter::Acp || self.preset.as_ref().is_some_and(resumes);
@@ -156,25 +156,26 @@ impl Agent {
         }
     }
 
-    /// Whether its tool calls are seen. Plain commands and plain HTTP prompts show none: what they did is unknown, which
-    /// is not nothing.
+    /// Whether the agent's tool calls are seen. Plain commands and plain HTTP prompts show none: what they did
+    /// is unknown, which is not nothing.
     pub fn has_ledger(&self) -> bool {
         let tells = |preset: &Arc<Preset>| preset.tells(Field::Tool);
         self.preset.as_ref().map_or(self.adapter.has_ledger(), tells) || self.works_with_tools()
     }
 
-    /// Whether it could change a file.
+    /// Whether the agent could change a file.
     pub fn has_hands(&self) -> bool {
         let writes = |tools: Tools| tools.offers(ToolKind::Write) || tools.offers(ToolKind::Run);
         self.adapter.has_hands() || self.tools.is_some_and(writes)
     }
 
-    /// Whether it could hand work down. A model behind HTTP without tools has no way to say so.
+    /// Whether the agent could delegate work. A model behind HTTP without tools has no way to say so.
     pub fn may_delegate(&self) -> bool {
         self.has_hands() || self.works_with_tools()
     }
 
-    /// Whether it may look into the workspace where it judges files: a model behind HTTP, unless its `tools` deny it.
+    /// Whether the agent may look into the workspace where it judges files: a model behind HTTP, unless its
+    /// `tools` deny it.
     pub fn may_look(&self) -> bool {
         self.adapter.is_http() && self.tools.is_none_or(Tools::may_read)
     }
@@ -185,9 +186,9 @@ impl Agent {
         role.eq_ignore_ascii_case("reviewer") || role.eq_ignore_ascii_case("qa")
     }
 
-    /// Whether it may judge the work of anybody without being named (semantics, section 8). An adapter that only runs or
-    /// repeats things must have been given the role, or (a command) be the delegator or the manager of whoever worked; a
-    /// person is never asked unless the mission says so.
+    /// Whether the agent may judge the work of anybody without being named (semantics, section 8). An adapter
+    /// that only runs or repeats things must have been given the role, or (a command) be the delegator or the
+    /// manager of whoever worked; a person is never asked unless the mission says so.
     pub fn may_judge(&self) -> bool {
         match self.adapter.kind() {
             AdapterKind::Person => false,
@@ -245,7 +246,7 @@ pub struct AdapterName {
 }
 
 impl AdapterName {
-    /// As it is written in the file.
+    /// The name as it is written in the file.
     pub fn as_str(&self) -> &str {
         self.own.as_deref().unwrap_or(self.adapter.as_str())
     }
@@ -299,14 +300,14 @@ single!(AdapterName);
 pub enum AdapterKind {
     /// A command of the mission.
     Command,
-    /// Nothing: its answer is its prompt.
+    /// Nothing stands behind it: the answer is the prompt.
     Echo,
     Person,
     /// A model that is asked over HTTP. Its calls are priced by their tokens, and it cannot change a file by itself.
     Model {
         /// A model of the provider, for a message that says what to write.
         example: &'static str,
-        /// The family of its models, where the provider has only its own.
+        /// The family of the models, where the provider has only its own.
         family: Option<&'static str>,
     },
     /// A program of its own, started and read by a preset, which shows its tool calls.
@@ -346,22 +347,22 @@ impl Adapter {
         words.iter().filter_map(|word| Self::parse(word).ok())
     }
 
-    /// Whether its agent is a program that is started for each turn.
+    /// Whether the adapter's agent is a program that is started for each turn.
     pub fn starts_program(self) -> bool {
         matches!(self.kind(), AdapterKind::Command | AdapterKind::AgentCli)
     }
 
-    /// Whether it sees the tool calls of its agent by itself.
+    /// Whether the adapter sees the tool calls of its agent by itself.
     pub(crate) fn has_ledger(self) -> bool {
         self.kind() == AdapterKind::AgentCli
     }
 
-    /// Whether its agent could change a file by itself. A model behind HTTP cannot.
+    /// Whether the adapter's agent could change a file by itself. A model behind HTTP cannot.
     fn has_hands(self) -> bool {
         self.starts_program()
     }
 
-    /// Whether it asks a model over HTTP.
+    /// Whether the adapter asks a model over HTTP.
     pub fn is_http(self) -> bool {
         matches!(self.kind(), AdapterKind::Model { .. })
     }

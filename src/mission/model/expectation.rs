@@ -20,15 +20,15 @@ pub enum Check {
     Command {
         /// `test` or `script`, as the file says.
         kind: CommandCheck,
-        /// The command.
+        /// The command line for the shell.
         command: String,
-        /// How long it may take.
+        /// The most time for one run.
         timeout: Millis,
         /// Where, relative to the workspace.
         cwd: Option<String>,
         /// The result before the work that the file declares; `None` where it declares none.
         before: Option<BeforeRule>,
-        /// How often it runs again where it fails.
+        /// How often the command runs again where it fails.
         reruns: u32,
         /// Whether workers are told nothing of it.
         hidden: bool,
@@ -52,11 +52,11 @@ pub enum Check {
         min: Option<Decimal>,
         /// The number must not be above this.
         max: Option<Decimal>,
-        /// How long it may take.
+        /// The most time for one run.
         timeout: Millis,
         /// The result before the work that the file declares; `None` where it declares none.
         before: Option<BeforeRule>,
-        /// How often it runs again where it fails.
+        /// How often the command runs again where it fails.
         reruns: u32,
         /// Whether workers are told nothing of it.
         hidden: bool,
@@ -113,7 +113,7 @@ impl Check {
         }
     }
 
-    /// How often it runs again where it fails (semantics, section 24).
+    /// How often the check runs again where it fails (semantics, section 24).
     pub fn reruns(&self) -> u32 {
         match self {
             Self::Command { reruns, .. } | Self::Metric { reruns, .. } => *reruns,
@@ -125,9 +125,9 @@ impl Check {
 /// The word that a command check was declared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommandCheck {
-    /// `type: test`
+    /// The word `type: test`.
     Test,
-    /// `type: script`
+    /// The word `type: script`.
     Script,
 }
 

@@ -11,7 +11,7 @@ use crate::mission::shape::Shape;
 worded! {
     /// A moment of an agent's turn.
     pub enum AgentHook {
-        /// Before the turn.
+        /// The hook before the turn.
         BeforeAgent = "beforeAgent",
         /// Before each request to its model.
         BeforeModel = "beforeModel",
@@ -21,13 +21,13 @@ worded! {
         WrapToolCall = "wrapToolCall",
         /// After each reply of its model.
         AfterModel = "afterModel",
-        /// After the turn.
+        /// The hook after the turn.
         AfterAgent = "afterAgent",
     }
 }
 
 impl AgentHook {
-    /// Whether it comes around an agent that nobody can look into.
+    /// Whether the hook comes around an agent that nobody can look into.
     fn is_outside(self) -> bool {
         matches!(self, Self::BeforeAgent | Self::AfterAgent)
     }
@@ -41,7 +41,7 @@ impl AgentHook {
 /// How far middleware comes around an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Around {
-    /// All six hooks: its turn is a conversation with tools that is led here.
+    /// An agent with all six hooks: its turn is a conversation with tools that is led here.
     Inside,
     /// Only before and after the turn: a command, or a model without tools. Nobody can look into it.
     Outside,
@@ -84,8 +84,9 @@ words! {
 }
 
 impl AgentMiddleware {
-    /// When it runs around an agent of this kind: at its own place where the turn is a conversation that is led here, else at
-    /// the hook outside that comes next to it. `None`: what it looks at nobody sees there.
+    /// The hook at which the entry runs around an agent of this kind: its own place where the turn is a
+    /// conversation that is led here, else the hook outside that comes next to it. `None`: nobody sees there
+    /// what the entry looks at.
     pub fn hook(self, around: Around) -> Option<AgentHook> {
         let inside = match self {
             Self::CheckpointResume | Self::DelegationChainHash | Self::AuthorityDeference => {
@@ -125,7 +126,7 @@ impl AgentMiddleware {
     }
 }
 
-/// Entries, in order.
+/// The entries of a chain, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain<T>(Box<[T]>);
 
@@ -218,9 +219,9 @@ worded! {
     pub enum CoordinationHook {
         /// Before the plan is made.
         BeforeDecompose = "beforeDecompose",
-        /// Once it is made: the warnings of the plan, whatever the chain says.
+        /// The hook behind the plan, once that is made: its warnings, whatever the chain says.
         AfterDecompose = "afterDecompose",
-        /// Before a wave.
+        /// The hook before a wave.
         BeforeDispatch = "beforeDispatch",
         /// Once a wave has ended.
         AfterRollup = "afterRollup",
@@ -230,7 +231,7 @@ worded! {
 }
 
 impl CoordinationMiddleware {
-    /// When it runs.
+    /// The hook at which the entry runs.
     pub fn hook(self) -> CoordinationHook {
         match self {
             Self::ClarificationGate => CoordinationHook::BeforeDecompose,
@@ -267,7 +268,7 @@ words! {
     /// The treatment of criteria that say nothing that could be judged.
     #[derive(Default)]
     pub enum Clarification: "a way to treat unclear criteria" {
-        /// A warning.
+        /// Such criteria give a warning.
         #[default]
         Warn = "warn",
         /// The mission is refused.

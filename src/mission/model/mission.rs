@@ -113,7 +113,7 @@ keys! {
         /// How agent programs are started and read, by name.
         "presets" presets: Named<Preset>;
     } and {
-        /// Where its settings are written.
+        /// The files and lines in which the settings are written.
         pub(crate) written: WrittenSettings;
         /// Warnings about what the file was perhaps not meant to say.
         pub(crate) notes: Vec<Diagnostic>;
@@ -322,7 +322,7 @@ words! {
         /// Independent work goes on.
         #[default]
         Continue = "continue",
-        /// Nothing more starts.
+        /// Nothing more of the run starts.
         Halt = "halt",
     }
 }

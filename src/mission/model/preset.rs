@@ -79,7 +79,7 @@ keys! {
 }
 
 impl Preset {
-    /// Whether it tells this of a turn.
+    /// Whether the preset tells this value of a turn.
     pub fn tells(&self, field: Field) -> bool {
         let mut settings = self.rules.iter().flat_map(|rule| &rule.set);
         settings.any(|setting| setting.field == field)
@@ -218,7 +218,7 @@ words! {
     /// How a program gets its prompt.
     #[derive(Default)]
     pub enum PromptRoute: "a way to hand over a prompt" {
-        /// On standard input.
+        /// The prompt comes on standard input.
         #[default]
         Stdin = "stdin",
         /// As an argument, behind all others.
@@ -242,7 +242,7 @@ words! {
     /// A value about a turn, read from the output of its program.
     #[derive(PartialOrd, Ord)]
     pub enum Field: "a field" {
-        /// The id of its session.
+        /// The id of the program's session.
         Session = "session",
         /// The model as told.
         Model = "model",
@@ -252,9 +252,9 @@ words! {
         Structured = "structured",
         /// Input tokens, those from a cache among them.
         In = "in",
-        /// Output tokens.
+        /// The number of output tokens.
         Out = "out",
-        /// Cost in USD.
+        /// The cost in US dollars.
         Cost = "cost",
         /// Names of tools that it called.
         Tool = "tool",
@@ -264,7 +264,7 @@ words! {
         Wish = "wish",
         /// When a limit resets, in seconds since 1970.
         ResetsAt = "resetsAt",
-        /// For how long it waits before it asks its provider again, in milliseconds.
+        /// The time for which the program waits before it asks its provider again, in milliseconds.
         Waits = "waits",
         /// An error, in words.
         Err = "err",

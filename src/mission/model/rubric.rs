@@ -44,7 +44,7 @@ words! {
     /// The grades of a criterion, as shares from 0 to 1.
     #[derive(Default)]
     pub enum GradeKind: "a kind of grade" {
-        /// 0 or 1.
+        /// The grades 0 and 1.
         Binary = "binary",
         /// 0, 0.5 or 1.
         Ternary = "ternary",
@@ -75,7 +75,7 @@ words! {
     /// The treatment of work of which the judge is not sure.
     #[derive(Default)]
     pub enum OnRefer: "what happens to referred work" {
-        /// A person decides.
+        /// A person decides about the work.
         #[default]
         Human = "human",
         /// The work goes back to its worker.

@@ -38,7 +38,7 @@ words! {
     /// The action when a deadline passes.
     #[derive(Default)]
     pub enum ViolationAction: "what happens when a deadline passes" {
-        /// Somebody is told.
+        /// The channels are told.
         #[default]
         Notify = "notify",
         /// The work is ended, too.

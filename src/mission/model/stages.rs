@@ -78,7 +78,7 @@ words! {
     /// How screenshots are checked.
     #[derive(Default)]
     pub enum VisionKind: "a kind of vision check" {
-        /// Not at all.
+        /// The screenshots are not looked at.
         #[default]
         Noop = "noop",
         /// By the mean colour of regions.
@@ -145,7 +145,7 @@ keys! {
 pub struct Color(pub [u8; 3]);
 
 impl fmt::Display for Color {
-    /// `#a0b1c2`
+    /// Writes the colour as `#a0b1c2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [red, green, blue] = self.0;
         write!(f, "#{red:02x}{green:02x}{blue:02x}")

@@ -37,7 +37,7 @@ pub enum Decomposer {
 }
 
 impl Decomposer {
-    /// The agent, where it is one.
+    /// The agent that cuts the criteria; `None` where each of them is a probe.
     pub fn agent(&self) -> Option<&str> {
         match self {
             Self::Identity => None,
@@ -49,7 +49,7 @@ impl Decomposer {
 /// The decomposer that is nobody: each criterion is a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Identity {
-    /// The only one.
+    /// Each criterion is a probe.
     Identity,
 }
 

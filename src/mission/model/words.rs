@@ -18,22 +18,22 @@ words! {
     /// The kind of a task's work.
     #[derive(Default)]
     pub enum TaskType: "a type of task" {
-        /// New code.
+        /// The work is new code.
         Implement = "implement",
         Test = "test",
-        /// Changed code.
+        /// The work changes code.
         Refactor = "refactor",
-        /// Finding out.
+        /// The work finds something out.
         Research = "research",
-        /// Writing.
+        /// The work is a text.
         Document = "document",
-        /// Judging.
+        /// The work judges other work.
         Review = "review",
-        /// Bringing it to users.
+        /// The work brings something to users.
         Deploy = "deploy",
         /// A verification node of the graph.
         Verification = "verification",
-        /// Anything else.
+        /// The work is anything else.
         #[default]
         Other = "other",
     }
@@ -43,7 +43,7 @@ words! {
     /// Whether a task asks for a review of its own.
     #[derive(Default)]
     pub enum Review: "a way of asking for review" {
-        /// Never evaluated.
+        /// The work is never evaluated.
         None = "none",
         /// Evaluated where somebody eligible exists.
         #[default]
@@ -64,7 +64,7 @@ words! {
         Degrade = "degrade",
         /// A fixup task is made.
         Fixup = "fixup",
-        /// A person decides.
+        /// A person decides about the task.
         Refer = "refer",
     }
 }
@@ -76,7 +76,7 @@ words! {
         Artifacts = "artifacts",
         /// Go on if enough of the other dependencies are done.
         Partial = "partial",
-        /// The orchestrator decides.
+        /// The orchestrator decides about the task.
         Resolve = "resolve",
         /// The task fails too.
         Skip = "skip",
@@ -141,7 +141,7 @@ words! {
     /// Whether all seats of a panel are asked at once (semantics, section 7).
     #[derive(Default)]
     pub enum PanelMode: "a kind of panel" {
-        /// All at once.
+        /// The seats are asked all at once.
         #[default]
         Parallel = "parallel",
         /// Two first, and another only while it could change the verdict.
@@ -157,7 +157,7 @@ words! {
         #[default]
         Identity = "identity",
         Model = "model",
-        /// The model's family.
+        /// The reviewer's model must be of another family.
         Family = "family",
     }
 }
@@ -182,11 +182,11 @@ words! {
         /// The task shares the whole workspace.
         #[default]
         Shared = "shared",
-        /// Nothing: it has a checkout of its own, and what is accepted is merged.
+        /// The task shares nothing: it has a checkout of its own, and accepted work is merged.
         Worktree = "worktree",
-        /// Nothing: it has a copy.
+        /// The task shares nothing: it has a copy.
         Copy = "copy",
-        /// Nothing: it has an empty folder.
+        /// The task shares nothing: it has an empty folder.
         Temp = "temp",
     }
 }
@@ -199,7 +199,7 @@ words! {
         Red = "red",
         /// The check passes: it guards what is there.
         Green = "green",
-        /// Either.
+        /// The check may fail or pass.
         Any = "any",
         /// Either, but the work brings a test that fails without it.
         NewTests = "newTests",
@@ -238,12 +238,12 @@ words! {
     /// How much harm wrong work would do (semantics, section 15). From the least to the most.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Stakes: "a level of stakes" {
-        /// Little.
+        /// Little is at stake.
         Low = "low",
-        /// Some.
+        /// Something is at stake.
         #[default]
         Medium = "medium",
-        /// Much.
+        /// Much is at stake.
         High = "high",
     }
 }
@@ -255,9 +255,9 @@ words! {
         /// Where the system lets it be done; elsewhere the run is marked as unconfined.
         #[default]
         Auto = "auto",
-        /// By all means: where it cannot be done, nothing is started.
+        /// Processes are confined by all means: where it cannot be done, nothing is started.
         Required = "required",
-        /// Not at all.
+        /// Processes are not confined.
         Off = "off",
     }
 }

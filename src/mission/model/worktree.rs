@@ -31,7 +31,7 @@ keys! {
 pub enum MergeInto {
     /// The branch that is checked out is moved, where it is clean and has not moved.
     FastForward,
-    /// Nothing: it waits under a reference of its own.
+    /// Accepted work is not merged: it waits under a reference of its own.
     Never,
     /// The branch of this name is made, or moved forward.
     Branch(Box<str>),

@@ -52,7 +52,6 @@ impl Positive {
         Self(Decimal::new(percent.max(1).into(), 2))
     }
 
-    /// The number.
     pub fn get(self) -> Decimal {
         self.0
     }
@@ -68,7 +67,7 @@ impl Fraction {
         self.0
     }
 
-    /// The number.
+    /// The share as a float from 0 to 1.
     #[must_use]
     pub fn to_f64(self) -> f64 {
         self.0.to_f64() / 100.0
