@@ -26,13 +26,13 @@ pub struct CommandOutcome {
     pub signal: Option<i32>,
     /// Whether the time-out ended the command.
     pub timed_out: bool,
-    /// Why it never started.
+    /// Why the command never started.
     pub not_started: Option<String>,
-    /// Why its output cannot be read.
+    /// Why the output of the command cannot be read.
     pub output_lost: Option<String>,
-    /// The end of its output.
+    /// The end of the command's output.
     pub output: String,
-    /// How long it took.
+    /// The time that the command took.
     pub duration: Millis,
 }
 

@@ -146,7 +146,7 @@ impl<'a> Handoff<'a> {
         })
     }
 
-    /// As it is kept.
+    /// The bytes of the handoff as it is kept.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("texts and numbers can always be written")
     }

@@ -16,9 +16,9 @@ pub const SCHEMA: &str = "quorum.judgement/v1";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
-    /// [`SCHEMA`].
+    /// The schema of the file, [`SCHEMA`].
     pub schema: String,
-    /// When it was asked, UTC.
+    /// The moment of the question, in UTC.
     pub asked_at: String,
     /// The prompt, word for word: the `.request` file beside this one.
     pub prompt: Content,
@@ -29,7 +29,7 @@ pub struct Judgement {
     /// Why the reply ended, in the provider's word.
     #[serde(default)]
     pub finish_reason: Option<String>,
-    /// Whether it ended because it ran into its limit, so that it says nothing.
+    /// Whether the reply ended because it ran into its limit, so that it says nothing.
     #[serde(default)]
     pub cut_short: bool,
     /// Verdicts that stand in the work itself; a reply that repeats one is none.
@@ -81,7 +81,7 @@ pub struct Inputs {
 /// The output of the worker of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputOutput {
-    /// The task's title.
+    /// The title of the task.
     pub task: String,
     /// The standard output; `None` where there is none.
     pub output: Option<Content>,
@@ -105,7 +105,7 @@ pub struct InputFile {
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputCheck {
-    /// Whether it passed.
+    /// Whether the check passed.
     pub passed: bool,
     /// The output of the check.
     pub output: Content,
@@ -126,7 +126,7 @@ pub struct Parameters {
 }
 
 impl Judgement {
-    /// Before the reply.
+    /// The judgement before its reply has come.
     pub fn asked(prompt: &str, inputs: Inputs, work: Quoted, now: Timestamp) -> Self {
         Self {
             schema: SCHEMA.to_owned(),

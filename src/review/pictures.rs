@@ -56,10 +56,10 @@ pub enum PictureError {
 /// Why bytes are no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// As a PNG.
+    /// The file cannot be decoded as a PNG.
     #[error(transparent)]
     Png(#[from] png::DecodingError),
-    /// As a JPEG.
+    /// The file cannot be decoded as a JPEG.
     #[error(transparent)]
     Jpeg(#[from] DecodeErrors),
     /// The picture has no size.

@@ -30,7 +30,7 @@ pub const MAX_FEEDBACK: usize = 8_000;
 /// The facts about the work under review.
 #[derive(Debug, Clone)]
 pub struct Work<'a> {
-    /// The task's title.
+    /// The title of the task.
     pub title: &'a str,
     /// The work that was asked for.
     pub description: Option<&'a str>,
@@ -94,7 +94,7 @@ pub struct Artifact {
 pub struct CheckReport {
     /// The check, as the mission names it.
     pub name: String,
-    /// Whether it passed.
+    /// Whether the check passed.
     pub passed: bool,
     /// The result before the work, where that is known.
     pub before: Option<BeforeWork>,
@@ -224,8 +224,8 @@ pub fn panel_schema(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
     reply_schema(parts, asks_for_answers)
 }
 
-/// A closed object of these parts, all of them required; with answers for the points of an earlier review, where there are
-/// some.
+/// The schema of a closed object of these parts, all of them required; with answers for the points of an
+/// earlier review, where there are some.
 pub(super) fn reply_schema<const N: usize>(parts: [(&str, Value); N], asks_for_answers: bool) -> Value {
     let answers = asks_for_answers.then(|| ("prior", answers_schema()));
     let parts = answers.into_iter().chain(parts);

@@ -22,7 +22,7 @@ const MAX_DESCRIPTION: usize = 16_000;
 
 /// The subject of a question.
 pub struct About<'a, E> {
-    /// The mission.
+    /// The plan of the mission.
     pub plan: &'a Plan,
     /// The task that the question is about.
     pub id: TaskId,
@@ -30,7 +30,7 @@ pub struct About<'a, E> {
     pub task: &'a TaskState,
     /// The state of the task that the purpose names beside it.
     pub dependency: Option<&'a TaskState>,
-    /// Why it is asked once more; `None` where it is asked for the first time.
+    /// Why the question is asked once more; `None` where it is asked for the first time.
     pub unread: Option<String>,
     /// Reads what the agent of a task said last.
     pub said: &'a dyn Fn(TaskId, &TaskState) -> Result<Excerpt, E>,

@@ -32,7 +32,7 @@ const DEEPEST: usize = 64;
 /// Patterns and the folder that they are relative to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope {
-    /// The folder, absolute.
+    /// The absolute path of the folder.
     pub root: PathBuf,
     /// Paths or globs. One that names a folder means everything in it.
     pub patterns: Vec<String>,
@@ -45,7 +45,7 @@ pub type FileMarks = BTreeMap<String, Mark>;
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Mark {
-    /// A regular file.
+    /// The path is a regular file.
     #[serde(rename = "f")]
     File {
         /// The size in bytes.
@@ -57,7 +57,7 @@ pub enum Mark {
         /// The identity of the file, and when it was last changed.
         #[serde(rename = "s")]
         stamp: Stamp,
-        /// Whether it may be executed; `None` where nobody looked.
+        /// Whether the file may be executed; `None` where nobody looked.
         #[serde(rename = "x")]
         executable: Option<bool>,
     },
@@ -112,8 +112,8 @@ pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks,
 pub struct Known {
     /// The state of each file.
     pub marks: FileMarks,
-    /// When it was looked, in seconds and nanoseconds since 1970. A file that was changed about then may have been changed
-    /// once more without showing it.
+    /// The moment of the look, in seconds and nanoseconds since 1970. A file that was changed about then may
+    /// have been changed once more without showing it.
     taken: (i64, i64),
 }
 
@@ -270,7 +270,7 @@ pub fn changes(before: &FileMarks, after: &FileMarks, root: &Path) -> Vec<String
     said
 }
 
-/// How much of it is not as it was.
+/// Counts the files that differ.
 pub fn difference(before: &FileMarks, after: &FileMarks) -> Difference {
     let mut difference = Difference::default();
     let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
@@ -320,10 +320,10 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
 /// A pattern of files cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PatternError {
-    /// By itself.
+    /// The pattern cannot be read by itself.
     #[error("the pattern {0} cannot be read: {1}")]
     One(String, #[source] globset::Error),
-    /// Together with others.
+    /// The patterns cannot be read together.
     #[error(transparent)]
     Together(#[from] globset::Error),
 }

@@ -206,7 +206,7 @@ pub enum CommandFault {
     /// The output of the command is lost; the second text says why.
     #[error("the output of {0} is lost: {1}")]
     Lost(String, String),
-    /// A signal ended it.
+    /// A signal of this number ended the command.
     #[error("{0} was killed by signal {1}")]
     Killed(String, i32),
     /// The shell could not run a program of the command: how it exited, what that means, and the last line that

@@ -20,9 +20,9 @@ pub const CUT_SHORT: &str = "the reply ran into its token limit and is cut short
 pub struct Reply<'a> {
     /// The text of the reply, or the beginning of a very long one.
     pub text: &'a str,
-    /// The length of all of it, in bytes.
+    /// The length of the whole reply, in bytes.
     pub len: u64,
-    /// Whether its end is missing.
+    /// Whether the end of the reply is missing.
     pub cut_short: bool,
 }
 

@@ -12,14 +12,14 @@ use super::recover::{RecoverError, recover};
 /// An unfinished run that has a title in common with a new mission.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// Where it lives.
+    /// The folder of the run.
     pub run: RunFolder,
     /// The first title in common.
     pub title: String,
 }
 
 impl Unfinished {
-    /// The run.
+    /// The id of the run.
     pub fn id(&self) -> &RunId {
         self.run.id()
     }

@@ -45,7 +45,7 @@ pub struct AgentBackends {
 pub enum Backend {
     /// By starting a program with an environment of its own.
     Command(Arc<CommandAgent>),
-    /// Over HTTP.
+    /// A model that is reached over HTTP.
     Model(Box<Endpoint>),
     /// The agent of this program that repeats its prompt.
     Echo,

@@ -65,7 +65,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// A question without more than its words.
+    /// A prompt that has no form as data.
     fn of(prompt: String, judgement: Judgement) -> Self {
         Self {
             prompt: JudgePrompt::alone(prompt),
@@ -99,7 +99,7 @@ impl Executor {
         }
     }
 
-    /// Asks an agent.
+    /// Begins a call to an agent.
     pub fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
             id,
@@ -313,7 +313,7 @@ impl Call {
         self.read_model(answered, judgement, endpoint).await
     }
 
-    /// Why it is asked once more; `None` where it is asked for the first time.
+    /// Why the question is asked once more; `None` where it is asked for the first time.
     fn reprompt(&self) -> Option<String> {
         reprompt(&self.commands.plan, self.id.task, &self.task, self.purpose)
     }

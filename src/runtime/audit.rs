@@ -28,7 +28,7 @@ use super::worktrees::{Folder, note_stored};
 struct Rerun {
     job: CommandJob,
     checks: Vec<(TaskId, u32)>,
-    /// How often it runs again where one of them fails.
+    /// How often the command runs again where a check fails.
     reruns: u32,
 }
 
@@ -186,7 +186,7 @@ async fn run_all(plan: &Arc<Plan>, commands: &Commands, reruns: Vec<Rerun>) -> R
     Ok(shown?.concat())
 }
 
-/// Runs it, and again as long as one of its checks has not passed and may run again.
+/// Runs the command, and again as long as one of its checks has not passed and may run again.
 async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<Shown>, WorkError> {
     let (mut open, mut shown) = (rerun.checks, Vec::new());
     for reruns in 0..=rerun.reruns {

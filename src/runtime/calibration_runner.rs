@@ -70,7 +70,7 @@ impl Piece {
 /// are not to be mixed with these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedAs {
-    /// The agent's adapter.
+    /// The adapter of the agent.
     pub adapter: Adapter,
     /// The model that is asked for, where there is one.
     pub model: Option<String>,

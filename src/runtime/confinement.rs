@@ -72,7 +72,7 @@ pub struct Confiner {
     pub refused: Option<String>,
     /// The paths that every process has in common, each with its access.
     common: Vec<(PathBuf, Access)>,
-    /// The state folder.
+    /// The path of the state folder.
     state: PathBuf,
     /// The folder of the user.
     home: Option<PathBuf>,
@@ -385,8 +385,8 @@ fn is_kept_in(how: Confinement, job: &CommandJob) -> bool {
     how.only_workspace() || job.copy.is_some()
 }
 
-/// The folder of its own that a command works in, and the history that its repository borrows: where an isolated task works,
-/// or where all accepted work lies together.
+/// The folder of its own that a command works in, and the history that its repository borrows: where an
+/// isolated task works, or where all accepted work lies together.
 fn own_folder(plan: &Plan, task: Option<TaskId>, job: &CommandJob) -> Option<(PathBuf, PathBuf)> {
     if let Some(copy) = &job.copy {
         // Its repository borrows nothing.

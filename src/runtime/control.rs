@@ -60,9 +60,10 @@ pub enum ControlRequest {
 
 /// A command that wants an answer. Dropped without one, the peer sees that it was not heard.
 pub struct Asked {
-    /// The command.
+    /// The command that was given.
     pub queued: Queued,
-    /// Whether it came with what only a person has: a terminal, or the key of this session's environment.
+    /// Whether the command came with what only a person has: a terminal, or the key of this session's
+    /// environment.
     pub proven: bool,
     peer: UnixStream,
 }
@@ -86,8 +87,8 @@ impl Request {
         })
     }
 
-    /// Whether it carries the code of this session's own `QUORUM_OPERATOR_KEY`. The key of a file, which agents can read,
-    /// does not count.
+    /// Whether the request carries the code of this session's own `QUORUM_OPERATOR_KEY`. The key of a file,
+    /// which agents can read, does not count.
     fn is_under_the_key(&self) -> bool {
         let (Some(key), Some(code)) = (OperatorKey::of_environment(), &self.code) else {
             return false;
@@ -248,7 +249,7 @@ async fn request(peer: &mut UnixStream) -> Result<Request, PeerRefused> {
     }
 }
 
-/// A line with its end, or as much as there was.
+/// Reads a line with its end, or as much as there is of one.
 async fn read_line(peer: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let mut bounded = BufReader::new(peer.take(LONGEST_COMMAND + 1));

@@ -50,7 +50,7 @@ const LAST_CHANCE: Duration = Duration::from_secs(2);
 
 /// A message to the loop over its channel.
 pub enum Message {
-    /// Something that happened.
+    /// A fact that happened.
     Fact(Fact),
     /// An effect whose moment has come.
     Due(Effect),
@@ -96,7 +96,7 @@ pub struct Executor {
     pub folder: RunFolder,
     pub programs: AgentBackends,
     pub sender: Sender,
-    /// Commands at work.
+    /// The commands at work.
     pub runner: Runner,
     /// The processes of running turns.
     pub processes: BTreeMap<TurnId, ProcessRef>,
@@ -127,7 +127,7 @@ pub struct Executor {
     pub stalls: StallDetector,
     pub programs_at_work: ProgramWatch,
     background: Vec<AbortHandle>,
-    /// Deliveries of notifications.
+    /// The deliveries of notifications that are under way.
     pub deliveries: Vec<AbortHandle>,
     /// Where commands are handed in by what works beside the loop, which takes them.
     pub commands: Commands,

@@ -10,7 +10,6 @@ use super::origin;
 
 /// Where decisions of a run go.
 pub struct Entry<'a> {
-    /// The run.
     pub run: &'a RunId,
     pub state: &'a mut State,
     /// The journal of the run, at its end.
@@ -34,7 +33,7 @@ pub enum Due<'a, E> {
 pub struct Written {
     /// The number of the first event.
     pub seq: u64,
-    /// All events.
+    /// The events in order.
     pub events: Vec<Event>,
     /// The effects to perform once the events are durable.
     pub due: Vec<Effect>,

@@ -37,8 +37,8 @@ pub struct Record {
     pub(super) tests: Option<TestsBefore>,
 }
 
-/// A folder without links, and its number in the file system. A copy of it has another one, and does not show when its files
-/// were written.
+/// A folder without links, and its number in the file system. A copy of it has another one, and does not show
+/// when its files were written.
 pub type Folder = (PathBuf, u64);
 
 /// The folders that files of a task lie in: that of the run, and its own.

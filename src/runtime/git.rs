@@ -89,7 +89,7 @@ const MOST_FILTERS: usize = 500;
 
 /// How long one call may take.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
-/// How long it may take once the session ends.
+/// The time that a call may take once the session ends.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// A call of git.
@@ -100,7 +100,7 @@ pub struct Git {
     /// `None`: that of our own process.
     folder: Option<PathBuf>,
     input: Option<PathBuf>,
-    /// Where it writes, beside the folder.
+    /// Further paths that the call writes to, beside the folder.
     writes: Vec<PathBuf>,
     /// Further paths that the call reads.
     reads: Vec<PathBuf>,
@@ -138,13 +138,13 @@ impl Git {
         }
     }
 
-    /// In this folder.
+    /// Runs the call in this folder.
     pub fn at(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
 
-    /// On this repository.
+    /// Runs the call on this repository.
     pub fn in_repository(mut self, repository: &Path) -> Self {
         self.writes.push(repository.to_owned());
         self.env("GIT_DIR", repository)
@@ -161,7 +161,7 @@ impl Git {
         self.set("safe.directory", "*")
     }
 
-    /// With this setting.
+    /// Sets a setting of git for the call.
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
         self
@@ -383,9 +383,10 @@ pub fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
 pub struct Configuration(Vec<(String, String)>);
 
 impl Configuration {
-    /// Reads it, which runs nothing.
+    /// Reads the configuration, which runs nothing.
     ///
     /// # Errors
+    ///
     /// In the words of git, and where nobody could have that many filters.
     pub fn of(folder: &Path) -> Result<Self, WorkError> {
         // The configuration of a user lies wherever that of another one says.

@@ -165,7 +165,7 @@ pub enum SalvageError {
     /// The disk says no.
     #[error("cannot cut {path}: {source}; it is as it was")]
     Io {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
         source: io::Error,
     },

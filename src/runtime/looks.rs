@@ -82,7 +82,7 @@ fn sides(state: &State, turn: TurnId) -> Option<Sides> {
 }
 
 impl LookAt {
-    /// Makes it; of what is `known` on the work as it is nothing is run again.
+    /// Runs the look; of what is `known` on the work as it is nothing is run again.
     async fn make(&self, look: Look, known: &BTreeSet<Digest>) -> Result<Looked, WorkError> {
         let (files, checks) = self.run(Some(look), None).await?;
         let red = checks.iter().filter(|seen| seen.before == BeforeWork::Red);

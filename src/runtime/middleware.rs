@@ -66,7 +66,7 @@ pub struct Heard {
     pub broken: Option<BrokenAssumption>,
     /// A warning for whoever watches.
     pub warning: Option<String>,
-    /// How often it speaks with authority, where it goes to whoever delegated the task.
+    /// How often the message speaks with authority, where it goes to whoever delegated the task.
     pub cues: u32,
 }
 

@@ -54,11 +54,11 @@ pub struct Notification<'a> {
     severity: &'static str,
     /// When, by RFC 3339.
     at: String,
-    /// The run.
+    /// The id of the run.
     run_id: &'a RunId,
-    /// The mission's name.
+    /// The name of the mission.
     mission: &'a str,
-    /// The channel.
+    /// The name of the channel.
     channel: &'a str,
     /// All in one line.
     title: String,
@@ -66,7 +66,7 @@ pub struct Notification<'a> {
     text: &'a str,
     /// The title of the task that it is about; `null` where it is about none, as with all that follows.
     task: Option<&'a str>,
-    /// The gate.
+    /// The name of the gate; `null` where the notification is about none.
     gate: Option<&'a str>,
     /// The checkpoint or the delay.
     hold: Option<&'a str>,

@@ -35,14 +35,14 @@ pub enum ApplyError {
     /// The inbox cannot be read or emptied.
     #[error("cannot use {path}: {source}")]
     Inbox {
-        /// The inbox.
+        /// The path of the inbox.
         path: std::path::PathBuf,
         source: io::Error,
     },
     /// The journal of the run cannot be opened.
     #[error("cannot write {path}: {source}")]
     Open {
-        /// The journal.
+        /// The path of the journal.
         path: std::path::PathBuf,
         source: io::Error,
     },

@@ -41,7 +41,7 @@ worded! {
     pub enum Origin {
         /// A code is not that of what it stands beside: another process made this.
         Forged = "forged",
-        /// Nothing: it carries no code, or that of another key, or there is no key here.
+        /// Nothing is known: the run carries no code, or that of another key, or there is no key here.
         Unknown = "unknown",
         /// The run was made by whoever has the key.
         Verified = "verified",

@@ -14,7 +14,7 @@ struct Mount {
     device: String,
     /// The folder of the file system that is mounted.
     root: PathBuf,
-    /// Where it is.
+    /// The path at which it is mounted.
     place: PathBuf,
 }
 

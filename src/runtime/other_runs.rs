@@ -31,7 +31,7 @@ type Met = Result<Option<CommandResult>, String>;
 pub struct Others {
     folder: StateFolder,
     waiting: VecDeque<(Queued, Origin)>,
-    /// The first of them at work.
+    /// The work on the first command.
     in_hand: Option<JoinHandle<Met>>,
     /// Files that were done with and would not go away.
     stuck: BTreeSet<PathBuf>,

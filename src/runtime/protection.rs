@@ -59,7 +59,7 @@ pub const INCLUDED: &str = ".worktreeinclude";
 /// The files that a session read before it began.
 #[derive(Debug, Clone, Default)]
 pub struct ReadBefore {
-    /// The mission's file.
+    /// The path of the mission's file.
     pub mission: Option<PathBuf>,
     /// Where settings were read from, or would have been.
     pub settings: Vec<PathBuf>,
@@ -116,9 +116,9 @@ struct Group {
 /// The state of a group's files.
 #[derive(Debug)]
 struct Held {
-    /// As they must be; or why that cannot be told.
+    /// The state that the files must have; or why it cannot be told.
     baseline: Result<FileMarks, Vec<String>>,
-    /// As they were last seen.
+    /// The state in which the files were last seen.
     latest: Arc<Known>,
     /// The paths that work is known to have changed: each is taken for right only when it is back.
     blamed: BTreeSet<String>,
@@ -164,9 +164,9 @@ impl Seen {
 /// The files that are not as they were, one sentence each.
 #[derive(Debug, Default, PartialEq)]
 pub struct Compared {
-    /// As it must be.
+    /// The files that are not as they must be, one sentence each.
     pub changed: Vec<String>,
-    /// As it was before, and put back since.
+    /// The files that are as they were before, and were changed and put back since.
     pub restored: Vec<String>,
 }
 
@@ -359,8 +359,8 @@ impl Protection {
         EVERYWHERE.into_iter().chain(declared).collect()
     }
 
-    /// The last seen state of these groups, if it is just as it must be and nothing has touched it since. Reads
-    /// no file.
+    /// The last seen state of these groups, if each is just as it must be and nothing has touched its files
+    /// since. Reads no file.
     pub fn untouched(&self, groups: &[usize]) -> Option<Seen> {
         let seen = groups.iter().map(|&index| {
             let group = &self.groups[index];
@@ -576,7 +576,7 @@ impl Protection {
 }
 
 impl Group {
-    /// Whether its files, which are few, are as they are known to be. Reads none.
+    /// Whether the files of the group, which are few, are as they are known to be. Reads none.
     fn shows(&self, known: &Known) -> bool {
         self.scopes.is_empty() && self.files.len() <= FEW && known.is_untouched(&self.files)
     }

@@ -52,17 +52,12 @@ pub enum RecoverError {
     Misplaced(#[from] Misplaced),
     /// The journal has not even a first record.
     #[error("{journal} has no readable record: run '{run}' never started")]
-    NeverStarted {
-        /// The run.
-        run: RunId,
-        journal: PathBuf,
-    },
+    NeverStarted { run: RunId, journal: PathBuf },
     /// Written by a newer version.
     #[error(
         "run '{run}' has journal format {found}, this version of quorum knows up to {FORMAT}; use a newer quorum"
     )]
     Newer {
-        /// The run.
         run: RunId,
         /// The version that the journal names.
         found: u32,
@@ -72,19 +67,14 @@ pub enum RecoverError {
         "{journal} was changed by somebody else while run '{run}' was working, so nothing in it can be trusted; \
          start a new run"
     )]
-    Foreign {
-        /// The run.
-        run: RunId,
-        journal: PathBuf,
-    },
+    Foreign { run: RunId, journal: PathBuf },
     /// The frozen mission is not the one that the run was started with.
     #[error(
         "the frozen mission {path} was changed since run '{run}' started (its digest is {found}, not {expected})"
     )]
     MissionChanged {
-        /// The run.
         run: RunId,
-        /// The frozen mission.
+        /// The path of the frozen mission.
         path: PathBuf,
         /// The digest that the journal names.
         expected: String,
@@ -94,21 +84,21 @@ pub enum RecoverError {
     /// The runs of a state folder cannot be listed.
     #[error("cannot list the runs in {path}: {source}")]
     Runs {
-        /// The state folder.
+        /// The path of the state folder.
         path: PathBuf,
         source: io::Error,
     },
     /// The frozen mission cannot be read.
     #[error("cannot read the frozen mission {path}: {source}")]
     Mission {
-        /// The frozen mission.
+        /// The path of the frozen mission.
         path: PathBuf,
         source: io::Error,
     },
     /// The frozen mission does not load, though its digest is right.
     #[error("the frozen mission {path} does not load with this version of quorum: {message}")]
     MissionRefused {
-        /// The frozen mission.
+        /// The path of the frozen mission.
         path: PathBuf,
         message: String,
     },
@@ -137,7 +127,7 @@ pub fn retell(
 
 /// The number of events of a record that are done with, and their replacement.
 pub struct Taken {
-    /// How many of them are done with, at least one.
+    /// The number of events that are done with, at least one.
     pub count: usize,
     /// The events that are applied in their place; `None` where they stand.
     pub instead: Option<Vec<Event>>,

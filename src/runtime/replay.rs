@@ -80,9 +80,9 @@ impl Comparison {
 /// How documents write it.
 #[derive(Serialize, JsonSchema)]
 struct ComparisonRow<'a> {
-    /// `equal`, `differs`, or `lost` where it cannot be derived any more.
+    /// The comparison: `equal`, `differs`, or `lost` where the value cannot be derived any more.
     standing: &'static str,
-    /// Why it is not equal.
+    /// Why the value is not equal.
     why: Option<&'a str>,
 }
 
@@ -98,7 +98,7 @@ impl Serialize for Comparison {
 pub struct Reading {
     /// The number of the first event of its record.
     pub record: u64,
-    /// The task's title.
+    /// The title of the task.
     pub task: String,
     /// The attempt that was judged.
     pub attempt: u32,
@@ -133,7 +133,7 @@ pub struct Decision {
     pub record: Option<u64>,
     /// The subject of the decision: a task's title, a gate, or the run.
     pub about: String,
-    /// The attempt, where it is about one.
+    /// The attempt; `null` where the decision is about none.
     pub attempt: Option<u32>,
     /// The stage, `gate`, `mission` or `run`.
     pub stage: &'static str,
@@ -242,7 +242,7 @@ impl Rejudge<'_> {
         }
     }
 
-    /// A record begins: its files are looked at, and what it says of a reply is read again.
+    /// Begins with a record: its files are looked at, and a reply in it is read again.
     fn open(&mut self, state: &State, record: &Record) -> Option<Fact> {
         self.record = record.seq;
         for id in std::mem::take(&mut self.just_asked) {

@@ -52,7 +52,7 @@ pub struct Case<'a> {
 #[serde(tag = "schema", rename = "quorum.review-request/v1")]
 #[schemars(extend("required" = ["task", "prompt"]))]
 pub struct ReviewRequest<'a> {
-    /// The task's title.
+    /// The title of the task.
     task: &'a str,
     /// The work that is asked for.
     description: Option<&'a str>,

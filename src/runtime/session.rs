@@ -63,7 +63,7 @@ const INBOX_TROUBLES_TOLD: usize = 8;
 /// How long the end of a session waits for notifications on their way.
 const LAST_DELIVERIES: Duration = Duration::from_secs(45);
 
-/// How long it waits for letters that are being tried again.
+/// The time that the session waits for letters that are being tried again.
 const LAST_RETRIES: Duration = Duration::from_secs(15);
 
 /// The things that a session needs to begin.
@@ -95,7 +95,7 @@ pub struct SessionSetup {
 /// A session that has ended, with the state it ended in.
 pub struct Ending {
     pub outcome: OutcomeClass,
-    /// The last state.
+    /// The state at the end.
     pub state: State,
     /// Warnings about files that could not be written behind the end, and are not on record therefore.
     pub warnings: Vec<String>,

@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 pub struct SettingsFile {
     /// The owner of the settings.
     pub layer: ConfigLayer,
-    /// The place, absolute.
+    /// The absolute path of the place.
     pub path: PathBuf,
     /// Whether something is there, whatever it is.
     pub exists: bool,
@@ -30,7 +30,7 @@ pub struct SettingsFile {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the settings in {path}: {source}")]
 pub struct SettingsError {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     pub source: io::Error,
 }
@@ -74,9 +74,10 @@ impl SettingsFile {
         }
     }
 
-    /// Whether it can be read, as far as its kind says. Reads nothing.
+    /// Checks that the file can be read, as far as its kind says. Reads nothing.
     ///
     /// # Errors
+    ///
     /// [`SettingsError`]
     pub fn check(&self) -> Result<(), SettingsError> {
         real_path(&self.path)

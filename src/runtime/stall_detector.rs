@@ -26,11 +26,12 @@ pub struct StallDetector(BTreeMap<TurnId, Silence>);
 
 #[derive(Debug, Clone, Copy)]
 struct Silence {
-    /// When it was last seen to have done something; at first, when this session first saw it.
+    /// The last moment at which the turn was seen to have done something; at first, the one at which this
+    /// session first saw it.
     since: Instant,
-    /// When its files were last written.
+    /// The last moment at which its files were written.
     sign: Option<SystemTime>,
-    /// When its processes last printed something.
+    /// The last moment at which its processes printed something.
     word: Option<SystemTime>,
     /// When that was looked at.
     looked: Instant,

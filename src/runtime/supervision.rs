@@ -15,7 +15,7 @@ use super::recover::Recovered;
 /// Why no command is taken for a run.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWord {
-    /// The supervisor of its last session was killed.
+    /// The supervisor of the run's last session was killed.
     #[error("{}", unsupervised(.0))]
     Unsupervised(RunId),
     /// Something that was left behind by a session whose supervisor was killed still lives.

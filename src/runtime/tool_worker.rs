@@ -46,7 +46,8 @@ use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
 use context::{Done, ToolContext};
 
-/// How long after its turn's time a command is ended. Before it, its end and the turn's would race for what becomes of it.
+/// The time behind a turn's end at which a command is ended. Before that, both ends would race for what becomes
+/// of the command.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
 /// The part of the prompt that such a worker gets beside its task.

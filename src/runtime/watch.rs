@@ -243,7 +243,7 @@ struct Touched {
 }
 
 impl Touched {
-    /// Blocks.
+    /// The changes to protected files, one sentence each. Blocks.
     fn changes(&self, protection: &Protection, plan: &Plan, task: TaskId) -> Vec<String> {
         protection.after_turn(plan, task, &self.before, &self.of_others, self.checked)
     }
@@ -443,7 +443,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
 pub struct Answer {
     turn: TurnId,
     output: OutputRefs,
-    /// Whether it can do nothing else than speak.
+    /// Whether the turn can do nothing else than speak.
     only_speaks: bool,
 }
 
@@ -458,7 +458,8 @@ impl Answer {
         })
     }
 
-    /// Why it stands for no work. An answer that cannot be read is unknown, which is not hollow. Blocks.
+    /// Why the answer stands for no work. An answer that cannot be read is unknown, which is not hollow.
+    /// Blocks.
     pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
         let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
         hollow(&format!("{}{}", answer.head, answer.tail), self.only_speaks).map(str::to_owned)

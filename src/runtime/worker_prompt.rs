@@ -108,7 +108,7 @@ fn shortened(text: &str, most: usize, cut: &str) -> String {
     text.chars().take(kept).chain(cut.chars()).collect()
 }
 
-/// The task itself.
+/// The part of a prompt with the task itself.
 fn of_task(state: &State, task: TaskId) -> String {
     let plan = state.plan.task(task);
     let mut prompt = format!("# Task: {}\n", plan.title);

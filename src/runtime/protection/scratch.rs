@@ -38,7 +38,7 @@ pub struct Scratch {
     builds: BTreeMap<PathBuf, PathBuf>,
     /// The folders that are mounted in place of what work has left, by where.
     pub mounts: BTreeMap<PathBuf, PathBuf>,
-    /// Has empty folders.
+    /// The folder of empty folders to mount.
     empty: tempfile::TempDir,
     /// Held by every such command at work in the folder.
     lock: File,

@@ -158,7 +158,7 @@ pub struct Place {
     pub(super) stage: &'static str,
     /// The ground of a verdict; `None` for other events.
     pub(super) ground: Option<Ground>,
-    /// Whether it only says what follows for the task.
+    /// Whether the event only says what follows for the task.
     pub(super) is_beside: bool,
 }
 

@@ -22,7 +22,7 @@ pub enum NotCommitted {
 /// The committed work of a task.
 #[derive(Debug)]
 pub struct Work {
-    /// The commit, and how much of it there is.
+    /// The commit, and the size of its change.
     pub commit: Commit,
     /// Every path that differs from what the task began with.
     pub changed: Vec<Changed>,
@@ -43,7 +43,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether it was there before.
+    /// Whether the path was there before.
     pub fn was_there(&self) -> bool {
         self.what != APPEARED
     }

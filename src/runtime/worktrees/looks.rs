@@ -70,7 +70,7 @@ impl Worktrees {
         self.root.join(name)
     }
 
-    /// Where its objects lie.
+    /// The folder of the repository's objects.
     pub fn objects(&self) -> PathBuf {
         self.repository().join("objects")
     }

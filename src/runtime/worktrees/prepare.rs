@@ -17,7 +17,7 @@ use super::git::refused;
 pub struct Preparation {
     /// The task that it is for, or one of those whose work lies there.
     pub task: TaskCommands,
-    /// Where its setup command is handed in.
+    /// The runner of the setup command.
     pub commands: Commands,
     /// The worktrees of the run.
     pub worktrees: Worktrees,
@@ -26,7 +26,7 @@ pub struct Preparation {
 /// The purpose of a folder that has all accepted work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Folder {
-    /// A verification.
+    /// The folder is for a verification.
     Verification(TaskId),
     /// The audits of the run.
     Audit,

@@ -28,7 +28,7 @@ pub struct User {
     top: PathBuf,
     /// The values that are needed of the repository's configuration.
     wanted: Configuration,
-    /// Whether it may belong to somebody else.
+    /// Whether the repository may belong to somebody else.
     is_trusted: bool,
 }
 
@@ -358,7 +358,7 @@ impl User {
         Ok(branch.map(text).unwrap_or_default())
     }
 
-    /// How its objects are named.
+    /// The format of the repository's object names: `sha1` or `sha256`.
     pub fn object_format(&self) -> Result<String, WorkError> {
         self.git().line(["rev-parse", "--show-object-format"])
     }
