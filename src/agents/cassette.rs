@@ -44,7 +44,7 @@ const LONGEST_LINE: usize = 120;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
-    /// The task's title.
+    /// The title of the task.
     pub task: String,
     /// The agent that is asked.
     pub agent: String,
@@ -206,7 +206,7 @@ enum Answer {
     Error(ModelError),
 }
 
-/// One question with its answer, as it stands in a file.
+/// A question with its answer, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Entry {
     call: Call,
@@ -238,7 +238,7 @@ pub enum CassetteError {
     /// The folder holds a recording of another form.
     #[error("{path} is no recording that this version of quorum can read: {problem}")]
     Unknown {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         problem: String,
     },

@@ -36,11 +36,11 @@ const LONGEST_ANSWER: usize = 200;
 /// A channel with everything that a delivery needs.
 #[derive(Clone)]
 pub struct Channel {
-    /// How it is reached.
+    /// The way in which the channel is reached.
     pub way: Way,
     /// How long one delivery may take.
     pub timeout: Duration,
-    /// Whether its command is not confined.
+    /// Whether the channel's command is not confined.
     pub is_free: bool,
     secrets: Secrets,
 }
@@ -48,7 +48,7 @@ pub struct Channel {
 /// How a channel is reached.
 #[derive(Clone)]
 pub enum Way {
-    /// By a POST.
+    /// The channel gets a POST.
     Http(Hook),
     /// By starting a command that reads the notification from its standard input.
     Command(Program),
@@ -62,14 +62,14 @@ pub struct Hook {
     url: Url,
     headers: HeaderMap,
     form: ChannelType,
-    /// Made when it is first needed.
+    /// The client, made when it is first needed.
     client: OnceLock<Client>,
 }
 
 /// Why a notification was not taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeliveryError {
-    /// By class.
+    /// The class of the failure.
     pub class: FailureClass,
     /// In words, without secrets.
     pub message: String,
@@ -78,7 +78,7 @@ pub struct DeliveryError {
 }
 
 impl DeliveryError {
-    /// Without a pause.
+    /// A failure after which nobody named a pause.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,

@@ -26,7 +26,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where one agent's model is, with everything that a request needs.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// How it is talked to.
+    /// The protocol of the provider.
     pub(super) protocol: &'static Protocol,
     /// The full URL that is asked.
     pub url: Url,
@@ -167,9 +167,11 @@ impl Endpoint {
         http_client(&self.url)
     }
 
-    /// Whether it could be talked to from this machine: TLS needs certificates. Nothing is contacted.
+    /// Checks whether the endpoint could be reached from this machine: TLS needs certificates. Nothing is
+    /// contacted.
     ///
     /// # Errors
+    ///
     /// What is missing.
     pub fn is_fit(&self) -> Result<(), EndpointError> {
         if self.url.scheme() != "https" {

@@ -202,11 +202,11 @@ fn told_class(codes: &[&str]) -> FailureClass {
 /// How a command ended that should have exited with 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FailedCommand<'a> {
-    /// The name of its program, without folders.
+    /// The name of the command's program, without folders.
     pub program: &'a str,
     /// The exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// Whether our own timer ended it.
+    /// Whether our own timer ended the command.
     pub timed_out: bool,
     /// The end of what it wrote to standard error.
     pub stderr: &'a str,
@@ -214,7 +214,7 @@ pub struct FailedCommand<'a> {
     pub stdout: &'a str,
     /// Paths that the task declares.
     pub declared: &'a [&'a str],
-    /// When it ended, and where.
+    /// The moment of the end, and the zone of the machine.
     pub at: Moment,
 }
 

@@ -44,13 +44,13 @@ const MAX_MESSAGE: usize = 500;
 pub struct ModelRequest {
     /// The system prompt: the role of the model.
     pub system: Option<String>,
-    /// The question.
+    /// The question, which is the user's message.
     pub prompt: String,
     /// Pictures that belong to the question, in their order.
     pub images: Vec<Image>,
     /// The JSON Schema that the reply must keep to, where the provider can enforce one.
     pub schema: Option<Value>,
-    /// Sampling temperature.
+    /// The sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<Decimal>,
     /// Tokens that the reply may have.
     pub max_tokens: Option<u32>,
@@ -81,7 +81,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// A picture from its bytes.
+    /// Makes a picture from its bytes.
     pub fn of(media_type: &'static str, bytes: &[u8]) -> Self {
         use base64::Engine as _;
         Self {
@@ -115,7 +115,7 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// The description of the tool for the model.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub parameters: Value,
 }
 
@@ -124,7 +124,7 @@ pub struct ToolSpec {
 pub struct ToolCall {
     /// The provider's name for the call; empty where it has none.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments; null where they are no JSON.
     pub arguments: Value,
@@ -182,7 +182,7 @@ pub struct Exchange {
 pub struct Dialogue {
     /// Tools that the model may ask for, or might until now.
     pub tools: Vec<ToolSpec>,
-    /// Whether it must reply now, without any of them.
+    /// Whether the model must reply now, without any tool.
     pub must_reply: bool,
     /// The exchanges so far, the oldest first.
     pub exchanges: Vec<Exchange>,
@@ -208,7 +208,7 @@ pub struct Usage {
 /// The reading of a body with a status of success.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
-    /// A reply; its text may be empty.
+    /// A reply, whose text may be empty.
     Reply(ModelReply),
     /// An answer of the right form without a reply in it: a refusal, a block, no candidate. Never an empty success.
     Declined(String),

@@ -40,7 +40,7 @@ pub(super) struct Protocol {
     pub fixed_headers: &'static [(&'static str, &'static str)],
     /// Words by which a refusal shows to be about the reply's form rather than about the question.
     pub schema_words: &'static [&'static str],
-    /// Words with which it says that a reply is whole, in any case; the empty one stands for saying none.
+    /// Words that say that a reply is whole, in any case; the empty one stands for a reply that says none.
     pub good_ends: &'static [&'static str],
     /// The name of a reply in this protocol.
     pub reply_name: &'static str,

@@ -75,14 +75,14 @@ impl Secrets {
         })
     }
 
-    /// Takes them out of a text.
+    /// Takes the secrets out of a text.
     pub fn redact_in(&self, text: &mut String) {
         if self.values.iter().any(|secret| text.contains(secret.as_str())) {
             *text = self.redact(text);
         }
     }
 
-    /// Takes them out of every text of a document, names included.
+    /// Takes the secrets out of every text of a document, names included.
     pub fn redact_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.redact_in(text),
@@ -105,10 +105,11 @@ impl Secrets {
         }
     }
 
-    /// Overwrites them where a file holds them, byte by byte, so that it is as long as before. What is no regular file is
-    /// left to whoever wants to read it. Blocks.
+    /// Overwrites the secrets in a file, byte by byte, so that it is as long as before. What is no regular file
+    /// is left to whoever wants to read it. Blocks.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says; and when the file has another name, for then it is another process's too.
     pub fn redact_file(&self, path: &Path) -> io::Result<()> {
         let Some(longest) = self.values.first() else {

@@ -37,7 +37,7 @@ const LONGEST_NAME: usize = 100;
 pub struct Limits {
     /// Replies that may ask for tools.
     pub rounds: usize,
-    /// Calls in all.
+    /// The most tool calls in all.
     pub calls: usize,
     /// Bytes that the model says when it asks for tools, and that it is given, in all.
     pub bytes: usize,
@@ -60,14 +60,14 @@ impl Limits {
 
 /// The tools that a model may use, and the place where their use goes on record.
 pub trait ToolHost: Sync {
-    /// The tools.
+    /// The descriptions of the tools.
     fn specs(&self) -> Vec<ToolSpec>;
     /// Takes in the results for the model, before the request that carries them (hook `beforeModel`).
     fn before_model(&self, _: &mut [(ToolCall, ToolResult)]) {}
     /// Takes in a reply of the model; `is_last`: it asks for no tool, so the conversation ends with it (hook
     /// `afterModel`).
     fn after_model(&self, _: &ModelReply, _is_last: bool) {}
-    /// Uses one.
+    /// Performs one tool call.
     fn perform(&self, call: &ToolCall) -> impl Future<Output = ToolResult> + Send;
     /// Takes a call on record, once it was made or refused.
     fn note(&self, record: ToolRecord) -> impl Future<Output = ()> + Send;
@@ -84,13 +84,13 @@ pub trait ToolHost: Sync {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRecord {
-    /// When it was asked for.
+    /// The moment of the call.
     pub at: String,
     /// The tool, as the model named it.
     pub tool: String,
     /// The arguments, long texts cut.
     pub arguments: Value,
-    /// Whether it was refused or failed.
+    /// Whether the call was refused or failed.
     pub failed: bool,
     pub why: Option<String>,
     /// The exit code of a command that ran to its end; `None` for every other call.
@@ -99,20 +99,21 @@ pub struct ToolRecord {
     pub bytes: usize,
     /// The digest of the text that the model was given.
     pub digest: Digest,
-    /// How long it took, in milliseconds.
+    /// The time that the call took, in milliseconds.
     pub took_ms: u64,
 }
 
 /// The usage of a conversation so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
-    /// Tokens of all its requests that were answered. One that does not say makes the sum unknown: it is never free.
+    /// The tokens of all requests that were answered. A request that does not say makes the sum unknown: it is
+    /// never free.
     pub usage: Usage,
     /// Requests that were answered.
     pub requests: u32,
     /// Requests that were made in vain.
     pub unanswered: u32,
-    /// Calls of tools.
+    /// The number of tool calls.
     pub calls: usize,
     bytes: usize,
 }
@@ -208,12 +209,12 @@ struct Talk<'a> {
     request: ModelRequest,
     dialogue: Dialogue,
     spent: Spent,
-    /// Whether it was denied a call that its limits do not allow.
+    /// Whether the model was denied a call that its limits do not allow.
     used_up: bool,
 }
 
 impl Talk<'_> {
-    /// One round trip.
+    /// Makes one request and reads its reply.
     async fn ask(&mut self) -> Result<ModelReply, ModelError> {
         let mut tries = Tries::default();
         loop {

@@ -23,11 +23,11 @@ pub enum Network {
 /// The line to a model.
 #[derive(Debug, Clone)]
 pub enum Line {
-    /// Over the network.
+    /// Requests go over the network.
     Direct(Client),
     /// Over the network; what comes back is written down.
     Recording(Client, CassetteCursor),
-    /// From a record.
+    /// Replies come from a record.
     Recorded(CassetteCursor),
 }
 

@@ -62,7 +62,7 @@ struct CompletionContext {
     mission: Option<PathBuf>,
     /// The kind of schema that is asked for.
     schema_of: Option<SchemaOf>,
-    /// Whether it is bash: it hands over what was typed with its backslashes.
+    /// Whether the shell is bash, which hands over what was typed with its backslashes.
     has_escapes: bool,
     /// The commands that are shown.
     commands: Arc<[Completion]>,

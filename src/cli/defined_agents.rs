@@ -44,7 +44,7 @@ pub fn defined_agents(
     ))
 }
 
-/// Whether it is no mission, but a file with agents and nothing to do for them, as `quorum.yaml` may be.
+/// Whether the file is no mission, but holds agents and nothing to do for them, as `quorum.yaml` may.
 fn holds_only_agents(source: &Source) -> bool {
     let document = mission::plain(&String::from_utf8_lossy(&source.bytes));
     document.is_some_and(|document| {

@@ -79,7 +79,7 @@ impl Failure {
         self
     }
 
-    /// Whether it is our bug or a state I/O error.
+    /// Whether the failure is our bug or a state I/O error.
     pub fn is_internal(&self) -> bool {
         self.class == OutcomeClass::Internal
     }
@@ -103,7 +103,8 @@ impl Failure {
         }
     }
 
-    /// The error and its causes in one line. Many errors quote their cause themselves: it is not said twice.
+    /// The error and its causes in one line. Many errors quote their cause themselves: such a cause is not
+    /// repeated.
     fn message(&self) -> String {
         let mut message = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {

@@ -16,7 +16,7 @@ pub struct Harmless<W> {
 }
 
 impl<W: Write> Harmless<W> {
-    /// Over a terminal.
+    /// Writes to `out`, with harmful characters escaped by `escape`.
     pub fn new(out: W, escape: Escape) -> Self {
         Self {
             out,

@@ -130,7 +130,7 @@ pub struct Help {
     pub words: Vec<String>,
 }
 
-/// Prints it. What is the name of a command and of a page is both.
+/// Prints the help of a command, a page, or both where they have one name.
 pub fn help(arguments: &Help, mut root: Command, screen: &Screen) -> Result<u8, Failure> {
     root.build();
     let words = &arguments.words;

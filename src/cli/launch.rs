@@ -41,7 +41,7 @@ pub struct Launch<'a> {
     pub run: RunFolder,
     /// The mission's bytes, to be frozen.
     pub mission: &'a [u8],
-    /// Where they came from; `None` for standard input.
+    /// The file that the bytes came from; `None` for standard input.
     pub mission_path: Option<PathBuf>,
     pub options: RunOptions,
     pub state: State,
@@ -120,7 +120,7 @@ pub struct InPassing {
 }
 
 impl InPassing {
-    /// Runs it, below a supervisor, with its state in `place`, for a command of that name.
+    /// Runs the mission, below a supervisor, with its state in `place`, for a command of that name.
     pub fn start(
         self,
         (command, mut supervisor, place): (&str, supervisor::Handle, &Path),

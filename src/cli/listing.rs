@@ -15,11 +15,11 @@ use super::writer::{at_work, has_writer};
 pub struct Listed {
     pub folder: RunFolder,
     pub row: RunRow,
-    /// When anything last happened in it.
+    /// The moment of the last event of the run.
     pub last_at: Option<Timestamp>,
     /// The processes that the last session may have left running.
     pub left: Left,
-    /// Whether nothing ever ran in it.
+    /// Whether nothing ever ran in the run.
     pub never_started: bool,
 }
 

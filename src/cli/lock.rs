@@ -32,7 +32,7 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
     })
 }
 
-/// Somebody else writes.
+/// The failure of a command because somebody else writes.
 pub fn held(error: LockError) -> Failure {
     let elsewhere = match &error {
         LockError::Held { holder, .. } => holder.as_ref().filter(|holder| !holder.is_here()),

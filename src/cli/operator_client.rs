@@ -70,7 +70,7 @@ pub fn refuse_agents() -> Result<(), Failure> {
 /// The fate of a command that was submitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Submitted {
-    /// The writer decided about it, durably.
+    /// The writer decided about the command, durably.
     Decided(CommandResult),
     /// The command waits in the inbox for a writer that did not answer.
     Queued,

@@ -61,7 +61,7 @@ fn project_folder() -> Result<Option<PathBuf>, Failure> {
     Ok(file.and_then(|path| path.parent().map(Path::to_owned)))
 }
 
-/// The current folder.
+/// The path of the current folder.
 pub fn current_dir() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| environment!("there is no current folder: {error}"))
 }

@@ -122,7 +122,7 @@ fn page() -> String {
     text
 }
 
-/// A command and its subcommands.
+/// Writes the section of a command and those of its subcommands.
 fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();

@@ -172,10 +172,11 @@ pub fn open_stream(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     })
 }
 
-/// Writes all of it to what was opened without waiting, as fast as it is taken.
+/// Writes all bytes to a place that was opened without waiting, as fast as they are taken.
 ///
 /// # Errors
-/// When nothing of it is taken for ten seconds, and whatever the file system says.
+///
+/// When none are taken for ten seconds, and whatever the file system says.
 pub fn write_stream(mut stream: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match stream.write(bytes) {

@@ -36,7 +36,8 @@ pub struct Reports {
     /// GitHub's summary of the step, and the file that was there when the session began.
     summary: Option<(PathBuf, io::Result<File>)>,
     annotate: bool,
-    /// Where they go, since a session has removed earlier ones: what lies there since is somebody's work.
+    /// The places of the reports, from which a session has removed earlier ones: what lies there since is
+    /// somebody's work.
     held: RefCell<Vec<HeldPlace>>,
 }
 
@@ -138,7 +139,7 @@ impl Reports {
         self.check((&run.state, &run.state.options), mission, folder)
     }
 
-    /// Writes all of them. `false` if one that was asked for could not be written, which is said.
+    /// Writes all reports. `false` if one that was asked for could not be written, which is said.
     pub fn write(&self, run: &RunFolder, document: &RunDocument<'_>, screen: &Screen) -> bool {
         let mut all = true;
         let held = self.held.borrow();

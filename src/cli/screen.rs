@@ -274,7 +274,7 @@ impl Screen {
         self.print(|out| run.write(at_terminal(out)));
     }
 
-    /// Writes to stdout, all of it, at once. A disk that took only a part of it is told, and remembered.
+    /// Writes an output to stdout, all of it, at once. A disk that took only a part is told, and remembered.
     pub fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let written = stdout().and_then(|mut out| write(&mut out).and_then(|()| out.flush()));
         if let Err(error) = written

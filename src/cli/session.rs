@@ -22,7 +22,7 @@ use super::failure::Failure;
 use super::panics;
 use super::project::current_dir;
 
-/// How long it may take to try whether a process can be confined.
+/// The time for the trial whether a process can be confined.
 const CONFINEMENT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Starts the supervisor. Must come before anything opens a thread, a lock or a large mission.

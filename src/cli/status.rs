@@ -20,7 +20,7 @@ use super::writer::{at_work, has_writer};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often its times are shown anew where nothing happens.
+/// The time after which the page is drawn anew where nothing happens.
 const STILL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]

@@ -114,11 +114,11 @@ fn of_flags(command: &Command) -> Vec<String> {
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Log {
-    /// As with `--quiet`.
+    /// The level of `--quiet`.
     Quiet,
     /// As without a flag.
     Usual,
-    /// As with `--verbose`.
+    /// The level of `--verbose`.
     Verbose,
 }
 

@@ -87,10 +87,10 @@ impl From<FindingsReport> for ReportForm {
 /// A question with the answer yes or no that a criterion comes to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The criterion, by its number from 1.
+    /// The number of the criterion, from 1.
     #[serde(rename = "c")]
     pub criterion: u32,
-    /// The question.
+    /// The question, to be answered with yes or no.
     #[serde(rename = "t")]
     pub text: String,
 }
@@ -98,13 +98,13 @@ pub struct Probe {
 /// The reply of a judge about work by a rubric, as it was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RubricReply {
-    /// The grades, whatever they are grades of.
+    /// The grades of criteria or probes.
     #[serde(rename = "g")]
     pub grades: Vec<GradeGiven>,
     /// The verdict that it declares.
     #[serde(rename = "v")]
     pub verdict: DeclaredVerdict,
-    /// How sure it is, a share as points.
+    /// The confidence of the judge, a share as points.
     #[serde(rename = "k")]
     pub confidence: Points,
     /// The findings of the judge.

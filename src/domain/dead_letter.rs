@@ -9,7 +9,7 @@ use super::{FailureClass, Millis, RunId, Timestamp};
 
 /// Tries after which a dead letter is abandoned.
 pub const MAX_RETRIES: u32 = 3;
-/// How long after its failure an operation may be tried again: the first time, the second, the third.
+/// The time after its failure at which an operation may be tried again: the first time, the second, the third.
 const BACK_OFF: [Millis; MAX_RETRIES as usize] = [
     Millis::from_secs(60),
     Millis::from_secs(300),
@@ -31,23 +31,23 @@ pub struct DeadLetter {
     pub operation: String,
     /// The arguments of the operation.
     pub args: Value,
-    /// Why it failed, in words.
+    /// The failure in words.
     pub error: String,
-    /// Why it failed, by class.
+    /// The class of the failure.
     pub category: FailureClass,
-    /// Where it stands.
+    /// The status of the letter.
     pub status: LetterStatus,
-    /// How often it was tried again.
+    /// How often the operation was tried again.
     pub retry_count: u32,
-    /// When it failed.
+    /// The moment of the failure.
     #[serde(with = "As::<DisplayFromStr>")]
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// The moment of the last change.
     #[serde(with = "As::<DisplayFromStr>")]
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// When it may be tried again by itself; never, without one.
+    /// The moment from which the operation may be tried again by itself; left out for never.
     #[serde(with = "As::<Option<DisplayFromStr>>", default)]
     #[schemars(with = "Option<String>")]
     pub next_retry: Option<Timestamp>,
@@ -71,7 +71,7 @@ worded! {
 }
 
 impl LetterStatus {
-    /// Whether nothing more will become of it.
+    /// Whether the letter is final: resolved or abandoned.
     pub fn is_closed(self) -> bool {
         matches!(self, Self::Resolved | Self::Abandoned)
     }
@@ -125,7 +125,8 @@ impl DeadLetter {
         self.operation.strip_prefix(NOTIFY)
     }
 
-    /// Whether it is due to be tried again by itself: notifications of a class that may pass, in their time.
+    /// Whether the operation is due to be tried again by itself: notifications of a class that may pass, in
+    /// their time.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.status == LetterStatus::Pending && self.next_retry.is_some_and(|due| due <= now)
     }

@@ -29,7 +29,7 @@ impl Digest {
 pub struct Hasher(Sha256);
 
 impl Hasher {
-    /// Adds bytes.
+    /// Adds bytes to the digest.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -56,7 +56,7 @@ pub enum ParseDurationError {
     /// A number without a unit.
     #[error("{0} what? {0}s, {0}m or {0}ms")]
     NoUnit(String),
-    /// Something else.
+    /// The text is no duration at all.
     #[error("'{0}' is not a duration: write 90s, 30m, 2h, 1d or 250ms")]
     Other(String),
 }
@@ -120,7 +120,7 @@ impl Timestamp {
         Self(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
     }
 
-    /// `2026-11-21T21:59:00.123Z`
+    /// The moment by RFC 3339: `2026-11-21T21:59:00.123Z`.
     pub fn to_rfc3339(self) -> String {
         i64::try_from(self.0)
             .ok()

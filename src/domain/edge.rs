@@ -6,7 +6,7 @@ worded! {
     pub enum Edge {
         /// `onPass`: the work is good.
         Pass = "onPass" as "p",
-        /// `onFail`: it is not.
+        /// The work is not good: `onFail`.
         Fail = "onFail" as "f",
         /// `onRefer`: that could not be told.
         Refer = "onRefer" as "r",

@@ -25,7 +25,7 @@ worded! {
     pub enum FailureClass {
         /// Killed by our timer, or 408 / 504.
         Timeout = "timeout",
-        /// 429.
+        /// The provider allows no more requests now (HTTP 429).
         RateLimited = "rate_limited",
         /// 5xx except 504, 529, connection reset.
         ProviderTransient = "provider_transient",
@@ -43,9 +43,9 @@ worded! {
         InvalidToolArgs = "invalid_tool_args",
         /// A declared path does not exist.
         MissingTargetPath = "missing_target_path",
-        /// A person must allow it.
+        /// A person must allow the call.
         PermissionRequired = "permission_required",
-        /// Everything else.
+        /// The failure is of no other class.
         Unknown = "unknown",
     }
 }
@@ -69,8 +69,8 @@ impl FailureClass {
         self.request_retried() || self == Self::UsageWindow
     }
 
-    /// Whether it is a failure of the provider that passes by itself, so that the next attempt waits for a while
-    /// (section 4).
+    /// Whether the failure is one of the provider that passes by itself, so that the next attempt waits for a
+    /// while (section 4).
     pub fn is_of_provider(self) -> bool {
         matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
     }
@@ -107,13 +107,13 @@ worded! {
         RateLimit = "rate-limit",
         /// Judged, and not good enough.
         Quality = "quality",
-        /// Nothing was done.
+        /// The agent did nothing.
         Hollow = "hollow",
         /// A dependency failed.
         Cascade = "cascade",
         /// A person said no.
         Rejected = "rejected",
-        /// Called off.
+        /// A person called the task off.
         Cancelled = "cancelled",
         /// A protected path was changed.
         Protected = "protected",

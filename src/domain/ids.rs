@@ -63,7 +63,7 @@ pub enum HoldOwner {
 }
 
 impl HoldOwner {
-    /// The task, where it is one.
+    /// The task, where the owner is one.
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Task(task) => Some(task),
@@ -71,7 +71,7 @@ impl HoldOwner {
         }
     }
 
-    /// The checkpoint or delay, where it is one.
+    /// The checkpoint or delay, where the owner is one.
     pub fn barrier(self) -> Option<BarrierId> {
         match self {
             Self::Task(_) => None,

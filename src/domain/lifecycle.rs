@@ -15,9 +15,9 @@ worded! {
         InProgress = "in_progress",
         /// The work is being judged.
         Review = "review",
-        /// Accepted.
+        /// The work is accepted.
         Done = "done",
-        /// Failed for good.
+        /// The task failed for good.
         Failed = "failed",
     }
 }
@@ -47,7 +47,7 @@ worded! {
     pub enum Phase {
         /// First run or retry.
         Execution = "execution",
-        /// Being judged.
+        /// The work is being judged.
         Review = "review",
         /// Correcting what the review found.
         Fix = "fix",
@@ -90,7 +90,7 @@ worded! {
         Clean = "clean",
         /// Passed only with a foundation task's relief, or when a check ran again.
         Relaxed = "relaxed",
-        /// Nobody judged it.
+        /// Nobody judged the work.
         Unreviewed = "unreviewed",
         /// A finish gate was forced or a judge breaker was open.
         Unverified = "unverified",

@@ -16,7 +16,7 @@ pub struct Money(Decimal);
 const MOST: i64 = 1_000_000_000_000;
 
 impl Money {
-    /// Nothing.
+    /// The amount of nothing.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
     /// An amount; `None` for a negative or an absurd one.

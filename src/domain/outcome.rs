@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 enum Reach {
     /// Nothing is left that could move without a person.
     End,
-    /// A limit stopped it before.
+    /// A limit stopped the run before its end.
     Limit,
-    /// A signal stopped it before.
+    /// A signal stopped the run before its end.
     Signal,
     /// The command was refused, or quorum failed.
     Broken,
@@ -20,7 +20,7 @@ enum Reach {
 /// How much there is to worry about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Gravity {
-    /// Nothing.
+    /// Nothing is wrong.
     Good,
     /// Somebody should look.
     Warning,
@@ -62,7 +62,7 @@ macro_rules! outcome_classes {
                 match self { $(Self::$class => Reach::$reach,)+ }
             }
 
-            /// How grave it is.
+            /// The gravity of the outcome.
             pub fn gravity(self) -> Gravity {
                 match self { $(Self::$class => Gravity::$gravity,)+ }
             }

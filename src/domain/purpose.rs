@@ -35,7 +35,7 @@ pub enum Purpose {
     /// Whether a task may start (section 5).
     #[serde(rename = "p")]
     Approve {
-        /// The approval, by its number within the task.
+        /// The number of the approval within the task.
         #[serde(rename = "n")]
         number: u32,
         /// The position of the agent among the approvers.
@@ -68,7 +68,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The word for it; where a stage rests its verdict on the answer, which one and the round that it asks in, from 1.
+    /// The word for the purpose, and for one on whose answer a stage rests its verdict: the stage, and the
+    /// round in which it asks, from 1.
     const fn row(self) -> (&'static str, Option<(StageKey, u32)>) {
         match self {
             Self::Score(place) => ("score", Some((StageKey::JUDGE, place.round))),
@@ -82,7 +83,7 @@ impl Purpose {
         }
     }
 
-    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
+    /// The word for the purpose: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     pub const fn as_str(self) -> &'static str {
         self.row().0
     }
@@ -107,8 +108,9 @@ impl Purpose {
         self.asked_by().map(|(_, round)| round)
     }
 
-    /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
-    /// switched off. For a judge that cannot be reached another one stands in; anybody else is asked by name.
+    /// Whether the call asks a judge: the same agent that did the work never is one, and nobody is where judges
+    /// are switched off. For a judge that cannot be reached another one is asked; anybody else is asked by
+    /// name.
     pub const fn is_judging(self) -> bool {
         self.asked_by().is_some()
     }
@@ -126,7 +128,7 @@ impl Purpose {
         }
     }
 
-    /// The task whose failure it is about.
+    /// The dependency whose failure the call is about.
     pub fn dependency(self) -> Option<TaskId> {
         match self {
             Self::Resolve { dependency } => Some(dependency),
@@ -154,10 +156,10 @@ pub enum Answer {
     /// [`Purpose::Score`]: the one number of an evaluation.
     #[serde(rename = "v")]
     Evaluation {
-        /// The number.
+        /// The score in points.
         #[serde(rename = "p")]
         points: Points,
-        /// The reviewer's text.
+        /// The text of the reviewer.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
         /// The findings of the judge, where they had a form.
@@ -167,13 +169,13 @@ pub enum Answer {
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
     },
-    /// [`Purpose::Confirm`]: whether it is a question.
+    /// For [`Purpose::Confirm`]: whether the output is a question.
     #[serde(rename = "q")]
     IsQuestion(bool),
-    /// [`Purpose::Answer`]: the answer.
+    /// For [`Purpose::Answer`]: the answer.
     #[serde(rename = "a")]
     Text(String),
-    /// [`Purpose::Answer`]: it does not know; a person should be asked.
+    /// For [`Purpose::Answer`]: the agent does not know, and a person should be asked.
     #[serde(rename = "n")]
     DoesNotKnow,
     /// [`Purpose::Resolve`]: the task can do without, if it is told this.
@@ -198,7 +200,7 @@ pub enum Answer {
     /// [`Purpose::Approve`]: the task may start.
     #[serde(rename = "y")]
     Approve,
-    /// [`Purpose::Approve`]: it may not.
+    /// For [`Purpose::Approve`]: the work may not begin.
     #[serde(rename = "z")]
     Reject {
         #[serde(rename = "w")]
@@ -210,10 +212,10 @@ pub enum Answer {
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// [`Purpose::Grade`]: its grades.
+    /// For [`Purpose::Grade`]: the grades.
     #[serde(rename = "g")]
     Grades(Box<RubricReply>),
-    /// [`Purpose::Decompose`]: the questions.
+    /// For [`Purpose::Decompose`]: the questions.
     #[serde(rename = "p")]
     Probes(Vec<Probe>),
     /// [`Purpose::Stage`]: what one of the mission's own stages says.
@@ -230,7 +232,8 @@ pub enum Answer {
         /// The beginning of the reply.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         excerpt: String,
-        /// Whether it speaks of something grave all the same: a report that must not be passed over (section 15).
+        /// Whether the reply speaks of something grave all the same: a report that must not be passed over
+        /// (section 15).
         #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
         grave: bool,
     },
@@ -290,7 +293,7 @@ pub struct AskId {
 }
 
 impl fmt::Display for AskId {
-    /// `12.ask.1.1`: how its spool files are named.
+    /// Writes the beginning of the names of the call's spool files: `12.ask.1.1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.ask.{}.{}", self.task.0, self.number, self.attempt_try)
     }

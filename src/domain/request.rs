@@ -3,7 +3,7 @@
 worded! {
     /// The state of a request.
     pub enum RequestStatus {
-        /// Somebody asked for it.
+        /// Somebody asked for the work.
         Submitted = "submitted",
         /// The way in which the request is looked at is being decided.
         Triaging = "triaging",

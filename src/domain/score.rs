@@ -20,13 +20,13 @@ const MEAN_DECIMALS: u32 = 12;
 pub struct Points(Decimal);
 
 impl Points {
-    /// No points.
+    /// The lowest score, 0 points.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
-    /// All points.
+    /// The highest score, 100 points.
     pub const FULL: Self = Self(Decimal::ONE_HUNDRED);
 
-    /// Points, if they are from 0 to 100.
+    /// Points from 0 to 100; `None` for any other number.
     pub fn new(points: Decimal) -> Option<Self> {
         (Decimal::ZERO <= points && points <= Decimal::ONE_HUNDRED).then(|| Self(points.normalize()))
     }
@@ -91,9 +91,9 @@ impl fmt::Display for Points {
 /// The bar for a score, and where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Bar {
-    /// The bar itself.
+    /// The bar in points.
     pub points: Points,
-    /// Where it comes from.
+    /// The origin of the bar.
     pub origin: BarOrigin,
 }
 
@@ -116,21 +116,21 @@ impl Bar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarOrigin {
-    /// Nobody: 60.
+    /// Nobody set the bar: it is 60.
     Default,
     /// The user's own configuration.
     User,
-    /// The project's `quorum.yaml`.
+    /// The bar comes from the project's `quorum.yaml`.
     Project,
-    /// The mission file.
+    /// The bar comes from the mission file.
     Mission,
     /// Work that people labelled, by `quorum calibrate --save`.
     Calibration,
-    /// An environment variable.
+    /// The bar comes from an environment variable.
     Environment,
     /// The relief of a foundation task, under whatever bar would hold without it.
     Foundation,
-    /// A command-line flag.
+    /// The bar comes from a command-line flag.
     Flag,
 }
 
@@ -140,7 +140,7 @@ pub enum BarOrigin {
     "{text} is not a bar: write a score from 1 to 5 (3.5), points from 20 to 100 (70), or say the scale: \"3.5/5\", \"10/100\""
 )]
 pub struct ParseBarError {
-    /// The offending text.
+    /// The text that is no bar.
     pub text: String,
 }
 

@@ -83,7 +83,7 @@ impl Stage {
         self.row().1
     }
 
-    /// Whether it is a further stage.
+    /// Whether the stage is one behind the verification.
     pub const fn is_further(self) -> bool {
         self.reply().is_some()
     }
@@ -123,7 +123,7 @@ impl StageKey {
         self.stage().is_further().then_some(self)
     }
 
-    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
+    /// The word for the stage: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Of(stage) => stage.as_str(),
@@ -152,7 +152,7 @@ impl PartialOrd for StageKey {
 }
 
 impl fmt::Display for StageKey {
-    /// `stages.0`: how it stands in the names of its files, unlike any other of its task.
+    /// Writes the stage as it stands in the names of its files, unlike any other of its task: `stages.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.stage().as_str())?;
         match self {

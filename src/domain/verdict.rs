@@ -10,9 +10,9 @@ use super::Points;
 worded! {
     /// The verdict of a stage of judging.
     pub enum Verdict {
-        /// Good enough.
+        /// The work is good enough.
         Pass = "pass",
-        /// Not good enough.
+        /// The work is not good enough.
         Fail = "fail",
         /// A person must decide.
         Refer = "refer",
@@ -142,13 +142,13 @@ worded! {
     /// How bad a finding is.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// For the record.
+        /// The finding is for the record.
         Info = "info",
-        /// Minor.
+        /// The finding is minor.
         Low = "low",
-        /// Should be corrected.
+        /// The problem should be corrected.
         Medium = "medium",
-        /// Must be corrected.
+        /// The problem must be corrected.
         High = "high",
         /// Makes the work unusable.
         Critical = "critical",
@@ -160,15 +160,16 @@ worded! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// How bad.
+    /// The severity of the problem.
     pub severity: Severity,
     /// The problem, in words.
     pub description: String,
     /// The evidence, as the runtime or the reviewer saw it.
     pub evidence: Option<String>,
-    /// How it could be mended.
+    /// A way to mend the problem.
     pub suggested_fix: Option<String>,
-    /// Whether it is a point of an earlier review that nobody has shown to be addressed (semantics, section 4).
+    /// Whether the finding is a point of an earlier review that nobody has shown to be addressed (semantics,
+    /// section 4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
@@ -208,10 +209,10 @@ pub enum Addressed {
 /// The answer of a reviewer to one point of the review before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriorAnswer {
-    /// The point, by its number from 1.
+    /// The number of the point, from 1.
     #[serde(rename = "i")]
     pub point: u32,
-    /// Whether it was addressed.
+    /// Whether the point was addressed.
     #[serde(rename = "a")]
     pub addressed: Addressed,
     /// The evidence for the answer.
@@ -236,7 +237,7 @@ pub struct Dimension {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DimensionScore {
-    /// The dimension's name.
+    /// The name of the dimension.
     pub dimension: String,
     /// The score on the scale 1 to 5, as points.
     pub points: Points,

@@ -9,7 +9,7 @@ use super::wire::RpcError;
 pub const AUTH_REQUIRED: i64 = -32000;
 /// Where servers put their own word for an error.
 const KINDS: [&str; 3] = ["errorKind", "codexErrorInfo", "errorName"];
-/// Where they put the text of an error that they only call internal.
+/// The keys under which servers put the text of an error that they only call internal.
 const DETAILS: [&str; 2] = ["details", "message"];
 /// Words before the status of HTTP in a message.
 const BEFORE_STATUS: [&str; 3] = ["API Error: ", "Request rejected (", "unexpected status "];
@@ -61,7 +61,7 @@ fn word(kind: &Value) -> Option<String> {
     }
 }
 
-/// `{"responseStreamDisconnected": {"httpStatusCode": 402}}`
+/// Reads the status in `{"responseStreamDisconnected": {"httpStatusCode": 402}}`.
 fn nested_status(info: &Value) -> Option<u16> {
     let inside = info.as_object()?.values().next()?;
     inside["httpStatusCode"].as_i64().and_then(as_status)

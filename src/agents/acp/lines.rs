@@ -33,7 +33,7 @@ pub struct Failure {
     pub code: Option<i64>,
     /// The HTTP status that the server had from its model.
     pub status: Option<u16>,
-    /// The server's own word for it.
+    /// The server's own word for the failure.
     pub kind: Option<String>,
 }
 

@@ -73,7 +73,7 @@ use turn::{FAILED, Turn};
 
 /// The first word of a command line that runs a turn.
 pub const WORD: &str = "--acp-turn";
-/// The variable with its options.
+/// The environment variable that holds the options.
 pub const VARIABLE: &str = "QUORUM_ACP_TURN";
 /// The longest prompt, in bytes.
 const MAX_PROMPT: u64 = 16 << 20;

@@ -10,12 +10,12 @@ const MAX_OFFERED: usize = 200;
 
 /// Modes in which a server changes nothing.
 const READ: &[&str] = &["plan", "read-only"];
-/// Modes in which it edits files unasked.
+/// Modes in which the agent edits files unasked.
 const EDIT: &[&str] = &["acceptEdits", "workspace-write", "autoEdit", "auto-edit", "build"];
-/// Modes in which it does everything unasked.
+/// Modes in which the agent does everything unasked.
 const FULL: &[&str] = &["bypassPermissions", "agent-full-access", "yolo", "build"];
-/// Modes in which it asks. codex asks in `read-only`, for what its sandbox does not let through. opencode has none of its
-/// own: it asks in `build` for what its configuration says.
+/// Modes in which the agent asks. codex asks in `read-only`, for what its sandbox does not let through.
+/// opencode has none of its own: it asks in `build` for what its configuration says.
 const ASK: &[&str] = &["default", "read-only", "build"];
 
 /// The mode that a turn needs in its session.
@@ -46,7 +46,7 @@ impl NeededMode {
     }
 }
 
-/// A setting with its values.
+/// A setting of the session with its values.
 #[derive(Debug, Default, PartialEq)]
 struct Setting {
     /// Values with the names that people read.

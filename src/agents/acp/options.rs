@@ -19,7 +19,7 @@ pub enum Permissions {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub permissions: Permissions,
-    /// Where they are there, requests go by them and not by `permissions`.
+    /// The rules for permission requests; `None` lets them go by `permissions`.
     #[serde(default)]
     pub rules: Option<Rules>,
     /// The session to go on in.

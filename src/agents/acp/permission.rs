@@ -8,7 +8,7 @@ use super::paths::{Folder, MAX_PATHS};
 /// The longest wish that a person is shown, in bytes; more than that nobody reads.
 pub const MAX_WISH: usize = 8_000;
 
-/// One request.
+/// A request for a permission.
 #[derive(Debug, Default)]
 pub struct Request {
     /// The server's word for what kind of thing it is; empty where it tells none.

@@ -58,7 +58,7 @@ impl LastLine {
 /// A server that runs.
 struct Running {
     child: Child,
-    /// None once it is closed.
+    /// The way to the server's standard input; `None` once it is closed.
     stdin: Option<Sender>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,

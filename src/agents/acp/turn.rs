@@ -24,7 +24,7 @@ const LOST_SESSION: &str = "cannot go on in the session";
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 /// How many lines of its output may be no messages.
 const MOST_NOISE: u32 = 1_000;
-/// How long it has after somebody wants us to end.
+/// The time that the server has after somebody wants the turn to end.
 pub const TERMINATE_TIME: Duration = Duration::from_secs(1);
 /// Exit codes: the turn came to its end, it did not, SIGTERM has ended it.
 pub const DONE: u8 = 0;
@@ -84,7 +84,7 @@ impl Server {
     }
 }
 
-/// One turn.
+/// The state of one turn.
 pub struct Turn {
     options: Options,
     folder: Folder,
@@ -136,7 +136,7 @@ impl Turn {
         }
     }
 
-    /// The first steps.
+    /// Begins the turn, and gives the first steps.
     pub fn begin(&mut self) -> Vec<Step> {
         let params = json!({
             "protocolVersion": PROTOCOL,

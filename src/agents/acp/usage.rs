@@ -47,7 +47,7 @@ pub struct Usage {
     whole: Option<Tokens>,
     /// The server says there what the last call used and not what all did.
     is_last_call_only: bool,
-    /// The turn came to its own end, so that nothing was left out.
+    /// Whether the turn came to its own end, so that nothing was left out.
     is_whole: bool,
     /// The cost of the session in dollars when the prompt was sent; `None` where it may have cost what nobody
     /// tells.
@@ -97,7 +97,7 @@ impl Usage {
         self.is_whole = is_whole;
     }
 
-    /// The line about it; none where nothing was told.
+    /// The line about the usage; `None` where nothing was told.
     pub fn line(&self) -> Option<Value> {
         let session_cost = self.cost.map(round);
         let cost = self.cost.zip(self.cost_before);

@@ -19,7 +19,7 @@ pub struct TooLong;
 #[derive(Debug, Default)]
 pub struct Splitter {
     bytes: Vec<u8>,
-    /// How much of it has no end of a line.
+    /// The number of bytes at the beginning that have no end of a line.
     searched: usize,
 }
 
@@ -32,7 +32,8 @@ impl Splitter {
     /// The next whole line without its end.
     ///
     /// # Errors
-    /// When it is longer than [`MAX_LINE`]. It cannot be gone on from there.
+    ///
+    /// When the line is longer than [`MAX_LINE`]. Nothing can be read behind it.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         let rest = self.bytes.get(self.searched..).unwrap_or_default();
         let end = rest

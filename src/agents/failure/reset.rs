@@ -17,7 +17,7 @@ use crate::domain::{Millis, Timestamp};
 /// The moment in which something was said, and where.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moment {
-    /// The moment.
+    /// The moment by the clock.
     pub now: Timestamp,
     /// How far the clocks of that place are ahead of UTC, in seconds: agents tell times of day without a zone.
     pub ahead: i32,
@@ -63,7 +63,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A moment in ISO 8601, wherever it stands.
+/// Matches a moment in ISO 8601, wherever it stands.
 static ISO: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"\b(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?:t|\s)(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?\s*(?P<zone>z\b|utc\b|gmt\b|[+−-]\d\d:?\d\d)?",
@@ -84,7 +84,7 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// How long it is until the moment that a text tells; `None` if it tells none.
+/// The time until the moment that a text tells; `None` if it tells none.
 pub fn told(text: &str, at: Moment) -> Option<Millis> {
     let text = plain(text);
     let spans = SPAN
@@ -192,7 +192,7 @@ const ZONES: [&str; 5] = [
     "ct=america/chicago central=america/chicago et=america/new_york eastern=america/new_york",
 ];
 
-/// Where clocks are.
+/// A zone of clocks.
 enum Zone {
     /// A zone that is always so far ahead of UTC.
     Ahead(Duration),
@@ -229,7 +229,7 @@ impl Zone {
         (minutes.abs() <= 14 * 60).then(|| Self::Ahead(Duration::minutes(minutes)))
     }
 
-    /// How far its clocks are ahead of UTC at a moment in UTC.
+    /// The time by which the zone's clocks are ahead of UTC at a moment in UTC.
     fn ahead(&self, utc: NaiveDateTime) -> Duration {
         match self {
             Self::Ahead(ahead) => *ahead,

@@ -65,7 +65,8 @@ const REFUSING: [&str; 3] = [
 ];
 
 impl ToldError<'_> {
-    /// Whether it refuses something that one of the words names: a provider also repeats what it was asked.
+    /// Whether the error refuses something that one of the words names: a provider also repeats what it was
+    /// asked.
     fn refuses(&self, words: &[&str]) -> bool {
         let message = self.message.to_ascii_lowercase();
         let is_refusal = self.about.is_some()
@@ -76,7 +77,7 @@ impl ToldError<'_> {
         is_refusal && self.is_about(words)
     }
 
-    /// Whether it is about something that one of the words names: by the parameter, else by what it says.
+    /// Whether the error is about something that one of the words names: by the parameter, else by its message.
     fn is_about(&self, words: &[&str]) -> bool {
         let texts = self.about.into_iter().chain([self.message]);
         let mut texts = texts.map(str::to_ascii_lowercase);

@@ -20,7 +20,8 @@ use super::invocation::{Invocation, Session, Start, Use};
 pub struct CommandAgent {
     pub program: Program,
     pub env: ChildEnv,
-    /// How it is started and read; without it by its own command line, and its reply is what it prints.
+    /// The preset by which the program is started and read; `None` where it has its own command line, and its
+    /// output is the reply.
     pub by: Option<ByPreset>,
 }
 
@@ -92,7 +93,7 @@ impl ByPreset {
 }
 
 impl CommandAgent {
-    /// Whether its prompt is an argument; else it is its standard input.
+    /// Whether the prompt is an argument; else it is the standard input.
     pub fn takes_prompt_as_argument(&self) -> bool {
         let by = self.by.as_ref();
         by.is_some_and(|by| by.preset.prompt == PromptRoute::Argument)

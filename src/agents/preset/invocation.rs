@@ -32,7 +32,7 @@ pub struct Start<'a> {
     pub session: Session<'a>,
     /// The JSON Schema that the reply is to keep, as a text and as the path of a file.
     pub schema: Option<(&'a str, &'a str)>,
-    /// The prompt, where it is an argument.
+    /// The text of the prompt, for programs that take it as an argument.
     pub prompt: &'a str,
     /// The beginning of the paths of the preset's files.
     pub files: &'a str,
@@ -61,7 +61,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// The argument list.
+    /// Makes the argument list.
     pub fn argv(&self) -> Vec<String> {
         let preset = self.preset;
         let mut argv: Vec<String> = self.program.to_vec();

@@ -27,11 +27,11 @@ const LONGEST_NAME: usize = 200;
 /// The usage of a turn, as its program tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens read.
+    /// The tokens that were read.
     pub input: Option<u64>,
-    /// Tokens written.
+    /// The tokens that were written.
     pub output: Option<u64>,
-    /// USD.
+    /// The cost in US dollars.
     pub cost: Option<Decimal>,
 }
 
@@ -82,7 +82,7 @@ pub struct Heard {
     pub denied: Vec<String>,
     /// The call that a person is asked to allow.
     pub wish: Option<String>,
-    /// For how long it waits before it asks its provider again, in milliseconds.
+    /// The time for which the program waits before it asks its provider again, in milliseconds.
     pub waits: Option<u64>,
     resets_at: Option<Value>,
     error: Option<String>,
@@ -173,7 +173,7 @@ impl Reading {
         self.heard.event(event, &rules.rules);
     }
 
-    /// How long it waits, as a line of its standard error says it, in milliseconds.
+    /// The time for which the program waits, as a line of standard error tells it, in milliseconds.
     pub fn waits_in(&self, line: &str) -> Option<u64> {
         let (_, behind) = self
             .preset
@@ -229,12 +229,12 @@ impl Reading {
         self.heard.code.as_deref()
     }
 
-    /// Whether it says that nothing more is to come: what it prints as its reply may always go on.
+    /// Whether the program says that nothing more is to come: an output that is the reply may always go on.
     pub fn is_over(&self) -> bool {
         self.preset.format == OutputFormat::Jsonl && (self.heard.over || self.heard.ended)
     }
 
-    /// Whether it ended as its preset says that a turn ends.
+    /// Whether the program ended as its preset says that a turn ends.
     pub fn is_complete(&self) -> bool {
         self.preset.complete.is_none_or(|field| match field {
             Field::Session => self.heard.session.is_some(),

@@ -17,7 +17,7 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 /// The tool whose input is the reply.
 const TOOL: &str = "verdict";
 
-/// Anthropic's Messages API.
+/// The Messages API of Anthropic.
 pub const PROTOCOL: Protocol = Protocol {
     name: "anthropic",
     default_base: "https://api.anthropic.com/v1",

@@ -13,7 +13,7 @@ use crate::agents::model::{
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
 const DAILY_QUOTA: &str = "quota_exhausted";
 
-/// Google's `generateContent`.
+/// The `generateContent` API of Google.
 pub const PROTOCOL: Protocol = Protocol {
     name: "gemini",
     default_base: "https://generativelanguage.googleapis.com/v1beta",

@@ -12,7 +12,7 @@ use crate::agents::model::{
     told_message,
 };
 
-/// Ollama's chat API.
+/// The chat API of Ollama.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ollama",
     default_base: "http://127.0.0.1:11434",

@@ -23,7 +23,7 @@ fn is_hidden(name: &str) -> bool {
 /// Names of one folder that are held at a time.
 const MOST_NAMES: usize = 20_000;
 
-/// An opened folder.
+/// A folder that is opened for tools.
 pub struct Confined {
     root: OwnedFd,
     path: PathBuf,

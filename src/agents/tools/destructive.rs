@@ -1,7 +1,7 @@
 //! Commands that no worker is to run, whatever its task (semantics, section 17, security_interceptor): they destroy more than a
 //! workspace, or run what nobody has seen. A safeguard against accidents, as the whole tool loop is: a script can hide anything.
 
-/// Shells, by name.
+/// The names of shells.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "busybox"];
 /// Programs that only run another one.
 const WRAPPERS: [&str; 7] = ["sudo", "doas", "exec", "env", "nohup", "command", "time"];
@@ -48,7 +48,7 @@ fn of_script(script: &str) -> Option<&'static str> {
     None
 }
 
-/// One command without its shell.
+/// The harm of one command without its shell.
 fn of_command(words: &[&str]) -> Option<&'static str> {
     let writes_disk = words.windows(2).any(|pair| pair[0] == ">" && is_disk(pair[1]));
     let words = inner(words);

@@ -15,7 +15,7 @@ pub enum AgentMessage {
     Ask(String),
     /// The model delegates a sub-task.
     Delegate(Value),
-    /// How far it is.
+    /// The model tells its progress.
     Progress(String),
     /// The answer of the model, in place of its last words.
     Result(String),

@@ -122,7 +122,7 @@ pub struct Toolbox {
     tools: Vec<Tool>,
 }
 
-/// A call with its arguments.
+/// A tool call with its arguments.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Request {

@@ -24,7 +24,7 @@ const MOST_WORDS: usize = 1_000;
 pub struct ToolCommand {
     /// Program and arguments; a bare program is looked for in PATH.
     pub argv: Vec<String>,
-    /// How long it may take.
+    /// The most time for the command.
     pub timeout: Millis,
 }
 
@@ -58,7 +58,8 @@ impl ToolCommand {
     /// The command, where it destroys nothing that no task should.
     ///
     /// # Errors
-    /// What it would destroy, for the model.
+    ///
+    /// What the command would destroy, for the model.
     pub fn unless_destructive(self) -> Result<Self, ToolError> {
         match destructive(&self.argv) {
             Some(why) => refused(format!("this command is refused: {why}")),

@@ -61,7 +61,7 @@ pub struct AskedRow {
 pub struct LiveResult {
     /// One line each; those that nobody replied to are left out.
     pub lines: Vec<String>,
-    /// How it went.
+    /// The result of asking live judges.
     pub asked: Vec<AskedRow>,
 }
 
@@ -88,7 +88,7 @@ impl LiveResult {
     }
 }
 
-/// One row.
+/// A row that live judges are asked about.
 struct LiveRow {
     /// The line of the row in the file of labels.
     number: u64,
@@ -265,7 +265,7 @@ struct QuestionKey {
     asked_as: Option<AskedAs>,
 }
 
-/// Takes what comes.
+/// Collects the replies as they come.
 struct LiveReplies<'a> {
     rows: &'a mut [LiveRow],
     asked: &'a mut [AskedRow],

@@ -69,7 +69,7 @@ impl RecordedReplies {
         self.places.get(&row_key(row)).map(|at| &self.rows[*at])
     }
 
-    /// The file, to be written on behind its last whole line.
+    /// Opens the file, to be written on behind its last whole line.
     pub fn open_log(&mut self, record: &Path) -> Result<File, Failure> {
         let open = || {
             let mut log = OpenOptions::new().create(true).append(true).open(record)?;

@@ -235,7 +235,7 @@ fn shortened(titles: &[String]) -> String {
 
 /// The review that a task gets.
 struct ReviewOfTask {
-    /// Whether it was asked for, so that work without a reviewer is indeterminate.
+    /// Whether the review was asked for, so that work without a reviewer is indeterminate.
     for_sure: bool,
     named: Option<Vec<AgentId>>,
 }

@@ -99,7 +99,7 @@ fn node(agent: &AgentPlan, place: &Path) -> Option<HealthCheck> {
     })
 }
 
-/// Whether it can log in, as far as that is seen without a call.
+/// Checks whether the program can log in, as far as that is seen without a call.
 fn login(agent: &AgentPlan, is_required: bool) -> Option<HealthCheck> {
     let name = format!("login of {}", agent.name);
     Some(match login_of(agent)? {

@@ -6,7 +6,7 @@ use super::InitTemplate;
 
 /// A file to be written.
 pub struct File {
-    /// Below the folder.
+    /// The path below the folder.
     pub path: &'static str,
     pub content: String,
     pub executable: bool,

@@ -15,9 +15,9 @@ pub const LARGEST_WORK: u64 = 64 * 1024 * 1024;
 pub struct HandedIn {
     /// The name of the work, in a few words.
     pub title: String,
-    /// The work itself.
+    /// The bytes of the work.
     pub work: Vec<u8>,
-    /// The files, if it is files.
+    /// The paths of the files, if the work is files.
     pub paths: Vec<String>,
     /// The parts of the work that nobody is shown, one sentence each.
     pub not_shown: Vec<String>,

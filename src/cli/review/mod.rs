@@ -110,7 +110,7 @@ struct ReviewSubject {
     /// Agents as the documents define them.
     agents: Value,
     task: Value,
-    /// The work itself, for its author to print.
+    /// The bytes of the work, for its author to print.
     work: Vec<u8>,
     /// Where relative programs are found.
     mission_folder: PathBuf,
