@@ -17,13 +17,13 @@ const REASON: u64 = 2_000;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApproverId {
     pub task: TaskId,
-    /// The approval, by its number within the task.
+    /// The number of the approval within the task.
     pub number: u32,
     /// The approver, by position.
     pub approver: u32,
 }
 
-/// How it is started.
+/// The command by which the approver is asked.
 pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob {
     let output = SpoolName::Approver(id.task, id.number, id.approver);
     CommandJob {

@@ -52,7 +52,7 @@ pub struct CommandJob {
     pub argv: Vec<String>,
     /// The whole environment of the command.
     pub env: Vec<(String, String)>,
-    /// Where it works.
+    /// The working folder of the command.
     pub cwd: PathBuf,
     /// A folder that is there already: where it works is made, if that lies below. Without one it must be there.
     pub within: Option<PathBuf>,
@@ -68,30 +68,31 @@ pub struct CommandJob {
     pub sealed: bool,
     /// The files that the command may leave behind.
     pub outputs: Outputs,
-    /// How long it may take.
+    /// The most time for the command.
     pub timeout: Millis,
-    /// Whether it goes on when the session dies, for the next one to take over.
+    /// Whether the command goes on when the session dies, for the next one to take over.
     pub outlives_session: bool,
     /// The mounts of the command; `None` gives it as much as this process.
     pub confinement: Option<MountPlan>,
-    /// Whether it is not confined, whatever its owner is.
+    /// Whether the command is not confined, whatever its owner is.
     pub is_free: bool,
-    /// Whether it prepares a folder for the turns that follow, so that what it leaves there is to stay.
+    /// Whether the command prepares a folder for the turns that follow, so that what it leaves there is to
+    /// stay.
     pub prepares: bool,
-    /// Whether it sees the files that are kept from workers.
+    /// Whether the command sees the files that are kept from workers.
     pub sees_hidden: bool,
-    /// The copy of its folder that it works in, where it has one for that.
+    /// The copy of its folder that the command works in, where it has one for that.
     pub copy: Option<PathBuf>,
 }
 
 /// The files that a command may leave behind, and their treatment once it has ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// The file of its standard output; without one nothing is kept of it.
+    /// The file for standard output; `None` keeps nothing of it.
     pub stdout: Option<PathBuf>,
     /// The file for standard error. The same file as `stdout` holds both as they were printed.
     pub stderr: Option<PathBuf>,
-    /// The file in which it may claim something of its work.
+    /// The file in which the command may claim something of its work.
     pub result: Option<PathBuf>,
     /// The secrets that are taken out of all of them.
     pub secrets: Arc<Secrets>,
@@ -99,7 +100,7 @@ pub struct Outputs {
     pub limit: u64,
     /// How what it prints is read while it works, of an agent's program.
     pub preset: Option<Arc<Preset>>,
-    /// Why it was ended before its time.
+    /// Why the command was ended before its time; `None` where it was not.
     pub given_up: Option<GivenUp>,
 }
 
@@ -163,7 +164,7 @@ pub enum GivenUp {
     Waits {
         /// The line that says that it waits.
         line: String,
-        /// For how long it would have waited, where it said that.
+        /// The wait that the line tells, where it does.
         waits: Option<Millis>,
     },
     /// The program had said that nothing more is to come, and did not end.
@@ -261,10 +262,12 @@ impl CommandJob {
         words.next()
     }
 
-    /// Makes its working folder. What the supervisor is asked for, under a name that is unique for the supervisor's life.
+    /// Makes the working folder, and the request to the supervisor under a name that is unique for the
+    /// supervisor's life.
     ///
     /// # Errors
-    /// Why it cannot be started.
+    ///
+    /// Why the command cannot be started.
     pub(super) fn spawn(self, key: u64) -> Result<Spawn, WorkError> {
         if let Some(within) = &self.within {
             make_folder(&self.cwd, within)?;
@@ -328,7 +331,7 @@ impl CommandEnd {
         }
     }
 
-    /// How it ended.
+    /// The way in which the command ended.
     pub fn how(&self) -> How<'_> {
         match (&self.not_started, self.exit.timed_out, self.exit.code) {
             (Some(why), ..) => How::NotStarted(why),

@@ -53,9 +53,10 @@ impl Grading {
         (0..).zip(&named).map(job).collect()
     }
 
-    /// Runs all of its commands beside each other, and grades.
+    /// Runs all commands of the grading beside each other, and grades.
     ///
     /// # Errors
+    ///
     /// When the grading breaks off.
     pub async fn run(self, runner: &Commands) -> Result<JobEnd, JoinError> {
         let owner = Owner::Task(self.commands.task);
@@ -67,7 +68,7 @@ impl Grading {
         tokio::task::spawn_blocking(move || self.graded(&ends)).await
     }
 
-    /// The grades, once all of its commands have ended. Blocks.
+    /// The grades, once all commands of the grading have ended. Blocks.
     fn graded(&self, ends: &[CommandEnd]) -> JobEnd {
         JobEnd::Graded(self.grades(ends).map_err(String::from))
     }

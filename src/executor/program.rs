@@ -16,7 +16,7 @@ use super::command::{CommandEnd, GivenUp};
 #[derive(Debug)]
 pub struct Told {
     pub heard: Heard,
-    /// Why it failed, if it did, whatever its exit code says.
+    /// The failure of the program, if there is one, whatever the exit code says.
     pub failure: Option<ToldFailure>,
     /// Whether the session that it was to go on in is not there any more.
     pub lost_session: bool,

@@ -39,7 +39,7 @@ pub struct ProgramWatch(HashMap<u64, Watched>);
 #[derive(Debug)]
 struct Watched {
     reading: Reading,
-    /// How far its output and its standard error are read, in bytes.
+    /// The offsets up to which the output and the standard error are read, in bytes.
     read: [u64; 2],
     /// The unfinished line of each output.
     rest: [Vec<u8>; 2],
@@ -47,7 +47,7 @@ struct Watched {
     trouble: Option<(String, Instant)>,
     /// How many such lines there were since it went on.
     troubles: u32,
-    /// When it was seen that nothing more is to come.
+    /// The moment at which the program was seen to say that nothing more is to come.
     over: Option<Instant>,
     said: String,
     told: u32,

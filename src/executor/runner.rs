@@ -40,8 +40,8 @@ impl Owner {
         }
     }
 
-    /// How often it is started again here where it never came to be. Whatever else fails so is told, and begun anew by those
-    /// who asked for it.
+    /// How often a command that never came to be is started again here. Every other failed start is told, and
+    /// begun anew by those who asked for it.
     fn start_retries(self) -> u32 {
         match self {
             Self::Task(_) | Self::Audit => policy(WorkKind::Command).start_retries,
@@ -175,7 +175,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Hands its end on to whoever asked for it. Blocks.
+    /// Hands the end on to whoever asked for the command. Blocks.
     pub fn finish(self) {
         if let Some(then) = self.then {
             then(self.outputs.end(self.result));
@@ -188,7 +188,7 @@ struct Started {
     process: Option<ProcessRef>,
     outputs: Outputs,
     then: Option<Then>,
-    /// How it is started again where it never comes to be, and how often.
+    /// The start to repeat where the command never comes to be, and how often.
     again: Option<(Box<Spawn>, u32)>,
 }
 
@@ -262,7 +262,8 @@ impl Runner {
         Some(started.owner)
     }
 
-    /// A command could not be started: it is started again under another name where that is wanted, else it has ended.
+    /// Starts a command again under another name where it could not be started and that is wanted; else it has
+    /// ended.
     pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: WorkError) -> Option<Ended> {
         let mut started = self.started.remove(&key)?;
         let Some((mut spawn, left)) = started.again.take() else {

@@ -20,14 +20,14 @@ use super::spool::clear;
 pub struct TaskCommands {
     /// The plan of the run.
     pub plan: Arc<Plan>,
-    /// Where its files lie.
+    /// The folder of the run.
     pub folder: RunFolder,
     /// The secrets that are taken out of the commands' outputs.
     pub secrets: Arc<Secrets>,
     pub task: TaskId,
-    /// The number of its attempt.
+    /// The number of the task's attempt.
     pub attempt: u32,
-    /// Where they work, if that is not where the task does.
+    /// The folder of the commands, if that is not the task's.
     pub elsewhere: Option<PathBuf>,
     /// The folder that stands for its own, where there is one.
     pub apart: Option<Apart>,
@@ -48,7 +48,7 @@ impl TaskCommands {
         self.plan.title(self.task)
     }
 
-    /// Where they work.
+    /// The folder that the commands work in.
     pub fn workspace(&self) -> PathBuf {
         match (&self.elsewhere, &self.apart) {
             (Some(elsewhere), _) => elsewhere.clone(),

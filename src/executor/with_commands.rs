@@ -10,9 +10,10 @@ use crate::test_clock::scaled;
 use super::program_watch::{LOOK, ProgramWatch};
 use super::runner::{Commands, Runner};
 
-/// Waits for `work`, running its commands by a supervisor of its own. For what is done outside of a session.
+/// Waits for `work`, which runs its commands by a supervisor of its own. For work outside of a session.
 ///
 /// # Errors
+///
 /// When the supervisor is gone.
 pub async fn with_commands<T>(
     mut supervisor: Client,

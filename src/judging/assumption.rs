@@ -150,7 +150,7 @@ static COMPILED: LazyLock<Vec<(Assumption, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words before it, in its clause, by which it is not so, or only supposed.
+/// Words before a sentence's claim, in its clause, by which it is not so, or only supposed.
 const DENYING: [&str; 24] = [
     "if", "when", "whenever", "where", "wherever", "whether", "unless", "until", "once", "case", "no", "not",
     "none", "neither", "nor", "never", "without", "whose", "each", "every", "any", "should", "would",
@@ -158,7 +158,7 @@ const DENYING: [&str; 24] = [
 ];
 /// The words that end a clause: what stands before them is another matter.
 const BOUNDS: [&str; 3] = ["because ", "since ", "but "];
-/// Words behind it, in its sentence, by which it was dealt with.
+/// Words behind a sentence's claim by which the agent dealt with it.
 const DEALT_WITH: [&str; 11] = [
     ", so ",
     " so i ",

@@ -9,13 +9,13 @@ use super::heuristic;
 /// Where a check stands in its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckPlace {
-    /// Among its expectations, by position.
+    /// An expectation of the task, by position.
     Check(u32),
     /// Among the commands of its finish gate, by position.
     Finish(u32),
-    /// Among its criteria that facts decide, by position.
+    /// A criterion of the task that facts decide, by position.
     Criterion(u32),
-    /// A stage of its own or the mission's that is a command.
+    /// A stage of the task's own or the mission's that is a command.
     Stage(StageKey),
 }
 
@@ -27,23 +27,23 @@ pub struct Item {
     pub declared: Option<BeforeRule>,
     /// The list of tests that names the check; `None` where none does.
     pub list: Option<ListOf>,
-    /// Whether it guards whatever the file says: it asks whether the work compiles.
+    /// Whether the check guards whatever the file says: it asks whether the work compiles.
     pub guards_by_nature: bool,
     /// The digest of what it does: equal for two that say the same of the same files.
     pub key: Digest,
-    /// Whether it names a variable that says which task it is for: another task's says something else.
+    /// Whether the check names a variable that says which task it is for: another task's says something else.
     pub is_of_its_task: bool,
     /// The name of the check in places that workers may read.
     pub label: String,
 }
 
 impl Item {
-    /// Whether it is to fail before the work.
+    /// Whether the check is to fail before the work.
     pub fn is_to_be_red(&self) -> bool {
         self.declared == Some(BeforeRule::Red) || self.list == Some(ListOf::FailToPass)
     }
 
-    /// Whether it is not there to show that the work was done.
+    /// Whether the check is not there to show that the work was done.
     pub fn is_declared_guard(&self) -> bool {
         self.guards_by_nature || matches!(self.declared, Some(BeforeRule::Green | BeforeRule::Any))
     }
@@ -204,22 +204,22 @@ fn key_of(check: &Check) -> String {
 pub struct Weighed {
     /// The result before the work.
     pub before: BeforeWork,
-    /// Whether it failed only because its program or its folder was not there: that shows nothing.
+    /// Whether the check failed only because its program or its folder was not there: that shows nothing.
     pub never_ran: bool,
     /// Whether tests that the work brings fail without it, by this check, which passed before; or pass without it. `None` where
     /// nobody knows.
     pub new_tests_fail: Option<bool>,
-    /// Whether it passes now.
+    /// Whether the check passes now.
     pub passes: bool,
-    /// Whether it is not there to show that the work was done.
+    /// Whether the check is not there to show that the work was done.
     pub is_declared_guard: bool,
     /// Whether nothing is held against the work by it.
     pub is_left_out: bool,
 }
 
 impl Weighed {
-    /// Whether it shows that the work was done: it failed before, or does with the tests of the work and without the rest of it,
-    /// and passes now. What tests alone make pass shows nothing.
+    /// Whether the check shows that the work was done: it failed before, or does with the tests of the work and
+    /// without the rest of it, and passes now. What tests alone make pass shows nothing.
     pub fn is_proof(self) -> bool {
         let has_failed = match self.new_tests_fail {
             Some(false) => false,
@@ -256,7 +256,7 @@ pub enum ProofOf {
     Unchecked,
     /// A check that failed before it.
     Proven,
-    /// Somebody's judgement.
+    /// The judgement of somebody with an opinion.
     Judged,
     /// Checks that are declared to be guards.
     Guards,

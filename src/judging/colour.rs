@@ -9,7 +9,7 @@ use crate::mission::model::Color;
 /// Sums of the three channels over so many pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sum {
-    /// Red, green, blue.
+    /// The sums of red, green and blue.
     pub channels: [u64; 3],
     pub pixels: u64,
 }
@@ -18,7 +18,7 @@ pub struct Sum {
 const LARGEST_SQUARE: u32 = 3 * 255 * 255;
 
 impl Sum {
-    /// One more pixel.
+    /// Adds one more pixel.
     pub fn add(&mut self, pixel: [u8; 3]) {
         for (sum, value) in self.channels.iter_mut().zip(pixel) {
             *sum += u64::from(value);

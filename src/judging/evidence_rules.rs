@@ -90,7 +90,7 @@ pub struct TargetFile {
 /// The state of a declared path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileState {
-    /// Nothing.
+    /// There is nothing at the path.
     Missing,
     /// Something that is not a file that can be read, and why.
     Obstacle(Box<str>),

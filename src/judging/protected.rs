@@ -156,7 +156,7 @@ fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
 /// for others to see.
 #[derive(Default)]
 pub struct Named {
-    /// Paths, absolute.
+    /// The absolute paths, each with the command.
     pub paths: BTreeMap<PathBuf, String>,
     /// Programs, by the folder that they are started in and the word for them.
     pub programs: BTreeMap<(PathBuf, String), String>,

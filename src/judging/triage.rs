@@ -8,9 +8,9 @@ use super::parser::{Quoted, Unparsed};
 pub enum Triage {
     /// The request becomes a task, perhaps under a better title and with a better description.
     Accepted {
-        /// The title, where it is another one.
+        /// The better title; `None` keeps the request's.
         title: Option<String>,
-        /// The description, where it is another one.
+        /// The better description; `None` keeps the request's.
         description: Option<String>,
     },
     /// The request does not become a task, for this reason.

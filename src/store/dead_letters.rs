@@ -37,7 +37,7 @@ pub enum QueueError {
     /// A line in the middle is not what was written.
     #[error("{path}, line {line}: {why}; move the file away to begin a new queue")]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -47,7 +47,7 @@ pub enum QueueError {
     /// The file system said no.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         source: io::Error,
     },

@@ -11,11 +11,11 @@ use super::log_file::LogFile;
 pub struct MemoryLog {
     /// Everything that was written.
     pub bytes: Vec<u8>,
-    /// How much of it is synced.
+    /// The number of bytes that are synced.
     pub synced: usize,
     /// How much was synced before the last sync.
     pub synced_before_last: usize,
-    /// Writes so far.
+    /// The number of writes so far.
     pub appends: usize,
     /// Syncs so far, failed ones included.
     pub syncs: usize,
@@ -28,7 +28,7 @@ pub struct MemoryLog {
 /// The fate of the bytes that were not synced.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
-    /// All gone.
+    /// All unsynced bytes are gone.
     Lost,
     /// The first so many arrived.
     Cut(usize),

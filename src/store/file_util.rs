@@ -82,7 +82,7 @@ fn opened(path: &Path, flags: OFlags) -> io::Result<File> {
     }
 }
 
-/// The file, if it has on the disk what its length says.
+/// Refuses a file that has less on the disk than its length says.
 fn not_sparse(file: File) -> io::Result<File> {
     let found = file.metadata()?;
     let missing = found.len().saturating_sub(found.blocks().saturating_mul(512));

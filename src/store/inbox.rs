@@ -30,7 +30,7 @@ const REFUSED: &str = "refused";
 pub struct Queued {
     /// The id of the command, which is taken once.
     pub id: String,
-    /// The run it is for.
+    /// The run that the command is for.
     pub run: RunId,
     /// The name of the person who gave the command, as recorded.
     pub by: String,

@@ -37,7 +37,7 @@ pub struct Journal<F> {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}; the run stops with the state that was durable")]
 pub struct JournalError {
-    /// The journal.
+    /// The path of the journal.
     pub path: PathBuf,
     /// The error of the file system.
     pub source: io::Error,
@@ -136,7 +136,7 @@ impl<F: LogFile> Journal<F> {
         Ok(())
     }
 
-    /// How far it goes: what was written, and the number that the next event gets.
+    /// The end of the journal: what was written, and the number that the next event gets.
     pub fn end(&self) -> JournalEnd {
         JournalEnd {
             seq: self.next_seq,
@@ -189,9 +189,9 @@ pub enum DamagedJournal {
          a new run"
     )]
     Damaged {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: u64,
         /// Offset of the line's first byte.
         byte: u64,
@@ -203,9 +203,9 @@ pub enum DamagedJournal {
          Restore the file from a backup, or start a new run"
     )]
     NotOfMission {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: u64,
         /// Offset of the line's first byte.
         byte: u64,
@@ -214,14 +214,14 @@ pub enum DamagedJournal {
     /// The file system said no.
     #[error("cannot read {path}: {source}")]
     Io {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
         source: io::Error,
     },
 }
 
 impl DamagedJournal {
-    /// The journal.
+    /// The path of the journal.
     pub fn path(&self) -> &Path {
         match self {
             Self::Damaged { path, .. } | Self::NotOfMission { path, .. } | Self::Io { path, .. } => path,
@@ -295,7 +295,7 @@ impl Reader {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from anything.
+    /// Makes a reader of a journal's bytes; `path` names it in errors.
     pub fn new(input: R, path: &Path) -> Self {
         Self {
             input,

@@ -58,7 +58,7 @@ pub enum FolderError {
         /// The folder's VERSION file.
         path: PathBuf,
         found: u32,
-        /// The state folder.
+        /// The path of the state folder.
         folder: String,
     },
     /// Something that is not the state's is in it.
@@ -257,11 +257,10 @@ impl StateFolder {
 /// A run of a state folder and how it began.
 #[derive(Debug, Clone)]
 pub struct KnownRun {
-    /// The run.
     pub folder: RunFolder,
     /// The first record; `None` where it cannot be read.
     pub first: Option<Record>,
-    /// When it began, by that record.
+    /// The start of the run, by that record.
     pub began: Timestamp,
 }
 
@@ -294,7 +293,6 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// The run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
@@ -304,7 +302,7 @@ impl RunFolder {
         &self.root
     }
 
-    /// The folder in it for builds of commands that judge.
+    /// The folder in the run's for builds of commands that judge.
     pub fn builds(&self) -> PathBuf {
         self.root.join("builds")
     }
@@ -390,7 +388,7 @@ impl RunFolder {
         }
     }
 
-    /// The append-only truth.
+    /// The path of the journal, in which all decisions stand.
     pub fn journal(&self) -> PathBuf {
         self.root.join("journal.jsonl")
     }
@@ -453,7 +451,7 @@ pub enum SpoolName {
     TurnTools(TurnId),
     /// The output of a command that a turn ran as a tool, by position.
     TurnRun(TurnId, u32),
-    /// Where it may drop questions, delegations, progress, its result.
+    /// The folder in which a turn may leave questions, delegations, progress and its result.
     Drop(TurnId),
     /// The output of a check, by attempt and position.
     Check(crate::domain::TaskId, u32, u32),

@@ -32,25 +32,25 @@ pub struct Lock {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
-    /// Process id.
+    /// The process id of the holder.
     pub pid: u32,
-    /// Host name.
+    /// The name of the holder's host.
     pub host: String,
-    /// When it took the lock.
+    /// The moment at which the holder took the lock.
     pub started_at: String,
     /// The command that holds the lock.
     pub command: String,
-    /// The run it writes.
+    /// The run that the holder writes.
     pub run: Option<RunId>,
 }
 
 impl Holder {
-    /// Whether it is a process of this machine.
+    /// Whether the holder is a process of this machine.
     pub fn is_here(&self) -> bool {
         self.host == host()
     }
 
-    /// Whether it is not known to be dead.
+    /// Whether the holder is not known to be dead.
     fn may_live(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let is_gone = |pid| matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH));
@@ -68,7 +68,7 @@ pub enum LockError {
     /// Another process writes.
     #[error("{path} is held by {}", describe(holder.as_deref()))]
     Held {
-        /// The lock file.
+        /// The path of the lock file.
         path: PathBuf,
         /// The holder of the lock, if it could be read.
         holder: Option<Box<Holder>>,
@@ -76,7 +76,7 @@ pub enum LockError {
     /// The file system said no.
     #[error("cannot lock {path}: {source}")]
     Io {
-        /// The lock file.
+        /// The path of the lock file.
         path: PathBuf,
         source: io::Error,
     },

@@ -25,7 +25,7 @@ pub trait LogFile {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Where it is said that another process wrote to a log.
+/// The path of the mark that another process wrote to a log.
 pub fn foreign_write_mark(log: &Path) -> PathBuf {
     log.with_file_name("foreign-write")
 }

@@ -206,7 +206,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Whether its content was changed last before a moment.
+    /// Whether the content of the file was changed last before a moment.
     pub fn modified_before(&self, moment: SystemTime) -> bool {
         let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
@@ -322,9 +322,10 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.opened, name, &to.opened, new)?)
     }
 
-    /// When something in it was changed last.
+    /// The moments of the last changes to the entry `name`.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says.
     pub fn times(&self, name: &OsStr) -> io::Result<Times> {
         let found = rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -415,16 +416,17 @@ impl Folder {
         }
     }
 
-    /// Makes its entries durable.
+    /// Makes the entries of the folder durable.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says.
     pub fn sync(&self) -> io::Result<()> {
         sync_folder(&self.opened)
     }
 
-    /// A path to something in it that leads through the opened folder, where the system has such paths. Valid in this
-    /// process, as long as this lives.
+    /// A path to the entry `name` that leads through the opened folder, where the system has such paths. Valid
+    /// in this process, as long as the folder is open.
     pub fn through(&self, name: &OsStr) -> PathBuf {
         if cfg!(target_os = "linux") {
             let mut path = PathBuf::from(format!("/proc/self/fd/{}", self.opened.as_raw_fd()));

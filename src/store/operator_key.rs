@@ -20,7 +20,7 @@ const KEY_BYTES: usize = 32;
 /// A key file is shorter, in bytes.
 const LONGEST_KEY: u64 = 64 << 10;
 
-/// A user's key.
+/// The key of a user on this machine.
 #[derive(Clone)]
 pub struct OperatorKey(Vec<u8>);
 

@@ -24,7 +24,7 @@ const ORIGIN: &str = ",\"origin\":";
 pub struct Record {
     /// Number of the first event; the next record starts at `seq + events.len()`.
     pub seq: u64,
-    /// When it was decided.
+    /// The moment of the decision.
     pub at: Timestamp,
     /// The fact that the decision is about.
     pub fact: Fact,
@@ -32,9 +32,9 @@ pub struct Record {
     pub events: Vec<Event>,
     /// How many of the events were decided about the fact itself; the others became due by it.
     direct: usize,
-    /// Whether everything before it was synced when it was written.
+    /// Whether all records before this one were synced when it was written.
     starts_batch: bool,
-    /// By whose key it is vouched for.
+    /// The code of the key that vouches for the record; `None` where none does.
     pub origin: Option<OriginCode>,
 }
 
@@ -98,7 +98,7 @@ impl Decision {
 }
 
 impl Record {
-    /// Whether everything before it was synced when it was written.
+    /// Whether all records before this one were synced when it was written.
     pub fn starts_batch(&self) -> bool {
         self.starts_batch
     }

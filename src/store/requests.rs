@@ -34,11 +34,11 @@ pub struct Request {
     pub number: u32,
     /// The work that is asked for.
     pub task: SubTask,
-    /// How far it has come.
+    /// The status of the request.
     pub status: RequestStatus,
     /// The run that has its task, or is to have it.
     pub run: Option<RunId>,
-    /// Every state it was in, the oldest first.
+    /// Every state that the request was in, the oldest first.
     pub history: Vec<RequestStep>,
 }
 
@@ -57,12 +57,12 @@ pub struct RequestStep {
 }
 
 impl Request {
-    /// How people name it: `req-7`.
+    /// The id by which people name the request: `req-7`.
     pub fn id(&self) -> String {
         format!("{NAME}{}", self.number)
     }
 
-    /// Why it was cancelled, where that was said.
+    /// Why the request was cancelled, where that was said.
     pub fn reason(&self) -> Option<&str> {
         self.history.last()?.reason.as_deref()
     }
@@ -95,7 +95,7 @@ pub enum RequestsError {
     /// A file is not what was written.
     #[error("{path} is damaged: {why}; move it away to go on without it")]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The mistake in the line.
         why: String,
@@ -146,9 +146,10 @@ impl Requests {
         self.read(number.ok_or_else(|| RequestsError::Unknown(id.to_owned()))?)
     }
 
-    /// A new request; durable when it returns.
+    /// Adds a request, which is durable when this returns.
     ///
     /// # Errors
+    ///
     /// [`RequestsError`]; then there is none.
     pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<Request, RequestsError> {
         create_dir_durable(&self.folder).map_err(|source| self.io(source))?;

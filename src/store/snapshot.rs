@@ -36,7 +36,7 @@ const CODE: (&[u8], usize, &[u8]) = (b"\"code\":\"", 64, b"\",");
 pub struct JournalEnd {
     /// The number that the next event gets.
     pub seq: u64,
-    /// Bytes.
+    /// The length in bytes.
     pub offset: u64,
     /// CRC-32 of these bytes.
     pub checksum: u32,
@@ -59,11 +59,11 @@ pub struct Snapshot {
     schema: String,
     /// The fingerprint of the key whose code it carries.
     key: String,
-    /// The run.
+    /// The id of the run.
     pub run_id: RunId,
-    /// The mission's name.
+    /// The name of the mission.
     pub mission: String,
-    /// How far it goes.
+    /// The end of the journal that the snapshot covers.
     #[serde(flatten)]
     pub end: JournalEnd,
     /// Whether a task is not terminal.
@@ -116,9 +116,10 @@ impl Snapshot {
         }
     }
 
-    /// Writes it beside the journal, in one step. Returns its size in bytes.
+    /// Writes the snapshot beside the journal, in one step. Returns its size in bytes.
     ///
     /// # Errors
+    ///
     /// Whatever the file system says; the old snapshot is then still there.
     pub fn write(mut self, run: &RunFolder, key: &OperatorKey) -> io::Result<u64> {
         self.key = key.fingerprint();

@@ -40,13 +40,13 @@ pub struct Holding {
 /// A child that a supervisor holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeldChild {
-    /// The child's [`Spawn::key`](super::Spawn::key).
+    /// The [`Spawn::key`](super::Spawn::key) of the child.
     pub key: u64,
-    /// The child's [`Spawn::label`](super::Spawn::label).
+    /// The [`Spawn::label`](super::Spawn::label) of the child.
     pub label: String,
     /// Process id, also the id of its process group.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// The start of the child, in clock ticks since boot.
     pub start_time: u64,
 }
 
@@ -151,7 +151,7 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     Ok((handle, holding))
 }
 
-/// The next message, waiting for it no longer than to the deadline.
+/// The next message, which is waited for no longer than to the deadline.
 pub fn receive<T: serde::de::DeserializeOwned>(
     socket: &mut UnixStream,
     frames: &mut Frames,

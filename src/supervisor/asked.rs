@@ -23,7 +23,7 @@ use crate::store::{if_there, remove_file, write_new};
 const LARGEST_ASKED: u64 = 64 << 20;
 /// How much of an answer is kept, in bytes; far more than any reader of answers takes.
 const MOST_KEPT: usize = 16 << 20;
-/// How much of it is shown at once, in bytes.
+/// The most bytes of an answer that are shown at once.
 const MOST_SHOWN: usize = 1 << 20;
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
@@ -124,7 +124,7 @@ pub fn not_kept(path: &Path, why: &io::Error) -> io::Error {
     io::Error::other(format!("`{}` could not be kept: {why}", path.display()))
 }
 
-/// An answer on its way.
+/// An answer that is on its way.
 #[derive(Debug)]
 pub struct Answer {
     path: PathBuf,

@@ -30,7 +30,7 @@ use super::posix;
 use super::protocol::{Frames, encode};
 use super::starter::Starter;
 
-/// Where it may be.
+/// The paths at which bubblewrap may be.
 const PLACES: [&str; 4] = [
     "/usr/bin/bwrap",
     "/bin/bwrap",
@@ -41,7 +41,7 @@ const PLACES: [&str; 4] = [
 /// The argument that makes this program the first process of a namespace.
 const FIRST: &str = "--first-of-a-namespace";
 
-/// Where bubblewrap is, if it is installed.
+/// The path of bubblewrap, if it is installed.
 pub fn installed() -> Option<PathBuf> {
     let is_program = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     PLACES.map(PathBuf::from).into_iter().find(is_program)
@@ -50,7 +50,7 @@ pub fn installed() -> Option<PathBuf> {
 /// The program that the first process of a namespace starts; the numbers are descriptors.
 #[derive(Debug, Serialize, Deserialize)]
 struct Inside {
-    /// The program and its arguments; nothing, where it is only a try.
+    /// The program and its arguments; nothing, where the start is only a try.
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     marker: String,
@@ -144,7 +144,7 @@ fn begin(
     Ok(Report::of(pid, report))
 }
 
-/// A file in memory with these bytes, at its beginning.
+/// Makes a file in memory with these bytes, at its beginning.
 fn in_memory(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"bubblewrap", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;

@@ -30,7 +30,7 @@ const PIECE: usize = 64 << 10;
 
 /// The files that a short program may use. Places that are not there do not count.
 pub struct Bounds<'a> {
-    /// Where it writes, which it reads as well.
+    /// The places that the program writes to, which it reads as well.
     pub writes: Vec<PathBuf>,
     /// Further places that the program reads.
     pub reads: Vec<PathBuf>,

@@ -25,7 +25,7 @@ pub struct Child {
     pub key: u64,
     pub label: String,
     pub pid: Pid,
-    /// 0 until [`Child::ask_start_time`].
+    /// The start in clock ticks since boot; 0 until [`Child::ask_start_time`].
     pub start_time: u64,
     started: Instant,
     started_ms: u64,
@@ -41,11 +41,11 @@ pub struct Child {
     timed_out: bool,
     terminated: bool,
     outlives_runner: bool,
-    /// When to look next how much it has printed.
+    /// The next moment at which the printed bytes are counted.
     look: Option<Instant>,
 }
 
-/// How often it is looked how much a child has printed: what it prints meanwhile lies on the disk.
+/// The pause between two counts of a child's printed bytes: what it prints meanwhile lies on the disk.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
@@ -53,7 +53,7 @@ pub struct Ended {
     /// The reaped child. Its process id is only to be compared with group ids of processes that still live,
     /// never to be signalled.
     pub child: Child,
-    /// Report it at this time even if its processes have not died.
+    /// The moment at which the end is reported even if the child's processes have not died.
     pub give_up: Instant,
     exit: Exit,
 }
@@ -66,7 +66,7 @@ pub struct Start<'a> {
     pub environment: &'a [(String, String)],
     /// The value of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE), which comes on top.
     pub marker: &'a str,
-    /// The working directory.
+    /// The working directory of the child.
     pub folder: &'a Path,
     /// The standard input, output and error of the child. The supervisor's own all lead to `/dev/null`, so a
     /// child that inherits them needs none opened.
@@ -225,7 +225,7 @@ impl Child {
         self
     }
 
-    /// Whether it goes on without a runner.
+    /// Whether the child goes on without a runner.
     pub fn outlives_runner(&self) -> bool {
         self.outlives_runner && platform::IS_FOUND_AGAIN
     }
@@ -405,7 +405,7 @@ impl Streams {
     }
 }
 
-/// Milliseconds since 1970.
+/// The wall clock, in milliseconds since 1970.
 pub fn wall_clock_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -22,7 +22,7 @@ pub enum NotStarted {
     Confinement(String),
 }
 
-/// Starts children.
+/// A starter of children.
 pub struct Launcher {
     starter: Starter,
     how: How,

@@ -28,7 +28,7 @@ pub enum NotStarted {
     Confinement(String),
 }
 
-/// Starts children.
+/// A starter of children.
 pub struct Launcher(Starter);
 
 impl Launcher {

@@ -99,7 +99,7 @@ struct Supervisor {
     incoming: Frames,
     outgoing: Outgoing,
     read_buffer: Vec<u8>,
-    /// When to try again to open it.
+    /// The moment at which opening the adoption socket is tried again.
     open_again: Option<Instant>,
     identity: ProcessIdentity,
     exits: ExitsFile,
@@ -110,7 +110,7 @@ struct Supervisor {
     next_key: u64,
     /// Children whose start was not told yet.
     starting: Vec<u64>,
-    /// When to tell.
+    /// The moment at which the starts are told.
     tell_starts: Option<Instant>,
     /// Reaped but not reported.
     ended: Vec<Ended>,

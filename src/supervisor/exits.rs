@@ -26,7 +26,7 @@ pub struct ExitRecord {
     pub label: String,
     /// Process id the child had.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// The start of the process, in clock ticks since boot.
     pub start_time: u64,
     /// The boot in which `pid` and `start_time` mean something.
     pub boot_id: String,

@@ -11,7 +11,7 @@ use crate::domain::Digest;
 
 const BYTES: usize = 32;
 
-/// A supervisor's secret, until it says good-bye.
+/// The secret of a supervisor, until its last message tells it.
 pub struct Secret(String);
 
 impl Secret {
@@ -30,7 +30,7 @@ impl Secret {
         Digest::of(self.0.as_bytes()).to_string()
     }
 
-    /// The last word.
+    /// The secret itself, for the last message.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -41,7 +41,7 @@ impl Forebear {
         name.trim_end().to_owned()
     }
 
-    /// Whether it is this very process.
+    /// Whether the process is this very one.
     pub fn is(&self, identity: &ProcessIdentity) -> bool {
         (number(self.pid), self.start_time) == (identity.pid, identity.start_time)
     }

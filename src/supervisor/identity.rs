@@ -19,9 +19,10 @@ const RUN_VARIABLE: &str = "QUORUM_RUN_ID";
 /// A process, told apart from every other one that had or will have its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// Process id.
+    /// The process id.
     pub pid: u32,
-    /// When it started, in clock ticks since boot (from `/proc/PID/stat`); 0 where the system does not tell.
+    /// The start of the process, in clock ticks since boot (from `/proc/PID/stat`); 0 where the system does not
+    /// tell.
     pub start_time: u64,
     /// The boot in which the two mean something; empty where the system does not tell.
     pub boot_id: String,

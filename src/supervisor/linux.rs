@@ -70,7 +70,7 @@ pub struct Stat {
     pub parent: i32,
     session: i32,
     pub start_time: u64,
-    /// Whether it is in the foreground of a terminal that controls it.
+    /// Whether the process is in the foreground of a terminal that controls it.
     pub at_terminal: bool,
 }
 
@@ -151,7 +151,8 @@ impl AsFd for Signals {
 
 /// The children of this process, adopted ones included.
 pub struct Children {
-    /// Kept open: reading it again from the start costs a quarter of opening it. Some kernels do not have it.
+    /// The list of the kernel, kept open: reading it again from the start costs a quarter of opening it. Some
+    /// kernels do not have it.
     file: Option<File>,
     bytes: Vec<u8>,
 }
@@ -164,7 +165,7 @@ impl Children {
         }
     }
 
-    /// Puts their process ids into `pids`.
+    /// Puts the process ids of the children into `pids`.
     pub fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
         pids.clear();
         let Some(file) = &self.file else {
@@ -538,7 +539,7 @@ impl Unnamed {
         posix::sole_owner(&self.file) && condition(&self.file).is_ok_and(|now| now == self.new)
     }
 
-    /// Makes it the file at `path`. Whatever else came to be there is replaced; a link is not followed.
+    /// Makes the data the file at `path`. Whatever else came to be there is replaced; a link is not followed.
     pub fn give_name(&self, path: &Path) -> io::Result<()> {
         let (folder, name) = no_links::Folder::of(path)?;
         let link = |to: &OsStr| linkat(CWD, self.path(), &folder, to, AtFlags::SYMLINK_FOLLOW);

@@ -31,7 +31,7 @@ pub struct MountPlan {
     entries: Vec<(PathBuf, Access)>,
     /// Folders that may be written, each mounted in place of what lies at a path and of all that is said of paths below it.
     pub instead: BTreeMap<PathBuf, PathBuf>,
-    /// Whether it has no network but a loopback of its own.
+    /// Whether the child has no network but a loopback of its own.
     pub without_network: bool,
     /// Whether everything of which nothing is said is read-only.
     pub read_only_elsewhere: bool,

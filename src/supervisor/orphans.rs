@@ -17,7 +17,7 @@ use super::platform;
 
 /// Writes and reads the values of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) for one supervisor.
 pub struct Marker {
-    /// `PID.STARTTIME.`
+    /// The supervisor's part of the marker: `PID.STARTTIME.`
     supervisor: String,
     /// The marker that the supervisor itself inherited, if its run is part of a turn of another run.
     outer: Option<String>,
@@ -71,7 +71,7 @@ enum Owner {
     NotTold,
 }
 
-/// The supervisor's view of its adopted children.
+/// The children that the supervisor adopted, as it sees them.
 pub struct Orphans {
     children: platform::Children,
     pids: Vec<Pid>,

@@ -15,7 +15,8 @@ use rustix::process::Pid;
 use super::identity::ProcessIdentity;
 use super::posix;
 
-/// The supervisor would not be found again, so it ends with its runner.
+/// Whether a later session finds the supervisor again: here it does not, so the supervisor ends with its
+/// runner.
 pub const IS_FOUND_AGAIN: bool = false;
 
 /// Orphans go to the system's first process.
@@ -182,12 +183,12 @@ pub fn peer(_socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Cannot be told.
+/// Always `false`, because nothing is known of it here.
 pub fn alive(_identity: &ProcessIdentity) -> bool {
     false
 }
 
-/// Cannot be told.
+/// Always `None`, because nothing is known of it here.
 pub fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Option<fs::File> {
     None
 }
@@ -208,7 +209,7 @@ pub fn is_at_terminal(_pid: Pid) -> bool {
     false
 }
 
-/// Cannot be told.
+/// Always `None`, because nothing is known of it here.
 pub fn something_left_of(_supervisors: &[ProcessIdentity]) -> Option<u32> {
     None
 }

@@ -62,7 +62,7 @@ impl Output {
     }
 }
 
-/// A folder, whatever it is called, and who may do what in it.
+/// The identity of a folder, whatever it is called, and its owner and rights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Folder {
     device: u64,

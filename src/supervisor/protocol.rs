@@ -32,18 +32,19 @@ pub enum Command {
         /// Where the next runner finds the supervisor when this one is gone. There is nothing before.
         socket: PathBuf,
     },
-    /// Start a child.
+    /// Starts a child.
     Spawn(Box<Spawn>),
     /// SIGTERM to the child's process group, SIGKILL after the grace. Ignored if the child has already ended.
     Terminate {
-        /// The child's [`Spawn::key`].
+        /// The [`Spawn::key`] of the child.
         key: u64,
         /// Milliseconds between SIGTERM and SIGKILL.
         grace_ms: u64,
     },
     /// SIGKILL to all children at once; each is still reported by an [`Event::Exited`].
     KillAll,
-    /// Kill all children, report their exits, and end. A runner that goes without it is taken for dead.
+    /// Kills all children, reports their exits, and ends the supervisor. A runner that goes without it is taken
+    /// for dead.
     Shutdown,
     /// Give a sign of life: [`Event::Alive`].
     Ping,
@@ -51,7 +52,7 @@ pub enum Command {
     TryConfinement,
     /// Tell what a [`sealed`](Spawn::sealed) child has printed so far: [`Event::Printed`]. Ignored if that is nothing more.
     Peek {
-        /// The child's [`Spawn::key`].
+        /// The [`Spawn::key`] of the child.
         key: u64,
         /// How many bytes of it are known.
         from: u64,
@@ -69,7 +70,7 @@ pub struct Spawn {
     pub argv: Vec<String>,
     /// The whole environment. The supervisor adds [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) and nothing else.
     pub env: Vec<(String, String)>,
-    /// Working directory.
+    /// The working directory of the child.
     pub cwd: PathBuf,
     /// A regular file to read as standard input; without one `/dev/null`.
     pub stdin: Option<PathBuf>,
@@ -96,8 +97,8 @@ pub struct Spawn {
     /// How many bytes both outputs may hold together. What the child prints beyond is dropped; it is never held up.
     #[serde(default)]
     pub max_output: Option<u64>,
-    /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
-    /// can simply be repeated, must not.
+    /// Whether the child goes on when the runner dies, for the next runner to take over. A child that is fed
+    /// through the runner, or can simply be repeated, must not.
     pub outlives_runner: bool,
     /// The mounts of the child; `None` gives it as much as the supervisor. Where no plan can be carried out it
     /// is only kept from others' processes, if the system can do that ([`Tier::Signals`]).
@@ -108,7 +109,7 @@ pub struct Spawn {
 /// A file that a child is asked by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
     /// The digest of the bytes.
     pub digest: Digest,
@@ -119,23 +120,23 @@ pub struct Told {
 pub enum Event {
     /// The child runs its program, or did: of one that ends at once this is told together with its end.
     Spawned {
-        /// The child's [`Spawn::key`].
+        /// The [`Spawn::key`] of the child.
         key: u64,
         /// Process id, also the id of its process group.
         pid: u32,
-        /// When it started, in clock ticks since boot; 0 where the system does not tell, and for a child that ended
-        /// before anybody could have needed it.
+        /// The start of the child, in clock ticks since boot; 0 where the system does not tell, and for a child
+        /// that ended before anybody could have needed it.
         start_time: u64,
     },
     /// There never was a process, so trying again cannot repeat anything.
     SpawnFailed {
-        /// The child's [`Spawn::key`].
+        /// The [`Spawn::key`] of the child.
         key: u64,
         /// The system's error number, if the system refused; see [`io::Error::from_raw_os_error`].
         errno: Option<i32>,
         /// The failed step, with the file or program.
         message: String,
-        /// Whether it was the confinement that could not be made, which is no failure of the program.
+        /// Whether the confinement could not be made, which is no failure of the program.
         confinement: bool,
     },
     /// The child and all that was found of its tree are gone.
@@ -153,7 +154,7 @@ pub enum Event {
     Farewell,
     /// The answer to [`Command::Peek`]: a piece of the child's standard output.
     Printed {
-        /// The child's [`Spawn::key`].
+        /// The [`Spawn::key`] of the child.
         key: u64,
         /// How many bytes stand before it.
         from: u64,
@@ -179,7 +180,7 @@ pub enum Tier {
 /// The maker of the namespaces of children.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Way {
-    /// The supervisor itself.
+    /// The supervisor makes the namespaces itself.
     Native,
     /// Bubblewrap, for the supervisor may not.
     Bubblewrap,
@@ -198,7 +199,7 @@ impl Tier {
 /// How a child ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exit {
-    /// The child's [`Spawn::key`].
+    /// The [`Spawn::key`] of the child.
     pub key: u64,
     /// Exit code, unless a signal ended it.
     pub code: Option<i32>,
@@ -354,7 +355,7 @@ impl Frames {
     }
 }
 
-/// Bytes on their way out of a socket that may take only some of them at a time.
+/// The bytes on their way out of a socket that may take only some of them at a time.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     bytes: Vec<u8>,

@@ -16,7 +16,7 @@ use super::identity::{is_an_agents, pid_of};
 use super::platform;
 use super::posix;
 
-/// How many may have connected before they are let in.
+/// The most peers that may have connected before they are let in.
 const PEERS_WAITING: i32 = 128;
 
 /// The address of a socket. A path may be far longer than an address can be, so where the system has a shorter way to

@@ -31,7 +31,7 @@ pub struct Starter {
     stack: Vec<MaybeUninit<u128>>,
     /// The arguments and the environment, each with a zero behind it.
     strings: Vec<u8>,
-    /// Where they begin.
+    /// The offset at which each of them begins.
     begins: Vec<usize>,
     pointers: Vec<*const c_char>,
 }
@@ -52,11 +52,11 @@ struct Task {
     arguments: *const *const c_char,
     environment: *const *const c_char,
     folder: *const c_char,
-    /// Whether it begins a process group of its own.
+    /// Whether the child begins a process group of its own.
     leads: bool,
-    /// Whether it ignores SIGTERM.
+    /// Whether the child ignores SIGTERM.
     deaf: bool,
-    /// Whether it gets SIGTERM once the thread that starts it ends.
+    /// Whether the child gets SIGTERM once the thread that starts it ends.
     bound: bool,
     /// The domain that it enters; -1 for none.
     domain: c_int,
@@ -237,7 +237,8 @@ impl Starter {
     }
 }
 
-/// The child's life before its program. It runs in the memory of the thread that starts it, which sleeps: system calls only.
+/// The life of a child before its program. It runs in the memory of the thread that starts it, which sleeps:
+/// system calls only.
 extern "C" fn begin(task: *mut c_void) -> c_int {
     // SAFETY: `start` keeps it until this process has begun its program or ended.
     let task = unsafe { &*task.cast::<Task>().cast_const() };

@@ -35,13 +35,13 @@ pub struct Settings {
 pub struct Entry {
     /// The judges, by position in the set.
     pub seats: Vec<usize>,
-    /// How they become one; `None` for a judge alone.
+    /// How the scores of the seats become one; `None` for a judge alone.
     pub rule: Option<Consensus>,
     /// Replies that our parser read, that only the recording has a score for, and that nobody read.
     pub replies: Replies,
-    /// Over all dimensions.
+    /// The measures over all dimensions.
     pub measures: Measures,
-    /// Per dimension, where people scored them.
+    /// The measures of each dimension; `None` where people did not score it.
     pub dimensions: Vec<Option<Measures>>,
     /// The provable stop, for panels of three.
     pub skips: Option<Skips>,
@@ -49,22 +49,22 @@ pub struct Entry {
     pub cases: Vec<Case>,
     /// The fit of the scores to the labels, or why there is none.
     pub fit: Result<Fit, Unfit>,
-    /// The rows.
+    /// The rows that the entry is measured on.
     sample: Sample,
 }
 
 /// How many replies could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Replies {
-    /// By our own parser.
+    /// Replies that our own parser read.
     pub read: u32,
-    /// Only by whoever recorded them.
+    /// Replies that only whoever recorded them read.
     pub recorded: u32,
-    /// By nobody.
+    /// Replies that nobody could read.
     pub unread: u32,
 }
 
-/// A set, measured.
+/// The measures of a set of labels.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     /// Judges alone, then panels.

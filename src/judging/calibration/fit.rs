@@ -72,7 +72,8 @@ pub struct Figures {
     pub accuracy: f64,
     /// The share of right verdicts without the fifth of the cases that the fit is least sure of.
     pub accuracy_of_sure: f64,
-    /// How well its certainty tells wrong verdicts from right ones: 0.5 is chance. `null` where all are right, or wrong.
+    /// How well the certainty of the fit tells wrong verdicts from right ones: 0.5 is chance. `null` where all
+    /// are right, or wrong.
     pub auroc_of_wrong: Option<f64>,
 }
 
@@ -107,7 +108,7 @@ impl Fit {
         })
     }
 
-    /// How probable it is that work with so many points is good.
+    /// The probability that work with these points is good.
     pub fn good(&self, points: Points) -> f64 {
         1.0 / (1.0 + (-(self.a + self.b * points.to_f64())).exp())
     }
@@ -164,7 +165,7 @@ impl Fit {
         best.1
     }
 
-    /// How good it is on groups that it was not fitted to.
+    /// The figures of the fit on groups that it was not fitted to.
     pub fn figures(&self, cases: &[Case]) -> Figures {
         let n = cases.len() as f64;
         let share = |count: usize| four(count as f64 / n.max(1.0));
@@ -211,7 +212,7 @@ pub struct Drift {
     pub shift: Estimate,
     /// The growth of the squared error of P(good).
     pub loss: Estimate,
-    /// Whether they are not who they were: their scores lie elsewhere, or say less.
+    /// Whether the judges have drifted: their scores lie elsewhere, or say less.
     pub drifted: bool,
 }
 

@@ -146,7 +146,7 @@ impl Estimate {
     }
 }
 
-/// Four decimals.
+/// Rounds to four decimals.
 pub fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
@@ -155,7 +155,7 @@ pub fn rounded(value: f64) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Measures {
-    /// Items compared.
+    /// The number of items that were compared.
     pub items: usize,
     /// Spearman's ρ of the scores.
     pub spearman: Option<Estimate>,

@@ -44,7 +44,7 @@ pub struct LabelSet {
     pub dimensions: Vec<Dimension>,
     /// The names of the judges.
     pub judges: Vec<String>,
-    /// The rows.
+    /// The items, one for each row.
     pub items: Vec<Item>,
 }
 

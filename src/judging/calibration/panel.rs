@@ -42,7 +42,7 @@ pub struct Skips {
 /// How often the last seat need not have been asked.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Skipped {
-    /// Panels looked at.
+    /// The number of panels that were looked at.
     pub panels: u32,
     /// Panels whose third seat could not have changed the verdict.
     pub skipped: u32,

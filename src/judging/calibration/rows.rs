@@ -14,7 +14,7 @@ use crate::judging::parser::{Quoted, Scale, parse_rating, parse_scores};
 
 use super::{Item, LabelSet, Say, Truth, on_scale};
 
-/// One line.
+/// A line of a file of labels.
 #[derive(Debug, Deserialize)]
 struct Row {
     #[serde(default)]
@@ -85,7 +85,7 @@ pub enum RowError {
     /// The row is no object with the keys of one.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// Nobody can be shown it: a key is missing.
+    /// The row cannot be shown to anybody, because this key is missing.
     #[error("it has no `{0}` to show to a reviewer")]
     NotShown(&'static str),
     /// The row has no judge's reply.
@@ -100,7 +100,7 @@ pub enum RowError {
     /// A scale without extent.
     #[error("'{0}' to '{1}' is no scale")]
     NoScale(Decimal, Decimal),
-    /// Nothing is scored.
+    /// The row scores no dimension.
     #[error("it names no dimension")]
     NoDimension,
     /// The weight of this dimension.
@@ -112,7 +112,7 @@ pub enum RowError {
     /// The score of the label lies outside of the scale.
     #[error("human score {0} is not on the scale {1}")]
     OffScale(Decimal, Scale),
-    /// People say nothing.
+    /// The row has no label.
     #[error("`human` has no global, score, mean or pass")]
     NoTruth,
     /// A judge said nothing.

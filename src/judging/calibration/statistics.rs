@@ -188,7 +188,7 @@ impl Confusion {
     }
 }
 
-/// The middle 95 of 100 values, if there are enough of them to say.
+/// The interval of the middle 95 of 100 values, if there are enough of them to say.
 pub fn interval(mut values: Vec<f64>) -> Option<(f64, f64)> {
     const ENOUGH: usize = 20;
     if values.len() < ENOUGH {

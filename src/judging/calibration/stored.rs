@@ -24,7 +24,7 @@ pub struct StoredFit {
     /// The rows that it comes from.
     pub source: String,
     pub seats: Vec<StoredSeat>,
-    /// How their scores become one; `None` for a judge alone.
+    /// How the scores of the judges become one; `None` for a judge alone.
     pub consensus: Option<Consensus>,
     /// The digest of what they score.
     pub dimensions: Digest,
@@ -35,7 +35,7 @@ pub struct StoredFit {
     pub cases: Vec<Case>,
 }
 
-/// A judge.
+/// A judge as it was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StoredSeat {
@@ -95,7 +95,7 @@ impl StoredFit {
         names.join(" + ")
     }
 
-    /// Whether its numbers are those of its cases.
+    /// Checks that the numbers of the fit are those of its cases.
     fn check(&self) -> Result<(), StoredError> {
         let mut cases = self.cases.clone();
         let again = Fit::of(&mut cases).map_err(|why| StoredError::Unfit(self.names(), why))?;

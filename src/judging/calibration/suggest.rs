@@ -12,7 +12,7 @@ pub const MAX_FALSE_PASS: f64 = 0.10;
 pub struct Suggestion {
     /// The seats: the position of the candidate.
     pub candidate: usize,
-    /// The bar for their score.
+    /// The bar for the entry's score.
     pub bar: Points,
     /// The share of bad work that passes there. `None` where no work is bad.
     pub false_pass_rate: Option<f64>,

@@ -56,7 +56,7 @@ pub struct Text {
 /// The result of one command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandFacts {
-    /// The command line.
+    /// The command line for the shell.
     pub command: String,
     /// The exit code; `None` if a signal or a time-out ended it.
     pub exit: Option<i32>,

@@ -16,7 +16,7 @@ const DESCRIPTIONS: &[&str] = &[
     "problem",
     "text",
 ];
-/// Keys of how bad it is.
+/// The keys for the severity of a finding.
 const SEVERITIES: &[&str] = &["severity", "level", "priority"];
 /// Keys of what shows it.
 const EVIDENCE: &[&str] = &["evidence", "proof", "location", "file", "line"];

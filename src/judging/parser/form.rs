@@ -18,7 +18,7 @@ use crate::domain::Finding;
 
 /// The JSON values of a reply, apart by whose words they may be.
 pub(crate) struct Values {
-    /// The judge's own, in their order, each with where it stands.
+    /// The judge's own values, in their order, each with its place in the reply.
     pub own: Vec<(Json, Place)>,
     /// The values that stand in the work too, or within a sentence: they can contradict, but never testify.
     pub doubted: Vec<(Json, Place)>,

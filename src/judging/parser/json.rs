@@ -21,7 +21,7 @@ use crate::domain::is_invisible;
 /// A JSON value that remembers every key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Json {
-    /// `null`.
+    /// The value `null`.
     Null,
     Bool(bool),
     Number(Decimal),
@@ -94,7 +94,7 @@ impl Json {
         Ok(self)
     }
 
-    /// The text, if it is one.
+    /// The text of the value, if it is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

@@ -177,7 +177,7 @@ pub fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
     markers
 }
 
-/// A reply without its score lines: they say what is shown as the score.
+/// The reply without its score lines, which say what is shown as the score.
 pub fn without_score_lines(reply: &str) -> String {
     let lines: Vec<&str> = reply.lines().collect();
     let mut kept = Vec::new();

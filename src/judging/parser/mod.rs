@@ -67,7 +67,7 @@ pub fn without_score_lines(reply: &str) -> String {
 pub struct ParsedPanel {
     /// One score for each of the task's dimensions, in the task's order and spelling.
     pub scores: Vec<DimensionScore>,
-    /// Whether it declares, beside its scores, that the work passes.
+    /// Whether the reply declares, beside the scores, that the work passes; `None` where it declares nothing.
     pub declared: Option<bool>,
     /// The findings of the reviewer.
     pub findings: Vec<Finding>,
@@ -78,7 +78,7 @@ pub struct ParsedPanel {
 }
 
 impl ParsedPanel {
-    /// Whether its scores are this number, on whichever of the two scales.
+    /// Whether the scores come to this number, on whichever of the two scales.
     fn is_worth(&self, number: Points) -> bool {
         let mut scores = self.scores.iter().map(|score| score.points);
         scores.all(|points| points == number || points.score() == number.value())
@@ -99,11 +99,11 @@ impl ParsedPanel {
 /// The reply of the reviewer of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedEvaluation {
-    /// The score.
+    /// The score in points.
     pub points: Points,
     /// The reviewer's reasons: the field of a JSON reply, else the reply itself.
     pub reasoning: String,
-    /// Whether it declares, beside its score, that the work passes.
+    /// Whether the reply declares, beside the score, that the work passes; `None` where it declares nothing.
     pub declared: Option<bool>,
     /// The findings of the reviewer, where they are in JSON.
     pub findings: Vec<Finding>,
@@ -179,7 +179,7 @@ pub enum Unparsed {
     OffScale {
         /// The scored thing: a dimension or the work.
         what: String,
-        /// The number.
+        /// The number that is not on the scale.
         value: Decimal,
         scale: Scale,
     },

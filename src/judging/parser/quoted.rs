@@ -35,7 +35,7 @@ const NOTES: &str = " summary note notes comment comments feedback ";
 pub struct Quoted {
     /// Answers for points of an earlier review, by their words.
     lines: BTreeSet<Digest>,
-    /// Claims.
+    /// The digests of claims in JSON objects.
     objects: BTreeSet<Digest>,
     /// Whether there was more than is remembered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

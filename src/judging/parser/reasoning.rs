@@ -25,7 +25,7 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
-/// `Vec<Thought>`, `notes[draft]` and `[thinking of it]` are no marks.
+/// Whether a mark is a part of text, as in `Vec<Thought>`, `notes[draft]` and `[thinking of it]`.
 fn is_text(before: &str, mark: &Captures) -> bool {
     let (text, name) = (mark.get_match().as_str(), mark.name("name"));
     let is_glued = before.ends_with(char::is_alphanumeric) && mark.name("end").is_none();

@@ -65,7 +65,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^(?:\x1b\[[ -?]*[@-~])+|\x1b\[(?:[0-9;:?]*[mhlnqt]|0?K)|\x1b[\]PX^_][^\x07\x1b\r\n]*(?:\x07|\x1b\\|$)|\x1b[!-/].")
         .expect("the pattern is fixed and tested")
 });
-/// All others.
+/// Matches all other control sequences.
 static MOVES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\x1b(?:\[[ -?]*)?.?").expect("the pattern is fixed and tested"));
 
@@ -208,7 +208,7 @@ impl<'a> Fence<'a> {
     }
 }
 
-/// Lines with their offsets. A carriage return ends a line too.
+/// The lines of a text with their offsets. A carriage return ends a line too.
 pub struct Lines<'a> {
     pub reply: &'a str,
     /// Where the next line begins.
