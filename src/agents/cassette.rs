@@ -43,7 +43,7 @@ const LONGEST_LINE: usize = 120;
 /// The purpose of a question. Two questions of one run never share it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct CallKey {
     /// The title of the task.
     pub task: String,
     /// The agent that is asked.
@@ -55,7 +55,7 @@ pub struct Call {
     pub place: Vec<u32>,
 }
 
-impl Call {
+impl CallKey {
     /// The name of the file with the reply to the n-th request of the call.
     fn file(&self, request: u32) -> String {
         let mut slug = String::new();
@@ -85,7 +85,7 @@ impl Call {
 /// The request to a model: all of it that can change the reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Question {
+pub(super) struct RecordedQuestion {
     protocol: String,
     model: String,
     temperature: Option<Decimal>,
@@ -108,7 +108,7 @@ struct Given {
     text: String,
 }
 
-impl Question {
+impl RecordedQuestion {
     pub(super) fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
         let results = dialogue.exchanges.last().into_iter();
         let given = results
@@ -201,25 +201,25 @@ fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
 /// The recorded answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Answer {
+enum RecordedAnswer {
     Reply(ModelReply),
     Error(ModelError),
 }
 
 /// A question with its answer, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Entry {
-    call: Call,
+struct CassetteEntry {
+    call: CallKey,
     request: u32,
     /// The digest of the question: as it was asked, and as it stands here, where that is another. What a model said
     /// with a key in it is part of later questions, and there it is blotted out when they are asked again.
     digests: Vec<Digest>,
-    question: Question,
-    answer: Answer,
+    question: RecordedQuestion,
+    answer: RecordedAnswer,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct CassetteFile {
     schema: String,
     /// The digest of the entry, so that no reply is anything else than what was recorded.
     checksum: Digest,
@@ -278,7 +278,7 @@ enum NoEntry {
 
 /// The head of a recording.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct CassetteHead {
     schema: String,
     quorum: String,
     /// The run that was recorded. Files are named by what a call is for, so there is one run in a recording.
@@ -317,7 +317,7 @@ impl Cassette {
                 Err(CassetteError::Taken(folder.to_owned()))
             };
         }
-        let head = Head {
+        let head = CassetteHead {
             schema: CASSETTE.to_owned(),
             quorum: env!("CARGO_PKG_VERSION").to_owned(),
             run: Some(run.clone()),
@@ -365,7 +365,7 @@ impl Cassette {
         }
     }
 
-    fn read_head(&self) -> Result<Head, CassetteError> {
+    fn read_head(&self) -> Result<CassetteHead, CassetteError> {
         let path = self.head();
         let bytes = if_there(read_regular(&path, LONGEST_FILE)).map_err(|source| CassetteError::Io {
             path: path.clone(),
@@ -398,11 +398,11 @@ impl Cassette {
     }
 
     /// The digests of a question as it is, and without any key.
-    fn digests(&self, question: &Question) -> Vec<Digest> {
+    fn digests(&self, question: &RecordedQuestion) -> Vec<Digest> {
         let as_asked = question.digest();
         let mut clean = serde_json::to_value(question).unwrap_or_default();
         self.redact_value(&mut clean);
-        let clean = serde_json::from_value(clean).map_or(as_asked, |clean: Question| clean.digest());
+        let clean = serde_json::from_value(clean).map_or(as_asked, |clean: RecordedQuestion| clean.digest());
         let mut digests = vec![as_asked, clean];
         digests.dedup();
         digests
@@ -422,18 +422,18 @@ impl Cassette {
     /// Why it is not on record.
     pub(super) fn put(
         &self,
-        call: &Call,
+        call: &CallKey,
         number: u32,
-        question: &Question,
+        question: &RecordedQuestion,
         result: &Result<ModelReply, ModelError>,
     ) -> Result<(), NotRecorded> {
         let path = self.replies().join(call.file(number));
         let lost = |error| NotRecorded(path.clone(), error);
         let answer = match result {
-            Ok(reply) => Answer::Reply(reply.clone()),
-            Err(error) => Answer::Error(error.clone()),
+            Ok(reply) => RecordedAnswer::Reply(reply.clone()),
+            Err(error) => RecordedAnswer::Error(error.clone()),
         };
-        let entry = Entry {
+        let entry = CassetteEntry {
             call: call.clone(),
             request: number,
             digests: self.digests(question),
@@ -442,7 +442,7 @@ impl Cassette {
         };
         let mut entry = serde_json::to_value(entry).map_err(|error| lost(error.into()))?;
         self.redact_value(&mut entry);
-        let document = Document {
+        let document = CassetteFile {
             schema: REPLY.to_owned(),
             checksum: Digest::of(entry.to_string().as_bytes()),
             entry,
@@ -460,9 +460,9 @@ impl Cassette {
     /// another question was recorded.
     pub(super) fn get(
         &self,
-        call: &Call,
+        call: &CallKey,
         number: u32,
-        question: &Question,
+        question: &RecordedQuestion,
     ) -> Result<ModelReply, ModelError> {
         let name = call.file(number);
         let path = self.replies().join(&name);
@@ -478,8 +478,8 @@ impl Cassette {
             Ok(entry)
         });
         match entry.map(|entry| entry.answer) {
-            Ok(Answer::Reply(reply)) => Ok(reply),
-            Ok(Answer::Error(error)) => Err(ModelError {
+            Ok(RecordedAnswer::Reply(reply)) => Ok(reply),
+            Ok(RecordedAnswer::Error(error)) => Err(ModelError {
                 retry_after: error.class.passes_by_itself().then_some(Millis(0)),
                 ..error
             }),
@@ -497,10 +497,10 @@ impl Cassette {
         }
     }
 
-    fn entry(&self, name: &str) -> Result<Entry, NoEntry> {
+    fn entry(&self, name: &str) -> Result<CassetteEntry, NoEntry> {
         let bytes = self.held.get(name).ok_or(NoEntry::None)?;
         let bytes = bytes.as_deref().map_err(|why| NoEntry::Unread(why.clone()))?;
-        let document: Document = serde_json::from_slice(bytes)?;
+        let document: CassetteFile = serde_json::from_slice(bytes)?;
         if document.schema != REPLY {
             return Err(NoEntry::Form(document.schema));
         }

@@ -35,9 +35,9 @@ const LONGEST_ANSWER: usize = 200;
 
 /// A channel with everything that a delivery needs.
 #[derive(Clone)]
-pub struct Channel {
+pub struct DeliveryChannel {
     /// The way in which the channel is reached.
-    pub way: Way,
+    pub way: ChannelRoute,
     /// How long one delivery may take.
     pub timeout: Duration,
     /// Whether the channel's command is not confined.
@@ -47,7 +47,7 @@ pub struct Channel {
 
 /// How a channel is reached.
 #[derive(Clone)]
-pub enum Way {
+pub enum ChannelRoute {
     /// The channel gets a POST.
     Http(Hook),
     /// By starting a command that reads the notification from its standard input.
@@ -111,7 +111,7 @@ pub enum ChannelError {
     Scheme,
 }
 
-impl Channel {
+impl DeliveryChannel {
     /// The channel of a plan; relative paths in `folder`, variables as `variable` knows them.
     ///
     /// # Errors
@@ -127,14 +127,14 @@ impl Channel {
             ChannelType::File => {
                 let path = folder.join(spec.path.as_deref().ok_or(ChannelError::Lacks("path"))?);
                 // Links above the folder, and elsewhere, are the user's; below it agents put them.
-                Way::File(match path.strip_prefix(folder) {
+                ChannelRoute::File(match path.strip_prefix(folder) {
                     Ok(inner) => real_path(folder)?.join(inner),
                     Err(_) => real_path(&path)?,
                 })
             }
             ChannelType::Command => {
                 let line = spec.run.as_ref().ok_or(ChannelError::Lacks("run"))?;
-                Way::Command(Program::resolve(line, folder)?)
+                ChannelRoute::Command(Program::resolve(line, folder)?)
             }
             form => {
                 let url = spec.url.as_deref().ok_or(ChannelError::Lacks("url"))?;
@@ -144,7 +144,7 @@ impl Channel {
                     texts.push((name, expand(text, &variable, &mut secrets)?));
                 }
                 let headers = headers(texts, ChannelError::Header)?;
-                Way::Http(Hook {
+                ChannelRoute::Http(Hook {
                     url,
                     headers,
                     form,
@@ -216,18 +216,18 @@ impl Channel {
     }
 }
 
-impl fmt::Debug for Channel {
+impl fmt::Debug for DeliveryChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match &self.way {
-            Way::Http(hook) => hook.url.host_str().unwrap_or_default().to_owned(),
-            Way::Command(program) => program.path().display().to_string(),
-            Way::File(path) => path.display().to_string(),
+            ChannelRoute::Http(hook) => hook.url.host_str().unwrap_or_default().to_owned(),
+            ChannelRoute::Command(program) => program.path().display().to_string(),
+            ChannelRoute::File(path) => path.display().to_string(),
         };
         f.debug_tuple("Channel").field(&kind).finish()
     }
 }
 
-impl Way {
+impl ChannelRoute {
     /// The parts of the channel that may be secrets, whoever wrote them down: all of an address behind its
     /// host, and the headers.
     fn private_parts(&self) -> Vec<String> {

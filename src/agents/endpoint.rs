@@ -15,10 +15,10 @@ use reqwest::{Client, Url};
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
 use super::failure::causes;
-use super::model::{ModelRequest, Part};
+use super::model::{ModelRequest, RequestPart};
 use super::protocol::{self, Protocol, complete_url, is_own_service};
 use super::secrets::Secrets;
-use super::transport::Line;
+use super::transport::Transport;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub struct Endpoint {
     secrets: Secrets,
     /// The parts of a request that the model was seen to refuse in this session, whoever asks it, each with the
     /// warning that is still due.
-    refused: Arc<Mutex<BTreeMap<Part, Option<String>>>>,
+    refused: Arc<Mutex<BTreeMap<RequestPart, Option<String>>>>,
 }
 
 /// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
@@ -109,14 +109,14 @@ impl Endpoint {
         let mut request = request.clone();
         for part in self.refused().keys() {
             match part {
-                Part::Limit => request.max_tokens = None,
-                Part::Temperature => request.temperature = None,
-                Part::System => {
+                RequestPart::Limit => request.max_tokens = None,
+                RequestPart::Temperature => request.temperature = None,
+                RequestPart::System => {
                     let system = request.system.take();
                     let system = system.map(|system| format!("{system}\n\n"));
                     request.prompt.insert_str(0, &system.unwrap_or_default());
                 }
-                Part::LimitName | Part::Schema => {}
+                RequestPart::LimitName | RequestPart::Schema => {}
             }
         }
         request
@@ -124,11 +124,11 @@ impl Endpoint {
 
     /// Whether a limit of tokens has its new name: OpenAI's newer models refuse the old one, other servers know no other.
     pub(super) fn takes_new_limit(&self) -> bool {
-        self.is_own_service() || self.refused().contains_key(&Part::LimitName)
+        self.is_own_service() || self.refused().contains_key(&RequestPart::LimitName)
     }
 
     /// Remembers that the model refuses a part of requests, by what it said.
-    pub(super) fn leave_out(&self, part: Part, message: &str) {
+    pub(super) fn leave_out(&self, part: RequestPart, message: &str) {
         let (model, what) = (&self.model, part.as_str());
         let told = || format!("'{model}' is asked without {what}, which it refuses ({message})");
         self.refused().entry(part).or_insert_with(|| Some(told()));
@@ -139,7 +139,7 @@ impl Endpoint {
         self.refused().values_mut().filter_map(Option::take).collect()
     }
 
-    fn refused(&self) -> MutexGuard<'_, BTreeMap<Part, Option<String>>> {
+    fn refused(&self) -> MutexGuard<'_, BTreeMap<RequestPart, Option<String>>> {
         crate::locked(&self.refused)
     }
 
@@ -184,8 +184,8 @@ impl Endpoint {
     ///
     /// # Errors
     /// As [`Endpoint::client`].
-    pub fn line(&self) -> Result<Line, reqwest::Error> {
-        self.client().map(Line::Direct)
+    pub fn line(&self) -> Result<Transport, reqwest::Error> {
+        self.client().map(Transport::Direct)
     }
 }
 

@@ -25,13 +25,13 @@ use crate::domain::{FailureClass, Millis, Timestamp};
 use crate::judging::parser::json::Json;
 use crate::mission::model::Agent;
 
-use super::cassette::Question;
+use super::cassette::RecordedQuestion;
 use super::endpoint::{self, Endpoint};
 use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, told_pause};
-use super::transport::Line;
+use super::transport::Transport;
 use refusals::{refuses_schema, refuses_tools};
 
-pub(super) use refusals::{Part, ToldError};
+pub(super) use refusals::{RequestPart, ToldError};
 
 /// Bytes of an answer that are read.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -100,7 +100,7 @@ pub struct ModelReply {
     /// The model that the provider says it used. Never filled in from the request.
     pub model: Option<String>,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// Why the reply ended, in the provider's word: `stop`, `length`, `content_filter` …
     pub finish_reason: Option<String>,
     /// Tools that the model wants to be used before it goes on.
@@ -170,7 +170,7 @@ impl ToolResult {
 
 /// One reply that asked for tools, with what they gave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
+pub struct ToolExchange {
     /// The reply as the provider sent it.
     pub said: Value,
     /// The tool calls, each with its result.
@@ -185,7 +185,7 @@ pub struct Dialogue {
     /// Whether the model must reply now, without any tool.
     pub must_reply: bool,
     /// The exchanges so far, the oldest first.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<ToolExchange>,
 }
 
 impl ModelReply {
@@ -198,7 +198,7 @@ impl ModelReply {
 /// Tokens as the provider counted them. Missing or negative counts are unknown, never free (semantics, section 19).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct ModelUsage {
     /// Tokens of the question.
     pub input_tokens: Option<u64>,
     /// Tokens of the reply.
@@ -207,7 +207,7 @@ pub struct Usage {
 
 /// The reading of a body with a status of success.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum ResponseBody {
     /// A reply, whose text may be empty.
     Reply(ModelReply),
     /// An answer of the right form without a reply in it: a refusal, a block, no candidate. Never an empty success.
@@ -237,7 +237,7 @@ pub struct ModelError {
     pub tools_unsupported: bool,
     /// The provider refused this part of the request: the same without it may work.
     #[serde(skip)]
-    pub(super) refused: Option<Part>,
+    pub(super) refused: Option<RequestPart>,
     /// No connection was made, so nothing was asked.
     #[serde(skip)]
     pub unsent: bool,
@@ -280,7 +280,7 @@ impl ModelError {
 /// # Errors
 /// When no complete, well-formed reply came back.
 pub async fn complete(
-    line: &Line,
+    line: &Transport,
     endpoint: &Endpoint,
     request: &ModelRequest,
     now: Timestamp,
@@ -295,7 +295,7 @@ pub async fn complete(
 ///
 /// As [`complete`].
 pub async fn complete_by_schema(
-    line: &Line,
+    line: &Transport,
     endpoint: &Endpoint,
     request: &mut ModelRequest,
 ) -> Result<ModelReply, ModelError> {
@@ -304,7 +304,7 @@ pub async fn complete_by_schema(
         return reply;
     }
     if let Err(error) = &reply {
-        endpoint.leave_out(Part::Schema, &error.message);
+        endpoint.leave_out(RequestPart::Schema, &error.message);
     }
     request.schema = None;
     complete(line, endpoint, request, Timestamp::now()).await
@@ -316,20 +316,20 @@ pub async fn complete_by_schema(
 ///
 /// When no complete, well-formed reply came back.
 pub async fn converse_once(
-    line: &Line,
+    line: &Transport,
     endpoint: &Endpoint,
     request: &ModelRequest,
     dialogue: &Dialogue,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
-    let question = || Question::of(endpoint, request, dialogue);
+    let question = || RecordedQuestion::of(endpoint, request, dialogue);
     let reply = match line {
-        Line::Direct(client) => ask(client, endpoint, request, dialogue, now).await,
-        Line::Recording(client, tape) => {
+        Transport::Direct(client) => ask(client, endpoint, request, dialogue, now).await,
+        Transport::Recording(client, tape) => {
             let result = ask(client, endpoint, request, dialogue, now).await;
             tape.record(question(), result).await
         }
-        Line::Recorded(tape) => tape.replay(question()).await,
+        Transport::Recorded(tape) => tape.replay(question()).await,
     }?;
     match ends::fault(reply.finish_reason.as_deref(), endpoint.protocol.good_ends) {
         None => Ok(reply),
@@ -404,13 +404,13 @@ async fn ask_once(
         match (endpoint.protocol.answer)(&body) {
             // Whatever else it says, it says that it failed.
             _ if tells_error(told) => {}
-            Answer::Reply(mut reply) => {
+            ResponseBody::Reply(mut reply) => {
                 if reply.calls.is_empty() {
                     reply.said = Value::Null;
                 }
                 return Ok(without_secrets(endpoint, reply));
             }
-            Answer::Declined(why) => {
+            ResponseBody::Declined(why) => {
                 let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
                 return Err(ModelError::new(
                     FailureClass::Unknown,
@@ -418,7 +418,7 @@ async fn ask_once(
                     message,
                 ));
             }
-            Answer::NotAReply => {}
+            ResponseBody::NotAReply => {}
         }
     }
     let mut error = error_of(endpoint, request, status.as_u16(), told);
@@ -516,7 +516,7 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         request.temperature.is_some(),
         request.system.is_some(),
     ];
-    let refused = || Part::refused(sent, &told);
+    let refused = || RequestPart::refused(sent, &told);
     ModelError {
         refused: is_refusal.then(refused).flatten(),
         retry_after: told.retry_after,

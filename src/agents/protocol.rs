@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::mission::model::Adapter;
 
-use super::model::{Answer, Dialogue, ModelRequest, ToldError};
+use super::model::{Dialogue, ModelRequest, ResponseBody, ToldError};
 
 /// The header of a key and what stands before the key in it, as most providers want it.
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer ");
@@ -50,7 +50,7 @@ pub(super) struct Protocol {
     /// The JSON body of a request to a model. The second argument says whether a limit of tokens has its new name, where there are two.
     pub body: fn(&str, bool, &ModelRequest, &Dialogue) -> Value,
     /// Reads the body of an answer with a status of success.
-    pub answer: fn(&Value) -> Answer,
+    pub answer: fn(&Value) -> ResponseBody,
     /// The error that a body tells of.
     pub told_error: for<'a> fn(&'a Value) -> ToldError<'a>,
 }

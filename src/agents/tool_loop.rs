@@ -19,11 +19,11 @@ use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
 use super::model::{
-    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, Part, ToolCall, ToolResult, ToolSpec, Usage,
-    converse_once,
+    Dialogue, ModelError, ModelReply, ModelRequest, ModelUsage, RequestPart, ToolCall, ToolExchange,
+    ToolResult, ToolSpec, converse_once,
 };
 use super::tools::brief;
-use super::transport::Line;
+use super::transport::Transport;
 
 /// How much longer than the conversation a tool may take.
 const GRACE: Duration = Duration::from_secs(5);
@@ -105,10 +105,10 @@ pub struct ToolRecord {
 
 /// The usage of a conversation so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spent {
+pub struct ConversationUsage {
     /// The tokens of all requests that were answered. A request that does not say makes the sum unknown: it is
     /// never free.
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// Requests that were answered.
     pub requests: u32,
     /// Requests that were made in vain.
@@ -124,7 +124,7 @@ pub struct Conversation {
     /// The last reply; its usage is that of all requests.
     pub reply: ModelReply,
     /// The usage of the conversation.
-    pub spent: Spent,
+    pub spent: ConversationUsage,
     /// Whether the provider held the last reply to the schema.
     pub by_schema: bool,
     /// Whether the model wanted more than its limits: it did not end by itself.
@@ -136,7 +136,7 @@ pub struct Conversation {
 pub struct Broken {
     pub error: ModelError,
     /// The usage until the conversation broke off.
-    pub spent: Spent,
+    pub spent: ConversationUsage,
 }
 
 /// Asks a model that may use tools. The request's time-out holds for the whole conversation.
@@ -144,7 +144,7 @@ pub struct Broken {
 /// # Errors
 /// When a request fails for good, or time runs out.
 pub async fn converse(
-    line: &Line,
+    line: &Transport,
     endpoint: &Endpoint,
     request: &ModelRequest,
     limits: Limits,
@@ -164,7 +164,7 @@ pub async fn converse(
             tools: host.specs(),
             ..Dialogue::default()
         },
-        spent: Spent::default(),
+        spent: ConversationUsage::default(),
         used_up: false,
     };
     let broken = |error, talk: &Talk<'_>| Broken {
@@ -203,12 +203,12 @@ pub async fn converse(
 }
 
 struct Talk<'a> {
-    line: &'a Line,
+    line: &'a Transport,
     endpoint: &'a Endpoint,
     end: Instant,
     request: ModelRequest,
     dialogue: Dialogue,
-    spent: Spent,
+    spent: ConversationUsage,
     /// Whether the model was denied a call that its limits do not allow.
     used_up: bool,
 }
@@ -241,7 +241,7 @@ impl Talk<'_> {
             self.spent.unanswered += 1;
             if self.request.schema.is_some() && error.schema_unsupported {
                 // Not a failure: this endpoint does not know schemas. The prompt spells the form out anyway.
-                self.endpoint.leave_out(Part::Schema, &error.message);
+                self.endpoint.leave_out(RequestPart::Schema, &error.message);
                 self.request.schema = None;
                 continue;
             }
@@ -265,12 +265,12 @@ impl Talk<'_> {
         (!is_first && Instant::now() + pause < self.end).then_some(pause)
     }
 
-    fn count(&mut self, usage: &Usage) {
+    fn count(&mut self, usage: &ModelUsage) {
         let sum = |a: Option<u64>, b: Option<u64>| a?.checked_add(b?);
         let so_far = self.spent.usage;
         self.spent.usage = match self.spent.requests {
             0 => *usage,
-            _ => Usage {
+            _ => ModelUsage {
                 input_tokens: sum(so_far.input_tokens, usage.input_tokens),
                 output_tokens: sum(so_far.output_tokens, usage.output_tokens),
             },
@@ -284,7 +284,7 @@ impl Talk<'_> {
             || self.spent.bytes >= limits.bytes
     }
 
-    async fn use_tools(&mut self, limits: Limits, host: &impl ToolHost, reply: ModelReply) -> Exchange {
+    async fn use_tools(&mut self, limits: Limits, host: &impl ToolHost, reply: ModelReply) -> ToolExchange {
         let is_cut_short = reply.is_cut_short();
         self.spent.bytes += length(&reply.said);
         let mut calls = Vec::with_capacity(reply.calls.len());
@@ -324,7 +324,7 @@ impl Talk<'_> {
             host.note(record).await;
             calls.push((call, result));
         }
-        Exchange {
+        ToolExchange {
             said: reply.said,
             calls,
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use reqwest::Client;
 
-use super::cassette::{Call, Cassette, Question};
+use super::cassette::{CallKey, Cassette, RecordedQuestion};
 use super::model::{ModelError, ModelReply};
 
 /// The use that a run may make of the network.
@@ -22,7 +22,7 @@ pub enum Network {
 
 /// The line to a model.
 #[derive(Debug, Clone)]
-pub enum Line {
+pub enum Transport {
     /// Requests go over the network.
     Direct(Client),
     /// Over the network; what comes back is written down.
@@ -31,7 +31,7 @@ pub enum Line {
     Recorded(CassetteCursor),
 }
 
-impl Line {
+impl Transport {
     /// Whether what comes over it is recorded, or is from a record. Then the same must be asked again and again: nothing
     /// that only this session remembers may change a question.
     pub fn is_on_record(&self) -> bool {
@@ -43,14 +43,14 @@ impl Line {
 #[derive(Debug, Clone)]
 pub struct CassetteCursor {
     cassette: Arc<Cassette>,
-    call: Call,
+    call: CallKey,
     /// Requests of the call so far.
     requests: Arc<AtomicU32>,
 }
 
 impl CassetteCursor {
     /// The record of a call whose first request comes next.
-    pub fn new(cassette: Arc<Cassette>, call: Call) -> Self {
+    pub fn new(cassette: Arc<Cassette>, call: CallKey) -> Self {
         Self {
             cassette,
             call,
@@ -63,7 +63,7 @@ impl CassetteCursor {
     }
 
     /// The recorded reply to the same question.
-    pub(super) async fn replay(&self, question: Question) -> Result<ModelReply, ModelError> {
+    pub(super) async fn replay(&self, question: RecordedQuestion) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());
         let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &question));
         read.await
@@ -74,7 +74,7 @@ impl CassetteCursor {
     /// whoever works from it.
     pub(super) async fn record(
         &self,
-        question: Question,
+        question: RecordedQuestion,
         result: Result<ModelReply, ModelError>,
     ) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::agents::preset::Reading;
+use crate::agents::preset::OutputReader;
 use crate::domain::TurnId;
 use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
 use crate::mission::Plan;
@@ -300,7 +300,7 @@ impl<'a> Printer<'a> {
 
 /// Events of a program as people follow them: what it says, and which tools it uses.
 struct Events {
-    reading: Reading,
+    reading: OutputReader,
     /// The part of a line that has come.
     rest: Vec<u8>,
     /// The last message, as it is printed.
@@ -311,7 +311,7 @@ struct Events {
 impl Events {
     fn of(preset: Arc<Preset>) -> Self {
         Self {
-            reading: Reading::of(preset),
+            reading: OutputReader::of(preset),
             rest: Vec::new(),
             said: String::new(),
             calls: 0,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-use crate::store::no_links::{Folder, real_parent, replace};
+use crate::store::no_links::{OpenFolder, real_parent, replace};
 use crate::store::{if_there, replace_file, sync_file};
 
 /// How long the other end of a FIFO or a device may take nothing before it is given up.
@@ -81,7 +81,7 @@ impl ReportPlace {
 #[derive(Debug)]
 pub enum HeldPlace {
     /// A file in a folder that stays open.
-    File(PathBuf, Folder),
+    File(PathBuf, OpenFolder),
     /// A FIFO or a device, by device and number.
     Stream((u64, u64)),
 }
@@ -94,7 +94,7 @@ impl HeldPlace {
     pub fn cleared(path: &Path) -> io::Result<Self> {
         match ReportPlace::of(path)? {
             ReportPlace::File(path) => {
-                let (folder, name) = Folder::of(&path)?;
+                let (folder, name) = OpenFolder::of(&path)?;
                 if_there(folder.remove(name))?;
                 Ok(Self::File(path, folder))
             }
@@ -109,7 +109,7 @@ impl HeldPlace {
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         match (self, ReportPlace::of(path)?) {
             (Self::File(held, folder), ReportPlace::File(now)) if *held == now => {
-                let (now, name) = Folder::of(held)?;
+                let (now, name) = OpenFolder::of(held)?;
                 if now.identity()? != folder.identity()? {
                     return Err(moved());
                 }

@@ -13,9 +13,9 @@ use crate::judging::triage::{Triage, parse_triage};
 use crate::mission::{SubTask, read_sub_task};
 use crate::report::documents::commands::IntakeDocument;
 use crate::report::intake::{human, row};
-use crate::review::questions::{self as prompt, Subject};
+use crate::review::questions::{self as prompt, QuestionSubject};
 use crate::runtime::ask_about_request;
-use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
+use crate::store::{Requests, RequestsError, RunFolder, StateFolder, WorkRequest};
 use crate::supervisor;
 
 use super::args::{LATEST, OfRun};
@@ -147,7 +147,7 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
         RequestCommand::Submit(submit) => self::submit(&folder, &requests, submit, screen),
         RequestCommand::List => {
             let all = requests.all().map_err(unusable)?;
-            let all: Result<Vec<Request>, Failure> = all
+            let all: Result<Vec<WorkRequest>, Failure> = all
                 .into_iter()
                 .map(|known| caught_up(&folder, &requests, known))
                 .collect();
@@ -311,11 +311,16 @@ fn find_open(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, 
 }
 
 /// The request, as far on its way to a task of the run as one word brings it.
-fn advanced(requests: &Requests, mut known: Request, by: &str, run: &RunId) -> Result<Request, Failure> {
+fn advanced(
+    requests: &Requests,
+    mut known: WorkRequest,
+    by: &str,
+    run: &RunId,
+) -> Result<WorkRequest, Failure> {
     while let Some(to) = known.status.next().filter(|to| *to != RequestStatus::TaskCreated) {
         let from = known.status;
         let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
-        let step = |request: &mut Request| {
+        let step = |request: &mut WorkRequest| {
             if request.status == from && request.step(to, Timestamp::now(), by, reason) {
                 request.run = Some(run.clone());
             }
@@ -326,7 +331,7 @@ fn advanced(requests: &Requests, mut known: Request, by: &str, run: &RunId) -> R
 }
 
 /// Whether no agent has looked at it yet.
-fn asks_agent(request: &Request) -> bool {
+fn asks_agent(request: &WorkRequest) -> bool {
     matches!(request.status, RequestStatus::Submitted | RequestStatus::Triaging)
 }
 
@@ -335,10 +340,10 @@ fn asks_agent(request: &Request) -> bool {
 fn triaged(
     requests: &Requests,
     run: &RunFolder,
-    request: Request,
+    request: WorkRequest,
     approve: &ApproveArgs,
     supervisor: supervisor::Handle,
-) -> Result<Request, Failure> {
+) -> Result<WorkRequest, Failure> {
     let state = open_run(run, |_, _| {})?.state;
     let agent = match &approve.agent {
         Some(name) => state.plan.find_agent(name),
@@ -354,12 +359,12 @@ fn triaged(
     let name = state.plan.agent_name(agent).to_owned();
     let (by, now) = (approve.actor.name(), Timestamp::now());
     let why = format!("strategy: agent ({name})");
-    let begin = |request: &mut Request| {
+    let begin = |request: &mut WorkRequest| {
         // Asked again, it is being looked at already.
         let _ = request.step(RequestStatus::Triaging, now, &by, Some(&why));
     };
     let request = requests.change(request.number, begin).map_err(unusable)?;
-    let subject = Subject {
+    let subject = QuestionSubject {
         title: &request.task.title,
         description: request.task.description.as_deref(),
     };
@@ -367,7 +372,7 @@ fn triaged(
     let refined = parse_triage(&reply, &prompt::quotes(&prompt::triage(&subject)))
         .map_err(|why| anyhow!("the reply of '{name}' says nothing: {why}"))
         .and_then(|said| refined(&state, &request.task, said));
-    let conclude = |request: &mut Request| match &refined {
+    let conclude = |request: &mut WorkRequest| match &refined {
         Ok(task) if asks_agent(request) => request.task = task.clone(),
         Ok(_) => {}
         Err(why) => {
@@ -386,7 +391,7 @@ fn triaged(
 fn asked(
     state: &State,
     agent: AgentId,
-    subject: &Subject<'_>,
+    subject: &QuestionSubject<'_>,
     supervisor: supervisor::Handle,
 ) -> Result<String, Failure> {
     let reply = block_on(async {
@@ -423,7 +428,7 @@ fn refined(state: &State, task: &SubTask, said: Triage) -> anyhow::Result<SubTas
 }
 
 /// Whether the run can have the task, before anything is decided about the request.
-fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), Failure> {
+fn fits(folder: &StateFolder, run: &RunFolder, request: &WorkRequest) -> Result<(), Failure> {
     let state = open_run(run, |_, _| {})?.state;
     if task_of_request(&state, &request.id()).is_some() {
         return Ok(());
@@ -465,13 +470,17 @@ fn close(
     Ok(ended(&closed, screen, code))
 }
 
-fn find(folder: &StateFolder, requests: &Requests, id: &str) -> Result<Request, Failure> {
+fn find(folder: &StateFolder, requests: &Requests, id: &str) -> Result<WorkRequest, Failure> {
     let found = requests.find(id).map_err(unusable)?;
     caught_up(folder, requests, found)
 }
 
 /// A run may have taken the task after whoever approved the request was told that it waits, or had died.
-fn caught_up(folder: &StateFolder, requests: &Requests, request: Request) -> Result<Request, Failure> {
+fn caught_up(
+    folder: &StateFolder,
+    requests: &Requests,
+    request: WorkRequest,
+) -> Result<WorkRequest, Failure> {
     let Some(id) = request
         .run
         .as_ref()
@@ -496,14 +505,14 @@ fn caught_up(folder: &StateFolder, requests: &Requests, request: Request) -> Res
     }
 }
 
-fn created(requests: &Requests, request: &Request, by: &str) -> Result<Request, Failure> {
-    let take = |request: &mut Request| {
+fn created(requests: &Requests, request: &WorkRequest, by: &str) -> Result<WorkRequest, Failure> {
+    let take = |request: &mut WorkRequest| {
         let _ = request.step(RequestStatus::TaskCreated, Timestamp::now(), by, None);
     };
     requests.change(request.number, take).map_err(unusable)
 }
 
-fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
+fn ended(request: &WorkRequest, screen: &Screen, code: u8) -> u8 {
     if code != 0 && !screen.is_json() {
         let what = match code {
             8 => "queued for the run, which is busy",
@@ -515,7 +524,7 @@ fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
     code
 }
 
-fn print_result(request: &Request, screen: &Screen) {
+fn print_result(request: &WorkRequest, screen: &Screen) {
     let document = IntakeDocument {
         requests: None,
         request: Some(row(request)),

@@ -2,7 +2,7 @@
 //! in `decide::admission`, what follows from it in `decide::baseline` and `stages::proof`.
 
 use crate::domain::{BeforeWork, Millis, TaskId};
-use crate::judging::baseline::{Item, Weighed, is_wanted, items};
+use crate::judging::baseline::{BaselineCheck, Weighed, is_wanted, items};
 use crate::mission::model::Isolation;
 use crate::mission::{Extent, ListOf};
 
@@ -54,7 +54,7 @@ impl State {
     }
 
     /// What a check of a task said before the work.
-    pub(crate) fn before(&self, id: TaskId, item: &Item) -> Before<'_> {
+    pub(crate) fn before(&self, id: TaskId, item: &BaselineCheck) -> Before<'_> {
         let mut seen = self.seen_before(id).iter();
         match seen.find(|seen| seen.key == item.key) {
             Some(seen) => Before {
@@ -69,7 +69,7 @@ impl State {
     }
 
     /// The checks of a task that are weighed.
-    pub(crate) fn weighed_items(&self, id: TaskId) -> Vec<Item> {
+    pub(crate) fn weighed_items(&self, id: TaskId) -> Vec<BaselineCheck> {
         if self.plan.rules.extent == Extent::Judging {
             return Vec::new();
         }
@@ -77,12 +77,12 @@ impl State {
     }
 
     /// Whether a test of `passToPass` failed before the work: what was broken is not held against it.
-    pub(crate) fn is_left_out(&self, id: TaskId, item: &Item) -> bool {
+    pub(crate) fn is_left_out(&self, id: TaskId, item: &BaselineCheck) -> bool {
         item.list == Some(ListOf::PassToPass) && self.before(id, item).result == BeforeWork::Red
     }
 
     /// What a check of accepted work has come to.
-    pub(crate) fn weighed(&self, id: TaskId, task: &TaskState, item: &Item) -> Weighed {
+    pub(crate) fn weighed(&self, id: TaskId, task: &TaskState, item: &BaselineCheck) -> Weighed {
         let before = self.before(id, item);
         Weighed {
             before: before.result,

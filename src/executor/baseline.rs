@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::agents::command::{check_argv, missing_program};
 use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
 use crate::engine::{JobEnd, SeenBefore};
-use crate::judging::baseline::{CheckPlace, Item, MOST_NAMED, items};
+use crate::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
 use crate::judging::protected::plain;
 use crate::judging::touched::is_command;
 use crate::mission::Plan;
@@ -19,7 +19,7 @@ use crate::store::SpoolName;
 
 use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, How};
 use super::probes::Grading;
-use super::runner::{Commands, Owner};
+use super::runner::{CommandOwner, Commands};
 use super::task_command::TaskCommands;
 use super::{check, finish_gate};
 
@@ -39,7 +39,7 @@ impl BaselineLook {
     /// Looks: each distinct command runs once, expectations beside each other, others one after the other. One result for each
     /// distinct check, in the order of the task.
     pub async fn look(self, runner: &Commands) -> Vec<SeenBefore> {
-        let mut all: Vec<Item> = Vec::new();
+        let mut all: Vec<BaselineCheck> = Vec::new();
         for item in items(self.commands.plan.task(self.commands.task)) {
             if self.is_meant(&item) && all.iter().all(|known| known.key != item.key) {
                 all.push(item);
@@ -47,7 +47,8 @@ impl BaselineLook {
         }
         let mut seen = self.known.clone();
         let (mut beside, mut others, mut criteria) = (JoinSet::new(), Vec::new(), Vec::new());
-        let is_open = |(_, item): &(u32, &Item)| item.is_of_its_task || !self.known.contains_key(&item.key);
+        let is_open =
+            |(_, item): &(u32, &BaselineCheck)| item.is_of_its_task || !self.known.contains_key(&item.key);
         for (number, item) in (0..).zip(&all).filter(is_open) {
             match item.place {
                 CheckPlace::Check(_) => {
@@ -70,7 +71,7 @@ impl BaselineLook {
         all.iter().filter_map(|item| seen.remove(&item.key)).collect()
     }
 
-    fn is_meant(&self, item: &Item) -> bool {
+    fn is_meant(&self, item: &BaselineCheck) -> bool {
         let is_command = || is_command(&self.commands.plan, self.commands.task, item);
         match &self.elsewhere {
             None => true,
@@ -80,7 +81,12 @@ impl BaselineLook {
     }
 
     /// Starts one of them; what it says comes later.
-    fn start(&self, runner: &Commands, item: &Item, number: u32) -> impl Future<Output = SeenBefore> + use<> {
+    fn start(
+        &self,
+        runner: &Commands,
+        item: &BaselineCheck,
+        number: u32,
+    ) -> impl Future<Output = SeenBefore> + use<> {
         let (plan, turn, item) = (self.commands.plan.clone(), self.turn, item.clone());
         let (job, runner) = (self.job(&item, number), runner.clone());
         let lacks = job.as_ref().map_or_else(Vec::new, |job| self.lacking(job));
@@ -101,7 +107,7 @@ impl BaselineLook {
                 return never_ran(key, &format!("there is no folder {folder}"));
             }
             loop {
-                let end = runner.run(Owner::Task(turn.task), job.clone()).await;
+                let end = runner.run(CommandOwner::Task(turn.task), job.clone()).await;
                 let (plan, item, script) = (plan.clone(), item.clone(), job.script().map(str::to_owned));
                 let said = tokio::task::spawn_blocking(move || {
                     said(&plan, turn, &item, script.as_deref().unwrap_or_default(), &end)
@@ -132,7 +138,7 @@ impl BaselineLook {
     }
 
     /// The command of one; `None` where files are looked at.
-    fn job(&self, item: &Item, number: u32) -> Option<CommandJob> {
+    fn job(&self, item: &BaselineCheck, number: u32) -> Option<CommandJob> {
         let commands = &self.commands;
         let output = match self.elsewhere {
             None => SpoolName::Baseline(commands.task, number),
@@ -162,7 +168,7 @@ impl BaselineLook {
     }
 
     /// Grades criteria by facts.
-    async fn grade(&self, runner: &Commands, criteria: &[(u32, &Item)]) -> Vec<SeenBefore> {
+    async fn grade(&self, runner: &Commands, criteria: &[(u32, &BaselineCheck)]) -> Vec<SeenBefore> {
         let grading = Grading {
             commands: self.commands.clone(),
             round: 0,
@@ -204,7 +210,7 @@ fn missing_folder(cwd: &Path, within: Option<&Path>) -> Option<String> {
 }
 
 /// Reads the result of a check from the end of its command. Blocks.
-fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &CommandEnd) -> SeenBefore {
+fn said(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck, script: &str, end: &CommandEnd) -> SeenBefore {
     // Of a stage only how it exits says something: it reads what there is only behind the work.
     let result = match item.place {
         CheckPlace::Finish(at) => Some(finish_gate::finished(plan, turn.task, at, end)),
@@ -234,7 +240,7 @@ fn said(plan: &Arc<Plan>, turn: TurnId, item: &Item, script: &str, end: &Command
 }
 
 /// The result of a check that looks at files. Blocks.
-fn files(plan: &Arc<Plan>, turn: TurnId, item: &Item) -> SeenBefore {
+fn files(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck) -> SeenBefore {
     let CheckPlace::Check(at) = item.place else {
         return SeenBefore::unknown(item.key, "it cannot be looked at");
     };

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::Placeholders;
-use crate::agents::preset::{CommandAgent, Session, Start, Use};
+use crate::agents::preset::{CommandAgent, ProgramStart, TurnSession, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::Millis;
 use crate::engine::FileRef;
 use crate::mission::model::Preset;
 use crate::review::checks::CommandOutcome;
-use crate::supervisor::{Exit, MountPlan, Spawn, Told};
+use crate::supervisor::{ChildExit, MountPlan, RequestFile, Spawn};
 use crate::test_clock::scaled_ms;
 
 use super::error::WorkError;
@@ -61,13 +61,13 @@ pub struct CommandJob {
     /// A file to read as standard input.
     pub stdin: Option<PathBuf>,
     /// Files that it is asked by: see [`Spawn::told`].
-    pub told: Vec<Told>,
+    pub told: Vec<RequestFile>,
     /// Files and folders of the state folder that it may read beside those that its variables name.
     pub shown: Vec<PathBuf>,
     /// Whether what it prints decides, so that nobody may write over it: see [`Spawn::sealed`].
     pub sealed: bool,
     /// The files that the command may leave behind.
-    pub outputs: Outputs,
+    pub outputs: CommandOutputs,
     /// The most time for the command.
     pub timeout: Millis,
     /// Whether the command goes on when the session dies, for the next one to take over.
@@ -87,7 +87,7 @@ pub struct CommandJob {
 
 /// The files that a command may leave behind, and their treatment once it has ended.
 #[derive(Debug, Clone, Default)]
-pub struct Outputs {
+pub struct CommandOutputs {
     /// The file for standard output; `None` keeps nothing of it.
     pub stdout: Option<PathBuf>,
     /// The file for standard error. The same file as `stdout` holds both as they were printed.
@@ -104,7 +104,7 @@ pub struct Outputs {
     pub given_up: Option<GivenUp>,
 }
 
-impl Outputs {
+impl CommandOutputs {
     /// Where errors are to stand where they happened: one file for all that is printed.
     pub fn together(self, file: PathBuf) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Outputs {
     }
 
     /// Reads the outputs of a command that has ended, or never began, and takes the secrets out. Blocks.
-    pub fn end(self, result: Result<Exit, WorkError>) -> CommandEnd {
+    pub fn end(self, result: Result<ChildExit, WorkError>) -> CommandEnd {
         let mut exit = match result {
             Ok(exit) => exit,
             Err(why) => return CommandEnd::not_started(why),
@@ -173,7 +173,7 @@ pub enum GivenUp {
 
 /// The question to an agent: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep,
 /// as a text and as the path of its file.
-pub type Asked = (Told, Option<Told>, Option<(String, PathBuf)>);
+pub type PromptFiles = (RequestFile, Option<RequestFile>, Option<(String, PathBuf)>);
 
 impl CommandJob {
     /// The command of an agent that is asked by files: what it reads on standard input, and maybe the same as JSON. What
@@ -185,7 +185,7 @@ impl CommandJob {
         agent: &CommandAgent,
         (title, attempt): (&str, u32),
         cwd: PathBuf,
-        (request, review, schema): Asked,
+        (request, review, schema): PromptFiles,
         mut variables: Vec<(String, String)>,
     ) -> Result<Self, WorkError> {
         let shown = request.path.to_string_lossy().into_owned();
@@ -196,7 +196,7 @@ impl CommandJob {
         }
         let of_schema = schema.as_ref().map(|(_, file)| file.clone());
         let schema = schema.map(|(text, file)| (text, file.to_string_lossy().into_owned()));
-        let start = Start {
+        let start = ProgramStart {
             placeholders: Placeholders {
                 task: title,
                 attempt: &attempt.to_string(),
@@ -204,7 +204,7 @@ impl CommandJob {
                 workspace: &cwd.to_string_lossy(),
             },
             purpose: Use::Question,
-            session: Session::New(""),
+            session: TurnSession::New(""),
             schema: schema.as_ref().map(|(text, file)| (text.as_str(), file.as_str())),
             prompt: "",
             files: "",
@@ -225,7 +225,7 @@ impl CommandJob {
     /// When the files of its preset cannot be written, or its prompt not be read.
     pub fn of_agent(
         agent: &CommandAgent,
-        start: &Start<'_>,
+        start: &ProgramStart<'_>,
         prompt: Option<&Path>,
         variables: Vec<(String, String)>,
         cwd: PathBuf,
@@ -239,7 +239,7 @@ impl CommandJob {
             Some(prompt) => read_head(prompt, u64::MAX).map_err(WorkError::file("read", prompt))?,
             None => String::new(),
         };
-        let start = Start {
+        let start = ProgramStart {
             files: &files,
             prompt: &text,
             ..*start
@@ -315,9 +315,9 @@ pub enum How<'e> {
 pub struct CommandEnd {
     /// The exit as the supervisor tells it. It has the digest of the output only as long as the file is still
     /// that output.
-    pub exit: Exit,
+    pub exit: ChildExit,
     not_started: Option<String>,
-    outputs: Outputs,
+    outputs: CommandOutputs,
     /// Why what it claims cannot be read.
     unclean: Option<String>,
 }
@@ -347,7 +347,7 @@ impl CommandEnd {
     }
 
     /// The files that it may have left.
-    pub fn outputs(&self) -> &Outputs {
+    pub fn outputs(&self) -> &CommandOutputs {
         &self.outputs
     }
 
@@ -423,9 +423,9 @@ mod tests {
 
     const KEY: &str = "a-secret-of-somebody";
 
-    fn outputs(folder: &Path) -> Outputs {
+    fn outputs(folder: &Path) -> CommandOutputs {
         let file = |name| Some(folder.join(name));
-        Outputs {
+        CommandOutputs {
             stdout: file("out"),
             stderr: file("err"),
             result: file("result"),
@@ -436,10 +436,10 @@ mod tests {
         }
     }
 
-    fn exited(code: i32) -> Exit {
-        Exit {
+    fn exited(code: i32) -> ChildExit {
+        ChildExit {
             code: Some(code),
-            ..Exit::default()
+            ..ChildExit::default()
         }
     }
 
@@ -470,7 +470,7 @@ mod tests {
         assert!(!out.exists(), "what cannot be cleaned is not kept");
 
         fs::write(&out, "another's words").unwrap();
-        let printed = Exit {
+        let printed = ChildExit {
             stdout_digest: Some(Digest::of(b"its own words")),
             ..exited(0)
         };
@@ -482,7 +482,7 @@ mod tests {
     fn more_than_the_limit_is_cut_whoever_took_it_in() {
         let nowhere = Path::new("/nothing/there");
         let printed = |stdout_len| {
-            let exit = Exit {
+            let exit = ChildExit {
                 stdout_len,
                 stderr_len: 50,
                 ..exited(0)
@@ -494,19 +494,19 @@ mod tests {
 
     #[test]
     fn each_end_is_of_one_kind() {
-        let how = |exit| format!("{:?}", Outputs::default().end(Ok(exit)).how());
-        let late = Exit {
+        let how = |exit| format!("{:?}", CommandOutputs::default().end(Ok(exit)).how());
+        let late = ChildExit {
             timed_out: true,
             ..exited(0)
         };
         assert_eq!(how(late), "TimedOut");
         assert_eq!(how(exited(127)), "Exited(127)");
-        let killed = Exit {
+        let killed = ChildExit {
             signal: Some(9),
-            ..Exit::default()
+            ..ChildExit::default()
         };
         assert_eq!(how(killed), "Killed(9)");
-        let never = Outputs::default().end(Err("no such program".into()));
+        let never = CommandOutputs::default().end(Err("no such program".into()));
         assert_eq!(never.how(), How::NotStarted("no such program"));
     }
 

@@ -8,14 +8,14 @@ use tokio::task::JoinError;
 use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, TurnId};
 use crate::engine::{JobEnd, OutputRefs};
-use crate::judging::heuristic::{self, CommandFacts, Content, Facts, FileFacts, Text};
+use crate::judging::heuristic::{self, CommandFacts, Facts, FileContent, FileFacts, Text};
 use crate::mission::VerificationPlan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
 
 use super::command::{CommandEnd, CommandJob, built_in_timeout};
 use super::error::WorkError;
-use super::runner::{Commands, Owner};
+use super::runner::{CommandOwner, Commands};
 use super::spool::read_output;
 use super::task_command::TaskCommands;
 
@@ -59,7 +59,7 @@ impl Grading {
     ///
     /// When the grading breaks off.
     pub async fn run(self, runner: &Commands) -> Result<JobEnd, JoinError> {
-        let owner = Owner::Task(self.commands.task);
+        let owner = CommandOwner::Task(self.commands.task);
         let started = self.jobs().into_iter().map(|job| runner.run(owner, job));
         let (started, mut ends) = (started.collect::<Vec<_>>(), Vec::new());
         for end in started {
@@ -102,7 +102,7 @@ impl Grading {
         }
         Ok(FileFacts {
             path: String::new(),
-            content: Some(Content {
+            content: Some(FileContent {
                 bytes: all.text.len() as u64,
                 text: Some(all),
             }),
@@ -129,27 +129,27 @@ fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, WorkEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::command::Outputs;
-    use crate::supervisor::Exit;
+    use crate::executor::command::CommandOutputs;
+    use crate::supervisor::ChildExit;
 
     #[test]
     fn lost_evidence_is_no_fact() {
         let facts = |exit| {
-            let outputs = Outputs::default().together("/nothing/there".into());
+            let outputs = CommandOutputs::default().together("/nothing/there".into());
             command_facts("x", &outputs.end(Ok(exit)))
         };
-        let good = Exit {
+        let good = ChildExit {
             code: Some(0),
-            ..Exit::default()
+            ..ChildExit::default()
         };
         assert_eq!(facts(good.clone()).unwrap().exit, Some(0));
-        let lost = Exit {
+        let lost = ChildExit {
             output_lost: Some("the folder is gone".to_owned()),
             ..good.clone()
         };
         let lost = facts(lost).unwrap_err().to_string();
         assert!(lost.contains("the folder is gone"));
-        let killed = Exit {
+        let killed = ChildExit {
             timed_out: true,
             ..good
         };

@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 use std::sync::Arc;
 
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
-use crate::agents::preset::{Heard, Reading};
+use crate::agents::preset::{OutputReader, PrintedTurn};
 use crate::domain::FailureClass;
 use crate::mission::model::Preset;
 use crate::store::if_there;
@@ -14,8 +14,8 @@ use super::command::{CommandEnd, GivenUp};
 
 /// The messages of a program on its outputs.
 #[derive(Debug)]
-pub struct Told {
-    pub heard: Heard,
+pub struct ProgramOutput {
+    pub heard: PrintedTurn,
     /// The failure of the program, if there is one, whatever the exit code says.
     pub failure: Option<ToldFailure>,
     /// Whether the session that it was to go on in is not there any more.
@@ -26,10 +26,14 @@ pub struct Told {
 ///
 /// # Errors
 /// When its output cannot be read.
-pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>) -> io::Result<Told> {
+pub fn told_by(
+    preset: &Arc<Preset>,
+    end: &CommandEnd,
+    failed: FailedCommand<'_>,
+) -> io::Result<ProgramOutput> {
     let given_up = end.outputs().given_up.as_ref();
     let given_up = given_up.filter(|why| **why != GivenUp::Over);
-    let mut reading = Reading::of(preset.clone());
+    let mut reading = OutputReader::of(preset.clone());
     if let Some(output) = &end.outputs().stdout {
         // Else it printed nothing.
         if let Some(file) = if_there(File::open(output))? {
@@ -44,7 +48,7 @@ pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>
         (has_failed || given_up.is_some()).then(|| why(preset, &reading, failed, &stderr, given_up));
     let lost = |text: &str| preset.lost_session.iter().any(|known| text.contains(&**known));
     let words = failure.as_ref().map_or("", |failure| failure.reason.as_str());
-    Ok(Told {
+    Ok(ProgramOutput {
         lost_session: has_failed && (lost(words) || lost(&stderr)),
         heard: reading.heard,
         failure,
@@ -53,7 +57,7 @@ pub fn told_by(preset: &Arc<Preset>, end: &CommandEnd, failed: FailedCommand<'_>
 
 fn why(
     preset: &Preset,
-    reading: &Reading,
+    reading: &OutputReader,
     failed: FailedCommand<'_>,
     stderr: &str,
     given_up: Option<&GivenUp>,
@@ -121,28 +125,28 @@ mod tests {
 
     use super::*;
     use crate::agents::failure::Moment;
-    use crate::executor::command::Outputs;
+    use crate::executor::command::CommandOutputs;
     use crate::mission::preset_of;
-    use crate::supervisor::Exit;
+    use crate::supervisor::ChildExit;
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
-    fn recorded(name: &str, mode: &str) -> Option<Told> {
+    fn recorded(name: &str, mode: &str) -> Option<ProgramOutput> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("fixtures/agents")
             .join(name)
             .join(mode);
         let code = fs::read_to_string(folder.join("rc")).ok()?;
         let code = code.lines().next().unwrap_or_default().trim().parse::<i32>().ok();
-        let outputs = Outputs {
+        let outputs = CommandOutputs {
             stdout: Some(folder.join("stdout")),
             stderr: Some(folder.join("stderr")),
             limit: u64::MAX,
-            ..Outputs::default()
+            ..CommandOutputs::default()
         };
-        let exit = Exit {
+        let exit = ChildExit {
             code,
             timed_out: code.is_none(),
-            ..Exit::default()
+            ..ChildExit::default()
         };
         let failed = FailedCommand {
             program: name,

@@ -6,11 +6,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::agents::preset::Reading;
+use crate::agents::preset::OutputReader;
 use crate::domain::{Millis, TurnId};
 use crate::engine::ProcessRef;
 use crate::mission::model::Preset;
-use crate::supervisor::{self, Client, Command, ProcessIdentity};
+use crate::supervisor::{self, Client, ProcessIdentity, SupervisorCommand};
 use crate::test_clock::scaled;
 
 use super::command::{GRACE, GivenUp};
@@ -38,7 +38,7 @@ pub struct ProgramWatch(HashMap<u64, Watched>);
 
 #[derive(Debug)]
 struct Watched {
-    reading: Reading,
+    reading: OutputReader,
     /// The offsets up to which the output and the standard error are read, in bytes.
     read: [u64; 2],
     /// The unfinished line of each output.
@@ -57,7 +57,7 @@ struct Watched {
 impl Watched {
     fn of(preset: &Arc<Preset>) -> Self {
         Self {
-            reading: Reading::of(preset.clone()),
+            reading: OutputReader::of(preset.clone()),
             read: [0; 2],
             rest: [Vec::new(), Vec::new()],
             trouble: None,
@@ -198,7 +198,7 @@ impl ProgramWatch {
             }
             // Of what is no file the supervisor tells.
             let from = watched.read[0];
-            supervisor.send(&Command::Peek { key, from })?;
+            supervisor.send(&SupervisorCommand::Peek { key, from })?;
             if let Some(mut why) = why {
                 watched.is_given_up = true;
                 if let GivenUp::Waits { line, .. } = &mut why {
@@ -210,7 +210,7 @@ impl ProgramWatch {
         for (key, why) in given_up {
             runner.give_up(key, why);
             let grace_ms = GRACE.0;
-            supervisor.send(&Command::Terminate { key, grace_ms })?;
+            supervisor.send(&SupervisorCommand::Terminate { key, grace_ms })?;
         }
         Ok(())
     }

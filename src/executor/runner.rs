@@ -8,14 +8,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::{AgentId, TaskId, TurnId};
 use crate::engine::{ProcessRef, WorkKind, policy};
-use crate::supervisor::{Client, Command, Exit, MountPlan, Spawn};
+use crate::supervisor::{ChildExit, Client, MountPlan, Spawn, SupervisorCommand};
 
-use super::command::{CommandEnd, CommandJob, GivenUp, Outputs};
+use super::command::{CommandEnd, CommandJob, CommandOutputs, GivenUp};
 use super::error::WorkError;
 
 /// The work that a command belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Owner {
+pub enum CommandOwner {
     /// A worker's turn itself.
     Turn(TurnId),
     /// A call of a tool within a turn: it ends with that.
@@ -30,7 +30,7 @@ pub enum Owner {
     Nobody,
 }
 
-impl Owner {
+impl CommandOwner {
     /// The task that it works or judges for.
     pub fn task(self) -> Option<TaskId> {
         match self {
@@ -75,13 +75,13 @@ pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
 /// A command that is to be started.
 pub struct CommandRequest {
     job: CommandJob,
-    owner: Owner,
+    owner: CommandOwner,
     then: Option<Then>,
 }
 
 impl CommandRequest {
     /// One whose end is handed to `then`.
-    pub fn new(owner: Owner, job: CommandJob, then: Then) -> Self {
+    pub fn new(owner: CommandOwner, job: CommandJob, then: Then) -> Self {
         Self {
             job,
             owner,
@@ -93,13 +93,16 @@ impl CommandRequest {
     pub fn turn(turn: TurnId, job: CommandJob) -> Self {
         Self {
             job,
-            owner: Owner::Turn(turn),
+            owner: CommandOwner::Turn(turn),
             then: None,
         }
     }
 
     /// One whose end somebody waits for.
-    pub fn awaited(owner: Owner, job: CommandJob) -> (Self, impl Future<Output = CommandEnd> + Send + use<>) {
+    pub fn awaited(
+        owner: CommandOwner,
+        job: CommandJob,
+    ) -> (Self, impl Future<Output = CommandEnd> + Send + use<>) {
         let (reply, end) = oneshot::channel();
         // Who no longer waits does not want to know.
         let then = Box::new(move |end| drop(reply.send(end)));
@@ -148,13 +151,13 @@ impl CommandRequest {
     }
 
     /// The work that the command belongs to.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> CommandOwner {
         self.owner
     }
 
     /// The end of a command that is not started, for this reason.
-    pub fn refused(self, why: WorkError) -> Ended {
-        Ended {
+    pub fn refused(self, why: WorkError) -> EndedCommand {
+        EndedCommand {
             owner: self.owner,
             result: Err(why),
             outputs: self.job.outputs,
@@ -164,17 +167,17 @@ impl CommandRequest {
 }
 
 /// A command that has ended, or never began. What it left is not looked at yet.
-pub struct Ended {
+pub struct EndedCommand {
     /// The work that the command belonged to.
-    pub owner: Owner,
+    pub owner: CommandOwner,
     /// The exit as the supervisor tells it, or why the command never began.
-    pub result: Result<Exit, WorkError>,
+    pub result: Result<ChildExit, WorkError>,
     /// The files that the command may have left.
-    pub outputs: Outputs,
+    pub outputs: CommandOutputs,
     then: Option<Then>,
 }
 
-impl Ended {
+impl EndedCommand {
     /// Hands the end on to whoever asked for the command. Blocks.
     pub fn finish(self) {
         if let Some(then) = self.then {
@@ -184,9 +187,9 @@ impl Ended {
 }
 
 struct Started {
-    owner: Owner,
+    owner: CommandOwner,
     process: Option<ProcessRef>,
-    outputs: Outputs,
+    outputs: CommandOutputs,
     then: Option<Then>,
     /// The start to repeat where the command never comes to be, and how often.
     again: Option<(Box<Spawn>, u32)>,
@@ -204,7 +207,11 @@ impl Runner {
     ///
     /// # Errors
     /// When the supervisor is gone; then it is nobody's failure.
-    pub fn start(&mut self, supervisor: &mut Client, request: CommandRequest) -> io::Result<Option<Ended>> {
+    pub fn start(
+        &mut self,
+        supervisor: &mut Client,
+        request: CommandRequest,
+    ) -> io::Result<Option<EndedCommand>> {
         self.last_key += 1;
         let key = self.last_key;
         let CommandRequest { job, owner, then } = request;
@@ -224,7 +231,7 @@ impl Runner {
         }
         self.started.insert(key, started);
         let sent = match spawn {
-            Ok(spawn) => supervisor.send(&Command::Spawn(Box::new(spawn))),
+            Ok(spawn) => supervisor.send(&SupervisorCommand::Spawn(Box::new(spawn))),
             Err(why) => return Ok(self.ended(key, Err(why))),
         };
         match sent {
@@ -236,12 +243,12 @@ impl Runner {
     }
 
     /// Takes over a turn that an earlier session had started.
-    pub fn adopt(&mut self, key: u64, turn: TurnId, outputs: Outputs) {
+    pub fn adopt(&mut self, key: u64, turn: TurnId, outputs: CommandOutputs) {
         self.is_taken_up_to(key);
         self.started.insert(
             key,
             Started {
-                owner: Owner::Turn(turn),
+                owner: CommandOwner::Turn(turn),
                 process: None,
                 outputs,
                 then: None,
@@ -256,7 +263,7 @@ impl Runner {
     }
 
     /// A command has its process. Whose it is.
-    pub fn spawned(&mut self, key: u64, process: ProcessRef) -> Option<Owner> {
+    pub fn spawned(&mut self, key: u64, process: ProcessRef) -> Option<CommandOwner> {
         let started = self.started.get_mut(&key)?;
         started.process = Some(process);
         Some(started.owner)
@@ -264,7 +271,7 @@ impl Runner {
 
     /// Starts a command again under another name where it could not be started and that is wanted; else it has
     /// ended.
-    pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: WorkError) -> Option<Ended> {
+    pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: WorkError) -> Option<EndedCommand> {
         let mut started = self.started.remove(&key)?;
         let Some((mut spawn, left)) = started.again.take() else {
             self.started.insert(key, started);
@@ -272,7 +279,7 @@ impl Runner {
         };
         self.last_key += 1;
         spawn.key = self.last_key;
-        let sent = supervisor.send(&Command::Spawn(spawn.clone()));
+        let sent = supervisor.send(&SupervisorCommand::Spawn(spawn.clone()));
         started.again = (left > 1).then_some((spawn, left - 1));
         self.started.insert(self.last_key, started);
         match sent {
@@ -282,11 +289,11 @@ impl Runner {
     }
 
     /// A command has ended. `None` for one that nobody knows.
-    pub fn ended(&mut self, key: u64, result: Result<Exit, WorkError>) -> Option<Ended> {
+    pub fn ended(&mut self, key: u64, result: Result<ChildExit, WorkError>) -> Option<EndedCommand> {
         let Started {
             owner, outputs, then, ..
         } = self.started.remove(&key)?;
-        Some(Ended {
+        Some(EndedCommand {
             owner,
             result,
             outputs,
@@ -295,19 +302,21 @@ impl Runner {
     }
 
     /// The owners of the commands at work, in no order.
-    pub fn at_work(&self) -> impl Iterator<Item = Owner> {
+    pub fn at_work(&self) -> impl Iterator<Item = CommandOwner> {
         self.started.values().map(|started| started.owner)
     }
 
     /// The names of the commands at work of some owners.
-    pub fn keys(&self, is_meant: impl Fn(Owner) -> bool) -> Vec<(u64, Owner)> {
+    pub fn keys(&self, is_meant: impl Fn(CommandOwner) -> bool) -> Vec<(u64, CommandOwner)> {
         let meant = self.started.iter().filter(|(_, started)| is_meant(started.owner));
         meant.map(|(key, started)| (*key, started.owner)).collect()
     }
 
     /// The commands at work by their names, with their processes where these are known, and what is done with what they
     /// print.
-    pub fn programs(&self) -> impl Iterator<Item = (u64, Owner, Option<&ProcessRef>, &Outputs)> {
+    pub fn programs(
+        &self,
+    ) -> impl Iterator<Item = (u64, CommandOwner, Option<&ProcessRef>, &CommandOutputs)> {
         let started = self.started.iter();
         started.map(|(key, started)| (*key, started.owner, started.process.as_ref(), &started.outputs))
     }
@@ -328,7 +337,7 @@ impl Runner {
     pub fn tools_of(&self, turn: TurnId) -> impl Iterator<Item = &ProcessRef> {
         let tools = self.started.values();
         tools
-            .filter(move |started| started.owner == Owner::Tool(turn))
+            .filter(move |started| started.owner == CommandOwner::Tool(turn))
             .filter_map(|started| started.process.as_ref())
     }
 }
@@ -345,7 +354,11 @@ impl Commands {
     }
 
     /// Runs a command, whether or not anybody waits for its end.
-    pub fn run(&self, owner: Owner, job: CommandJob) -> impl Future<Output = CommandEnd> + Send + use<> {
+    pub fn run(
+        &self,
+        owner: CommandOwner,
+        job: CommandJob,
+    ) -> impl Future<Output = CommandEnd> + Send + use<> {
         let (request, end) = CommandRequest::awaited(owner, job);
         // Where nobody takes it, it is dropped, and with it who would have told its end.
         let _ = self.0.send(request);

@@ -10,10 +10,10 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, Hasher, TurnId, without_mark};
 use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::evidence;
-use crate::review::fence::Excerpt;
-use crate::store::no_links::Folder;
+use crate::review::fence::TextExcerpt;
+use crate::store::no_links::OpenFolder;
 use crate::store::{self, RunFolder, SpoolName};
-use crate::supervisor::{Exit, Told};
+use crate::supervisor::{ChildExit, RequestFile};
 
 use super::error::WorkError;
 
@@ -71,7 +71,7 @@ pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), WorkError> {
 ///
 /// # Errors
 /// That it is not.
-pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), WorkError> {
+pub fn is_as_printed(path: &Path, exit: &ChildExit) -> Result<(), WorkError> {
     let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
         return Ok(());
     };
@@ -103,9 +103,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
 ///
 /// # Errors
 /// Why it cannot be written.
-pub fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, WorkError> {
+pub fn write_told(path: &Path, bytes: &[u8]) -> Result<RequestFile, WorkError> {
     write(path, bytes)?;
-    Ok(Told {
+    Ok(RequestFile {
         path: path.to_owned(),
         digest: Digest::of(bytes),
     })
@@ -181,7 +181,7 @@ pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, WorkE
     let unreadable = || WorkError::lost("the result file cannot be read");
     let sealed = seal_within(path, LARGEST_RESULT).inspect_err(|_| {
         // What is refused is nobody's any more, however large it is.
-        let _ = Folder::of(path).and_then(|(folder, name)| folder.remove(name));
+        let _ = OpenFolder::of(path).and_then(|(folder, name)| folder.remove(name));
     });
     let Some(file) = sealed.map_err(unreadable())? else {
         return Ok(None);
@@ -240,7 +240,12 @@ pub fn read_tail(path: &Path, most: u64) -> io::Result<String> {
 /// # Errors
 ///
 /// When the file is not the one that the record names: then that evidence is lost.
-pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usize) -> io::Result<Excerpt> {
+pub fn read_output(
+    run: &RunFolder,
+    turn: TurnId,
+    output: &OutputRefs,
+    most: usize,
+) -> io::Result<TextExcerpt> {
     if let Some(result) = &output.result {
         let path = run.spool_file(&SpoolName::Result(turn));
         let bytes = read_recorded(&path, result, LARGEST_RESULT, |file| {
@@ -249,11 +254,11 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usi
         })?;
         let claims = parse_claims(&String::from_utf8_lossy(&bytes)).ok();
         if let Some(claimed) = claims.and_then(|claims| claims.output) {
-            return Ok(Excerpt::whole(claimed));
+            return Ok(TextExcerpt::whole(claimed));
         }
     }
     let Some(stdout) = &output.stdout else {
-        return Ok(Excerpt::default());
+        return Ok(TextExcerpt::default());
     };
     let path = run.spool_file(&SpoolName::Out(turn));
     read_recorded(&path, stdout, LARGEST_SAID, |file| ends(file, most))
@@ -305,14 +310,14 @@ fn read_recorded<T>(
 }
 
 /// The first and the last `most` bytes of a file as text, and how many characters lie between them.
-pub fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+pub fn read_ends(path: &Path, most: usize) -> io::Result<TextExcerpt> {
     match open_regular(path)? {
         Some(mut file) => ends(&mut file, most),
-        None => Ok(Excerpt::default()),
+        None => Ok(TextExcerpt::default()),
     }
 }
 
-fn ends(file: &mut dyn Read, most: usize) -> io::Result<Excerpt> {
+fn ends(file: &mut dyn Read, most: usize) -> io::Result<TextExcerpt> {
     let mut head = Vec::new();
     file.take(most as u64).read_to_end(&mut head)?;
     let mut tail: Vec<u8> = Vec::new();
@@ -331,10 +336,10 @@ fn ends(file: &mut dyn Read, most: usize) -> io::Result<Excerpt> {
     }
     if missing == 0 {
         head.append(&mut tail);
-        return Ok(Excerpt::whole(String::from_utf8_lossy(&head)));
+        return Ok(TextExcerpt::whole(String::from_utf8_lossy(&head)));
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Excerpt {
+    Ok(TextExcerpt {
         head: text(&head),
         missing,
         tail: text(&tail),

@@ -11,7 +11,7 @@ use crate::domain::{Millis, TaskId};
 use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
 
-use super::command::{Apart, Asked, CommandJob, Outputs};
+use super::command::{Apart, CommandJob, CommandOutputs, PromptFiles};
 use super::error::WorkError;
 use super::spool::clear;
 
@@ -66,11 +66,11 @@ impl TaskCommands {
     }
 
     /// Outputs with the bounds and secrets of the run, without any file.
-    pub fn outputs(&self) -> Outputs {
-        Outputs {
+    pub fn outputs(&self) -> CommandOutputs {
+        CommandOutputs {
             secrets: self.secrets.clone(),
             limit: self.plan.rules.settings.max_output.get(),
-            ..Outputs::default()
+            ..CommandOutputs::default()
         }
     }
 
@@ -105,7 +105,7 @@ impl TaskCommands {
     pub fn asking(
         &self,
         agent: &CommandAgent,
-        asked: Asked,
+        asked: PromptFiles,
         [reply, stderr, result]: [SpoolName; 3],
         told: Vec<(String, String)>,
     ) -> Result<CommandJob, WorkError> {
@@ -118,7 +118,7 @@ impl TaskCommands {
         let about = (self.title(), self.attempt);
         Ok(CommandJob {
             within: self.job().within,
-            outputs: Outputs {
+            outputs: CommandOutputs {
                 stdout: Some(self.file(&reply)),
                 stderr: Some(self.file(&stderr)),
                 result: Some(result),

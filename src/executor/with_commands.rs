@@ -4,7 +4,7 @@ use std::io;
 
 use crate::engine::ProcessRef;
 use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, Command, Event};
+use crate::supervisor::{Client, SupervisorCommand, SupervisorEvent};
 use crate::test_clock::scaled;
 
 use super::program_watch::{LOOK, ProgramWatch};
@@ -22,7 +22,7 @@ pub async fn with_commands<T>(
     let (commands, mut requests) = Commands::new();
     // Nobody will look for what ended here.
     let records = scratch_folder()?;
-    supervisor.send(&Command::Open {
+    supervisor.send(&SupervisorCommand::Open {
         exits_log: records.path().join("exits.log"),
         socket: records.path().join("supervisor.sock"),
     })?;
@@ -36,20 +36,20 @@ pub async fn with_commands<T>(
                 result = &mut work => break result,
                 Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
                 event = supervisor.recv() => match event? {
-                    Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
-                    Event::Spawned { key, pid, start_time } => {
+                    SupervisorEvent::Exited(exit) => runner.ended(exit.key, Ok(exit)),
+                    SupervisorEvent::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
+                    SupervisorEvent::Spawned { key, pid, start_time } => {
                         runner.spawned(key, ProcessRef { pid, start_time });
                         None
                     }
-                    Event::Printed { key, from, bytes } => {
+                    SupervisorEvent::Printed { key, from, bytes } => {
                         programs.printed(key, from, &bytes);
                         None
                     }
-                    Event::Warning { .. }
-                    | Event::Alive
-                    | Event::Confinement(_)
-                    | Event::Farewell => None,
+                    SupervisorEvent::Warning { .. }
+                    | SupervisorEvent::Alive
+                    | SupervisorEvent::Confinement(_)
+                    | SupervisorEvent::Farewell => None,
                 },
                 _ = looks.tick() => {
                     programs.look(&mut runner, &mut supervisor, |_| None, |_, _| {})?;

@@ -21,7 +21,7 @@ pub enum CheckPlace {
 
 /// One check of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct BaselineCheck {
     pub place: CheckPlace,
     /// The result before the work that the file declares; `None` where it declares none.
     pub declared: Option<BeforeRule>,
@@ -37,7 +37,7 @@ pub struct Item {
     pub label: String,
 }
 
-impl Item {
+impl BaselineCheck {
     /// Whether the check is to fail before the work.
     pub fn is_to_be_red(&self) -> bool {
         self.declared == Some(BeforeRule::Red) || self.list == Some(ListOf::FailToPass)
@@ -53,7 +53,7 @@ impl Item {
 pub const MOST_NAMED: usize = 5;
 
 /// The labels of checks, as a sentence has them.
-pub fn named(items: &[Item]) -> String {
+pub fn named(items: &[BaselineCheck]) -> String {
     let first = items.iter().take(MOST_NAMED);
     let mut names: Vec<String> = first.map(|item| format!("`{}`", item.label)).collect();
     if items.len() > MOST_NAMED {
@@ -63,11 +63,14 @@ pub fn named(items: &[Item]) -> String {
 }
 
 /// Checks that are to fail before the work and pass. Of `failToPass` one that does not pass is enough.
-pub fn wrongly_green(all: &[Item], before: impl Fn(&Item) -> BeforeWork) -> Vec<Item> {
-    let is_green = |item: &&Item| before(item) == BeforeWork::Green;
-    let is_of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
+pub fn wrongly_green(
+    all: &[BaselineCheck],
+    before: impl Fn(&BaselineCheck) -> BeforeWork,
+) -> Vec<BaselineCheck> {
+    let is_green = |item: &&BaselineCheck| before(item) == BeforeWork::Green;
+    let is_of_list = |item: &&BaselineCheck| item.list == Some(ListOf::FailToPass);
     let all_pass = all.iter().filter(is_of_list).all(|item| is_green(&item));
-    let is_wrong = |item: &&Item| item.is_to_be_red() && (!is_of_list(item) || all_pass);
+    let is_wrong = |item: &&BaselineCheck| item.is_to_be_red() && (!is_of_list(item) || all_pass);
     all.iter().filter(is_green).filter(is_wrong).cloned().collect()
 }
 
@@ -80,13 +83,13 @@ pub fn is_wanted(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// Everything that a task is checked by without anybody's opinion, in the order of its stages.
-pub fn items(task: &TaskPlan) -> Vec<Item> {
+pub fn items(task: &TaskPlan) -> Vec<BaselineCheck> {
     each(task).collect()
 }
 
 /// The checks of a task, made one after the other: a caller that only asks whether there is one of a kind makes
 /// no more of them.
-pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = Item> {
+pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = BaselineCheck> {
     let stages = match task.kind {
         TaskType::Verification => &[],
         _ => &task.pipeline[..],
@@ -94,8 +97,8 @@ pub(super) fn each(task: &TaskPlan) -> impl Iterator<Item = Item> {
     stages.iter().flat_map(items_of)
 }
 
-fn item(place: CheckPlace, declared: Option<BeforeRule>, key: &str, label: String) -> Item {
-    Item {
+fn item(place: CheckPlace, declared: Option<BeforeRule>, key: &str, label: String) -> BaselineCheck {
+    BaselineCheck {
         place,
         declared,
         list: None,
@@ -106,7 +109,7 @@ fn item(place: CheckPlace, declared: Option<BeforeRule>, key: &str, label: Strin
     }
 }
 
-fn items_of(stage: &StagePlan) -> Vec<Item> {
+fn items_of(stage: &StagePlan) -> Vec<BaselineCheck> {
     match stage {
         StagePlan::Finish(gate) => (0..).zip(&gate.commands).map(required).collect(),
         StagePlan::Checks(checks) => {
@@ -149,7 +152,7 @@ fn items_of(stage: &StagePlan) -> Vec<Item> {
 }
 
 /// A command of a finish gate.
-fn required((at, command): (u32, &FinishCommand)) -> Item {
+fn required((at, command): (u32, &FinishCommand)) -> BaselineCheck {
     let label = match &command.shows {
         Requirement::Compilation => format!("compilation: {}", command.command),
         Requirement::Test(test) => format!("test {test}"),
@@ -161,7 +164,7 @@ fn required((at, command): (u32, &FinishCommand)) -> Item {
         None => command.before,
     };
     let key = format!("{:?} {}", command.shows, command.command);
-    Item {
+    BaselineCheck {
         list: command.list,
         guards_by_nature: command.shows == Requirement::Compilation,
         ..item(CheckPlace::Finish(at), declared, &key, label)

@@ -20,7 +20,7 @@ pub struct SeatScores {
 
 /// The scores of the panel together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Merged {
+pub struct PanelResult {
     /// The consensus of each dimension that anybody scored, in the task's order.
     pub dimensions: Vec<DimensionScore>,
     /// The weighted mean over *all* the task's dimensions; `None` when one of them has no score or no positive weight.
@@ -49,8 +49,8 @@ struct Vote<'a> {
 }
 
 /// Joins the seats' scores, dimension by dimension, and weighs the dimensions.
-pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensus) -> Merged {
-    let mut merged = Merged {
+pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensus) -> PanelResult {
+    let mut merged = PanelResult {
         dimensions: Vec::with_capacity(dimensions.len()),
         points: None,
         outliers: Vec::new(),
@@ -101,7 +101,7 @@ pub fn is_decided(
 /// A seat's outlier counts as the consensus: it is excluded from confidence. Compared in squares, so that it is exact.
 pub fn is_unsure(
     seats: &[SeatScores],
-    merged: &Merged,
+    merged: &PanelResult,
     dimensions: &[Dimension],
     bar: Points,
     least: Decimal,
@@ -267,7 +267,7 @@ mod tests {
             .collect()
     }
 
-    fn single(scores: &[&str], consensus: Consensus) -> Merged {
+    fn single(scores: &[&str], consensus: Consensus) -> PanelResult {
         merge(&panel(scores), &[dimension("d", "1")], consensus)
     }
 

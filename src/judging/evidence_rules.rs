@@ -80,7 +80,7 @@ pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option
 
 /// One declared target file, as the runtime saw it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TargetFile {
+pub struct TargetFileFact {
     /// The path as declared, relative to the workspace.
     pub path: String,
     /// The state of the file.
@@ -112,7 +112,7 @@ pub struct PreflightReject {
 /// The artifacts check: of the files that the task must produce, not one has any content.
 ///
 /// One filled file is enough to let the judges decide; a task that declares no files has nothing to check.
-pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
+pub fn artifacts(files: &[TargetFileFact]) -> Option<PreflightReject> {
     if files.is_empty() || files.iter().any(|file| file.state == FileState::Filled) {
         return None;
     }
@@ -197,8 +197,8 @@ pub fn hollow_work(why: &str) -> PreflightReject {
 mod tests {
     use super::*;
 
-    fn file(path: &str, state: FileState) -> TargetFile {
-        TargetFile {
+    fn file(path: &str, state: FileState) -> TargetFileFact {
+        TargetFileFact {
             path: path.to_owned(),
             state,
         }

@@ -29,8 +29,8 @@ pub fn named_by_judging(
     plan: &Plan,
     tasks: impl IntoIterator<Item = TaskId>,
     judges: &BTreeSet<AgentId>,
-) -> Named {
-    let mut found = Named::default();
+) -> NamedPaths {
+    let mut found = NamedPaths::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
     for id in tasks {
         let folder = plan.shared_workspace_of(id);
@@ -59,10 +59,10 @@ pub fn named_by_judging(
 
 /// The files that commands which serve the run may mean: those of channels that anything notifies, and the one
 /// that prepares the folders of isolated tasks. Both run beside the work, and later than it.
-pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> Named {
-    let mut found = Named {
+pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> NamedPaths {
+    let mut found = NamedPaths {
         serve: true,
-        ..Named::default()
+        ..NamedPaths::default()
     };
     for name in plan.notified_channels() {
         let line = plan.channel(name).and_then(|channel| channel.spec.run.as_ref());
@@ -77,7 +77,7 @@ pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> Named {
 
 /// Paths that judge by the words of one check in a folder, absolute.
 pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
-    let mut found = Named::default();
+    let mut found = NamedPaths::default();
     found.check(folder, folder, command);
     found.paths.into_keys().collect()
 }
@@ -90,7 +90,7 @@ pub fn named_by_hidden(plan: &Plan, id: TaskId, check: &Check) -> BTreeSet<PathB
         return BTreeSet::new();
     };
     let folder = cwd.map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd));
-    let (mut judging, mut others) = (Named::default(), Named::default());
+    let (mut judging, mut others) = (NamedPaths::default(), NamedPaths::default());
     judging.check(&folder, &workspace, command);
     others.every_word(&folder, command, command);
     let made = plan.selected_ids().flat_map(|id| {
@@ -155,7 +155,7 @@ fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
 /// The files that commands may mean, each with the command that names it first. Whether anything is there is
 /// for others to see.
 #[derive(Default)]
-pub struct Named {
+pub struct NamedPaths {
     /// The absolute paths, each with the command.
     pub paths: BTreeMap<PathBuf, String>,
     /// Programs, by the folder that they are started in and the word for them.
@@ -166,7 +166,7 @@ pub struct Named {
     serve: bool,
 }
 
-impl Named {
+impl NamedPaths {
     fn line(&mut self, folder: &Path, line: Option<&CommandLine>) {
         match line {
             Some(CommandLine::Argv(argv)) => self.argv(folder, argv),
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn what_a_command_writes_anew_by_itself_is_no_path_that_it_rests_on() {
         let named = |command: &str| {
-            let mut found = Named::default();
+            let mut found = NamedPaths::default();
             found.shell(Path::new("/w"), command);
             found.paths.contains_key(Path::new("/w/log"))
         };
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn every_word_of_a_command_may_be_a_path() {
-        let mut found = Named::default();
+        let mut found = NamedPaths::default();
         let folder = Path::new("/w");
         found.shell(
             folder,

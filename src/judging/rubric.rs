@@ -15,7 +15,7 @@ use super::parser::panel::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
 use super::stages::VERDICTS;
-use super::verification::Decision;
+use super::verification::VerificationDecision;
 
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
@@ -117,7 +117,7 @@ pub fn decide(
     reply: &RubricReply,
     bar: Bar,
     min_confidence: Points,
-) -> Decision {
+) -> VerificationDecision {
     let given = || grades.iter().map(|grade| grade.points.unwrap_or(Points::ZERO));
     let points = Points::weighted_mean(given().zip(rubric.weights()));
     let failed_required = rubric
@@ -159,7 +159,7 @@ pub fn decide(
             .filter(|(_, grade)| grade.points != Some(Points::FULL) && verdict == Verdict::Fail)
             .map(|(criterion, grade)| shortfall(criterion, grade)),
     );
-    Decision {
+    VerificationDecision {
         verdict,
         cause,
         points,
@@ -218,7 +218,7 @@ mod tests {
         read(text, &Quoted::default()).map_err(|why| why.to_string())
     }
 
-    fn decided(text: &str, bar: u8) -> Result<Decision, String> {
+    fn decided(text: &str, bar: u8) -> Result<VerificationDecision, String> {
         let (rubric, reply) = (rubric(), said(text)?);
         let grades = fit(&rubric, &reply)?;
         let bar = Bar {

@@ -7,9 +7,9 @@
 use crate::domain::{DeclaredVerdict, Finding, FindingsReport, Opinion, Severity, Verdict};
 use crate::mission::model::Autonomy;
 
-use super::parser::findings::{Item, is_described, is_finding, items_of};
+use super::parser::findings::{FindingItem, is_described, is_finding, items_of};
 use super::parser::form::{read_object, values, wrong};
-use super::parser::json::{Json, Place};
+use super::parser::json::{Json, JsonPlace};
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
 
@@ -94,12 +94,15 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
     let mut faults: Vec<String> = Vec::new();
     let mut reported = false;
     // What is only spoken of within a sentence is no report, but a finding there may be one.
-    let spoken = found.doubted.iter().filter(|(_, place)| *place == Place::Aside);
-    let own: Vec<&(Json, Place)> = found.own.iter().chain(spoken).collect();
+    let spoken = found
+        .doubted
+        .iter()
+        .filter(|(_, place)| *place == JsonPlace::Aside);
+    let own: Vec<&(Json, JsonPlace)> = found.own.iter().chain(spoken).collect();
     for (at, (value, place)) in own.iter().enumerate() {
         let Some(items) = report_of(value) else { continue };
         reported = true;
-        if *place == Place::Aside {
+        if *place == JsonPlace::Aside {
             faults.push(Unparsed::Aside.to_string());
         }
         faults.extend(value.unambiguous().err().map(|why| why.to_string()));
@@ -125,7 +128,7 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
             }
         }
     }
-    let has_form = |(value, _): &(Json, Place)| report_of(value).is_some();
+    let has_form = |(value, _): &(Json, JsonPlace)| report_of(value).is_some();
     if !reported {
         return Err(found.nothing_own(has_form, Unparsed::NoForm("findings")));
     }
@@ -153,7 +156,7 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
 }
 
 /// The findings of a value that is a report, or one finding of it. A list of something else is none of findings.
-fn report_of(value: &Json) -> Option<Vec<Item<'_>>> {
+fn report_of(value: &Json) -> Option<Vec<FindingItem<'_>>> {
     match value {
         Json::List(items) if !items.iter().any(is_finding) => None,
         value => items_of(value),

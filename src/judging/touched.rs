@@ -10,7 +10,7 @@ use crate::mission::model::{Check, TaskType};
 use crate::mission::named_files::{place_in, readings};
 use crate::mission::{Extent, Plan};
 
-use super::baseline::{CheckPlace, Item, each};
+use super::baseline::{BaselineCheck, CheckPlace, each};
 
 /// How many files of each kind are on record.
 const MOST_NAMED: usize = 100;
@@ -84,7 +84,7 @@ pub fn is_wanted(plan: &Plan, id: TaskId) -> bool {
 }
 
 /// Whether a check of a task is a command that can be run on other files: one of its expectations, or of its finish gate.
-pub fn is_command(plan: &Plan, id: TaskId, item: &Item) -> bool {
+pub fn is_command(plan: &Plan, id: TaskId, item: &BaselineCheck) -> bool {
     match item.place {
         CheckPlace::Check(at) => {
             let check = plan.task(id).checks().get(at as usize);
@@ -103,7 +103,7 @@ pub fn globs(plan: &Plan, id: TaskId) -> &[Box<str>] {
 }
 
 /// The patterns that tell tests from other files of a task.
-pub struct Patterns {
+pub struct TestPatterns {
     tests: GlobSet,
     /// The patterns of files that checks write.
     written: GlobSet,
@@ -111,7 +111,7 @@ pub struct Patterns {
     folder: Option<String>,
 }
 
-impl Patterns {
+impl TestPatterns {
     /// The patterns of a task. Those that cannot be read were refused when the mission was loaded.
     pub fn of(plan: &Plan, id: TaskId) -> Self {
         let set = |globs: &[Box<str>]| {

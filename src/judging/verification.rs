@@ -9,7 +9,7 @@ use crate::domain::{Bar, Cause, CriterionGrade, Finding, Points, Severity, Verdi
 
 /// The verdict of a verification, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
+pub struct VerificationDecision {
     /// Pass, fail or refer.
     pub verdict: Verdict,
     /// Why, unless it is a pass.
@@ -23,7 +23,12 @@ pub struct Decision {
 }
 
 /// Decides about `criteria`, each of which is required: they are what the work is accepted by.
-pub fn decide(criteria: &[String], grades: &[CriterionGrade], bar: Bar, min_confidence: Points) -> Decision {
+pub fn decide(
+    criteria: &[String],
+    grades: &[CriterionGrade],
+    bar: Bar,
+    min_confidence: Points,
+) -> VerificationDecision {
     let confidence = confidence(grades);
     let points = points(grades);
     let (verdict, cause) = if confidence < min_confidence || points.is_none() {
@@ -35,7 +40,7 @@ pub fn decide(criteria: &[String], grades: &[CriterionGrade], bar: Bar, min_conf
     } else {
         (Verdict::Fail, Some(Cause::Score))
     };
-    Decision {
+    VerificationDecision {
         verdict,
         cause,
         points,
@@ -101,7 +106,7 @@ mod tests {
     const MET: Option<u8> = Some(100);
     const NOT_MET: Option<u8> = Some(0);
 
-    fn decided(grades: &[Option<u8>], min_confidence: u8) -> Decision {
+    fn decided(grades: &[Option<u8>], min_confidence: u8) -> VerificationDecision {
         let criteria: Vec<String> = (0..grades.len()).map(|n| format!("c{n}")).collect();
         let grades: Vec<CriterionGrade> = grades
             .iter()

@@ -4,14 +4,14 @@ use minijinja::Error;
 use minijinja::value::Serde;
 
 use crate::domain::RequestStatus;
-use crate::store::Request;
+use crate::store::WorkRequest;
 
 use super::documents::commands::{IntakeDocument, IntakeRow, IntakeStep};
 use super::style::TextLayout;
 use super::templates::render;
 
 /// A request in a document.
-pub fn row(request: &Request) -> IntakeRow<'_> {
+pub fn row(request: &WorkRequest) -> IntakeRow<'_> {
     let created = request.status == RequestStatus::TaskCreated;
     let cancelled = request.status == RequestStatus::Cancelled;
     let steps = request.history.iter().map(|step| IntakeStep {

@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::judging::heuristic::{Content, FileFacts, Text};
+use crate::judging::heuristic::{FileContent, FileFacts, Text};
 
 use super::evidence::open_beneath;
 
@@ -48,7 +48,7 @@ fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, FactsError> {
         Ok(file) => {
             let bytes = file.metadata().map_err(fault)?.len();
             let text = read_text(file, MOST_SEARCHED).map_err(fault)?;
-            Ok(fact(Some(Content { bytes, text })))
+            Ok(fact(Some(FileContent { bytes, text })))
         }
         Err(error) if is_not_there(&error) => {
             if !workspace.is_dir() {
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn seen(root: &Path, path: &str) -> Option<Option<Content>> {
+    fn seen(root: &Path, path: &str) -> Option<Option<FileContent>> {
         let facts = look_at(root, &[path.to_owned()]).unwrap();
         facts.into_iter().next().map(|fact| fact.content)
     }

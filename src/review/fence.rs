@@ -15,7 +15,7 @@ const MAX_GAP: usize = 16;
 
 /// A text of which the middle may be missing: what was read of a file that is too long to hold.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Excerpt {
+pub struct TextExcerpt {
     /// The beginning of the text, or all of it.
     pub head: String,
     /// Characters missing between beginning and end.
@@ -24,7 +24,7 @@ pub struct Excerpt {
     pub tail: String,
 }
 
-impl Excerpt {
+impl TextExcerpt {
     /// A text that is all there.
     pub fn whole(text: impl Into<String>) -> Self {
         Self {
@@ -43,11 +43,11 @@ impl Excerpt {
 /// beginnings say what a text is and ends say how it went, and is announced inside and, where the text itself cannot
 /// forge it, outside the fence.
 pub fn fence(label: &str, text: &str, max_chars: usize) -> String {
-    fence_excerpt(label, &Excerpt::whole(text), max_chars)
+    fence_excerpt(label, &TextExcerpt::whole(text), max_chars)
 }
 
 /// Fences a text of which the middle may be missing already.
-pub fn fence_excerpt(label: &str, text: &Excerpt, max_chars: usize) -> String {
+pub fn fence_excerpt(label: &str, text: &TextExcerpt, max_chars: usize) -> String {
     let (text, cut) = shorten(text, max_chars);
     let mut fenced = format!("<{UNTRUSTED_TAG} label=\"{}\">\n", clean_label(label));
     fenced.push_str(&defuse(&text));
@@ -64,7 +64,7 @@ pub fn fence_excerpt(label: &str, text: &Excerpt, max_chars: usize) -> String {
 }
 
 /// The text with at most `max_chars` of its characters and a note where the rest was, and how many are missing.
-fn shorten(text: &Excerpt, max_chars: usize) -> (String, usize) {
+fn shorten(text: &TextExcerpt, max_chars: usize) -> (String, usize) {
     let (head, tail) = (text.head.chars().count(), text.tail.chars().count());
     let total = head + text.missing + tail;
     if text.missing == 0 && total <= max_chars {
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_middle_that_was_never_read_counts_as_cut() {
-        let excerpt = Excerpt {
+        let excerpt = TextExcerpt {
             head: "a".repeat(100),
             missing: 1000,
             tail: "z".repeat(100),

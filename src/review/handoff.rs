@@ -6,8 +6,8 @@ use crate::domain::Timestamp;
 use crate::engine::FileFact;
 use crate::mission::model::Rubric;
 
-use super::fence::Excerpt;
-use super::rubric::Acceptance;
+use super::fence::TextExcerpt;
+use super::rubric::AcceptanceCriteria;
 
 /// The author of judged work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Author {
 
 /// The content of a handoff, before it is known whether it may be made.
 #[derive(Debug)]
-pub struct Content<'a> {
+pub struct HandoffContent<'a> {
     /// The task that is judged, or the verification.
     pub task: &'a str,
     /// The round of the verification.
@@ -33,11 +33,11 @@ pub struct Content<'a> {
     /// The agent that judges.
     pub to: &'a str,
     /// The output of the authors.
-    pub output: &'a Excerpt,
+    pub output: &'a TextExcerpt,
     /// The files in question, as they were seen.
     pub artifacts: &'a [FileFact],
     /// The criteria that must hold.
-    pub acceptance: Acceptance<'a>,
+    pub acceptance: AcceptanceCriteria<'a>,
     /// The rubric that the work is graded by.
     pub rubric: &'a Rubric,
     pub at: Timestamp,
@@ -62,24 +62,24 @@ pub struct Handoff<'a> {
     round: u32,
     from: Vec<Author>,
     to: &'a str,
-    payload: Payload<'a>,
-    artifacts: Vec<Artifact<'a>>,
+    payload: HandoffPayload<'a>,
+    artifacts: Vec<HandoffArtifact<'a>>,
     acceptance: &'a [Box<str>],
-    probes: Vec<Question<'a>>,
-    rubric: Vec<Criterion<'a>>,
+    probes: Vec<ProbeQuestion<'a>>,
+    rubric: Vec<HandoffCriterion<'a>>,
     created_at: String,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Payload<'a> {
+struct HandoffPayload<'a> {
     head: &'a str,
     cut_characters: usize,
     tail: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-struct Artifact<'a> {
+struct HandoffArtifact<'a> {
     path: &'a str,
     size: Option<u64>,
     sha256: Option<String>,
@@ -87,13 +87,13 @@ struct Artifact<'a> {
 
 /// A probe, by the number of its criterion from 1.
 #[derive(Debug, Serialize)]
-struct Question<'a> {
+struct ProbeQuestion<'a> {
     criterion: u32,
     probe: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-struct Criterion<'a> {
+struct HandoffCriterion<'a> {
     name: &'a str,
     description: Option<&'a str>,
     weight: String,
@@ -106,7 +106,7 @@ impl<'a> Handoff<'a> {
     ///
     /// # Errors
     /// When it would be handed over to one of its authors.
-    pub fn new(content: Content<'a>) -> Result<Self, OwnWork> {
+    pub fn new(content: HandoffContent<'a>) -> Result<Self, OwnWork> {
         let own = content.from.iter().find(|author| author.agent == content.to);
         if let Some(own) = own {
             return Err(OwnWork {
@@ -114,12 +114,12 @@ impl<'a> Handoff<'a> {
                 task: own.task.clone(),
             });
         }
-        let artifacts = content.artifacts.iter().map(|file| Artifact {
+        let artifacts = content.artifacts.iter().map(|file| HandoffArtifact {
             path: &file.path,
             size: file.size,
             sha256: file.digest.map(|digest| digest.to_string()),
         });
-        let criteria = content.rubric.criteria.iter().map(|criterion| Criterion {
+        let criteria = content.rubric.criteria.iter().map(|criterion| HandoffCriterion {
             name: &criterion.name,
             description: criterion.description.as_deref(),
             weight: criterion.weight.get().to_string(),
@@ -133,7 +133,7 @@ impl<'a> Handoff<'a> {
             round: content.round,
             from: content.from,
             to: content.to,
-            payload: Payload {
+            payload: HandoffPayload {
                 head: &content.output.head,
                 cut_characters: content.output.missing,
                 tail: &content.output.tail,
@@ -153,10 +153,10 @@ impl<'a> Handoff<'a> {
 }
 
 /// The questions: the probes that an agent cut the criteria into, else each criterion.
-fn questions(acceptance: Acceptance<'_>) -> Vec<Question<'_>> {
+fn questions(acceptance: AcceptanceCriteria<'_>) -> Vec<ProbeQuestion<'_>> {
     let each = (1..).zip(acceptance.criteria);
-    let each = each.map(|(criterion, probe)| Question { criterion, probe });
-    let cut = acceptance.cut.iter().map(|probe| Question {
+    let each = each.map(|(criterion, probe)| ProbeQuestion { criterion, probe });
+    let cut = acceptance.cut.iter().map(|probe| ProbeQuestion {
         criterion: probe.criterion,
         probe: &probe.text,
     });
@@ -186,14 +186,14 @@ mod tests {
             stored: None,
         };
         let rubric = Rubric::built_in("default-task").expect("it is built in");
-        Handoff::new(Content {
+        Handoff::new(HandoffContent {
             task: "verify",
             round: 1,
             from: vec![author],
             to,
-            output: &Excerpt::whole("done"),
+            output: &TextExcerpt::whole("done"),
             artifacts: &[file],
-            acceptance: Acceptance {
+            acceptance: AcceptanceCriteria {
                 criteria: &["it is short".into()],
                 cut,
             },

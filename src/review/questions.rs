@@ -13,7 +13,7 @@ use crate::judging::probes::{self, MOST_PROBES};
 use crate::judging::{rubric, stages};
 use crate::mission::{Panel, Plan};
 
-use super::fence::{Excerpt, collect_quotes, fence, fence_excerpt};
+use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
 
 /// Characters of another agent's words that are shown.
 pub const MAX_SAID: usize = 8_000;
@@ -33,7 +33,7 @@ pub struct About<'a, E> {
     /// Why the question is asked once more; `None` where it is asked for the first time.
     pub unread: Option<String>,
     /// Reads what the agent of a task said last.
-    pub said: &'a dyn Fn(TaskId, &TaskState) -> Result<Excerpt, E>,
+    pub said: &'a dyn Fn(TaskId, &TaskState) -> Result<TextExcerpt, E>,
 }
 
 /// The question of a purpose, with the form of its reply.
@@ -44,7 +44,7 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
     let plan = about.plan.task(about.id);
     let subject = |id| {
         let plan = about.plan.task(id);
-        Subject {
+        QuestionSubject {
             title: &plan.title,
             description: plan.description.as_deref(),
         }
@@ -199,14 +199,14 @@ fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Un
 
 /// A task as an agent that is asked sees it.
 #[derive(Debug, Clone)]
-pub struct Subject<'a> {
+pub struct QuestionSubject<'a> {
     pub title: &'a str,
     /// The work that is asked for.
     pub description: Option<&'a str>,
 }
 
 /// Whether what the agent of a task said is a question.
-fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
+fn confirm(task: &QuestionSubject<'_>, said: &TextExcerpt) -> String {
     let mut prompt = format!(
         "You coordinate the work of other agents. One of them was given the task below and ended its turn with the \
          text below, without doing any work that could be seen. Decide whether it waits for an answer before it can \
@@ -226,7 +226,7 @@ fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
 
 /// Asks for the answer to another agent's question.
 fn answer<'a>(
-    task: &Subject<'_>,
+    task: &QuestionSubject<'_>,
     question: &str,
     earlier: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> String {
@@ -239,13 +239,13 @@ fn answer<'a>(
         append!(
             prompt,
             "\n# Asked and answered before\n{}Answer: {answer}\n",
-            fence_excerpt("a question", &Excerpt::whole(question), MAX_SAID)
+            fence_excerpt("a question", &TextExcerpt::whole(question), MAX_SAID)
         );
     }
     append!(
         prompt,
         "\n# Its question\n{}",
-        fence_excerpt("the question", &Excerpt::whole(question), MAX_SAID)
+        fence_excerpt("the question", &TextExcerpt::whole(question), MAX_SAID)
     );
     prompt.push_str(&form(
         "{\"answer\": \"what it is told\"}, or {\"answer\": null} if only a person can know",
@@ -255,10 +255,10 @@ fn answer<'a>(
 
 /// Asks for the way on of a task whose dependency failed.
 fn resolve(
-    task: &Subject<'_>,
-    failed_task: &Subject<'_>,
+    task: &QuestionSubject<'_>,
+    failed_task: &QuestionSubject<'_>,
     failed: &TaskState,
-    said: Option<&Excerpt>,
+    said: Option<&TextExcerpt>,
 ) -> String {
     let mut prompt = format!(
         "You coordinate the work of other agents. A task cannot start, because one that it needs has failed for good. \
@@ -271,7 +271,7 @@ fn resolve(
     for finding in last.into_iter().flat_map(|last| &last.findings) {
         prompt.push_str(&fence_excerpt(
             "what was found wrong",
-            &Excerpt::whole(finding.description.as_str()),
+            &TextExcerpt::whole(finding.description.as_str()),
             MAX_SAID / 4,
         ));
     }
@@ -289,7 +289,7 @@ fn resolve(
 }
 
 /// Whether a task may start.
-fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
+fn approve(task: &QuestionSubject<'_>, agent: &str, message: &str) -> String {
     let mut prompt = format!(
         "You are asked whether another agent may start on the task below. Approve it if nothing speaks against it, \
          reject it with a reason if something does, and leave it open if you cannot know.\n\n{}\nIt would be done by \
@@ -304,7 +304,7 @@ fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
 }
 
 /// Asks for the yes-or-no questions that the criteria of a task come to.
-fn decompose(task: &Subject<'_>, criteria: &[Box<str>], unread: Option<&str>) -> String {
+fn decompose(task: &QuestionSubject<'_>, criteria: &[Box<str>], unread: Option<&str>) -> String {
     let mut prompt = format!(
         "Work on the task below will be judged by its acceptance criteria. Cut each criterion into atomic questions that \
          whoever looks at the work can answer with yes or no. Ask about nothing that the criterion does not say, and \
@@ -325,7 +325,7 @@ fn decompose(task: &Subject<'_>, criteria: &[Box<str>], unread: Option<&str>) ->
 }
 
 /// Whether somebody's request from outside becomes a task, and what it then says.
-pub fn triage(request: &Subject<'_>) -> String {
+pub fn triage(request: &QuestionSubject<'_>) -> String {
     let mut prompt = String::from(
         "Somebody outside of this project asks for work. Decide whether it becomes a task as it stands, or with a clearer \
          title and description, or is refused because nobody could work on it.\n\n# The request\n",
@@ -340,7 +340,7 @@ pub fn triage(request: &Subject<'_>) -> String {
     prompt
 }
 
-fn subject(task: &Subject<'_>) -> String {
+fn subject(task: &QuestionSubject<'_>) -> String {
     let description = task.description.map_or("", str::trim);
     let mut text = format!("# The task: {}\n", task.title);
     if !description.is_empty() {
@@ -388,7 +388,7 @@ fn read_answer(reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
 }
 
 #[derive(Clone, Copy)]
-enum Action {
+enum DependencyWord {
     Absorb,
     Retry,
     Unresolvable,
@@ -396,26 +396,26 @@ enum Action {
 
 fn resolution(object: &Json) -> Result<Answer, Unparsed> {
     let known = [
-        ("absorb", Action::Absorb),
-        ("retry", Action::Retry),
-        ("unresolvable", Action::Unresolvable),
+        ("absorb", DependencyWord::Absorb),
+        ("retry", DependencyWord::Retry),
+        ("unresolvable", DependencyWord::Unresolvable),
     ];
     let action = object.required_word("action", &known)?;
     let reason = object.text_at(&["reason"])?;
     Ok(match action {
-        Action::Absorb => match object.text_at(&["prompt"])? {
+        DependencyWord::Absorb => match object.text_at(&["prompt"])? {
             prompt if prompt.is_empty() => {
                 return Err(wrong("`absorb` needs a `prompt`: what the task is told instead"));
             }
             prompt => Answer::Absorb { prompt },
         },
-        Action::Retry => Answer::Retry { reason },
-        Action::Unresolvable => Answer::Unresolvable { reason },
+        DependencyWord::Retry => Answer::Retry { reason },
+        DependencyWord::Unresolvable => Answer::Unresolvable { reason },
     })
 }
 
 #[derive(Clone, Copy)]
-enum Decision {
+enum ApprovalWord {
     Approve,
     Reject,
     Undecided,
@@ -423,17 +423,17 @@ enum Decision {
 
 fn decision(object: &Json) -> Result<Answer, Unparsed> {
     let known = [
-        ("approve", Decision::Approve),
-        ("reject", Decision::Reject),
-        ("undecided", Decision::Undecided),
+        ("approve", ApprovalWord::Approve),
+        ("reject", ApprovalWord::Reject),
+        ("undecided", ApprovalWord::Undecided),
     ];
     let decision = object.required_word("decision", &known)?;
     let reason = object.text_at(&["reason"])?;
     match decision {
-        Decision::Approve => Ok(Answer::Approve),
-        Decision::Reject if reason.is_empty() => Err(wrong("`reject` needs a `reason`")),
-        Decision::Reject => Ok(Answer::Reject { reason }),
-        Decision::Undecided => Ok(Answer::Undecided { reason }),
+        ApprovalWord::Approve => Ok(Answer::Approve),
+        ApprovalWord::Reject if reason.is_empty() => Err(wrong("`reject` needs a `reason`")),
+        ApprovalWord::Reject => Ok(Answer::Reject { reason }),
+        ApprovalWord::Undecided => Ok(Answer::Undecided { reason }),
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::Finding;
 use crate::domain::{Severity, StageKey};
 use crate::engine::Feedback;
-use crate::review::verdict::{Reply, of_ask};
+use crate::review::verdict::{JudgeReply, of_ask};
 
 const RESOLVE: Purpose = Purpose::Resolve {
     dependency: TaskId(0),
@@ -15,7 +15,7 @@ const APPROVE: Purpose = Purpose::Approve {
 };
 
 fn said(purpose: Purpose, reply: &str, work: &Quoted) -> Answer {
-    let reply = Reply {
+    let reply = JudgeReply {
         text: reply,
         len: reply.len() as u64,
         cut_short: false,
@@ -206,7 +206,7 @@ fn a_reply_that_a_program_wraps_in_its_own_json_is_named() {
 
 #[test]
 fn what_agents_said_cannot_leave_its_fence() {
-    let task = Subject {
+    let task = QuestionSubject {
         title: "t",
         description: Some("do it"),
     };
@@ -225,9 +225,9 @@ fn what_agents_said_cannot_leave_its_fence() {
         ..TaskState::default()
     };
     let asked = [
-        confirm(&task, &Excerpt::whole(evil)),
+        confirm(&task, &TextExcerpt::whole(evil)),
         answer(&task, evil, [(evil, "no")].into_iter()),
-        resolve(&task, &task, &failed, Some(&Excerpt::whole(evil))),
+        resolve(&task, &task, &failed, Some(&TextExcerpt::whole(evil))),
     ];
     for prompt in asked {
         let tag = crate::judging::parser::UNTRUSTED_TAG;

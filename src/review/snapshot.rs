@@ -39,12 +39,12 @@ pub struct Scope {
 }
 
 /// The state of files, by absolute path.
-pub type FileMarks = BTreeMap<String, Mark>;
+pub type FileMarks = BTreeMap<String, PathState>;
 
 /// The state of one path.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Mark {
+pub enum PathState {
     /// The path is a regular file.
     #[serde(rename = "f")]
     File {
@@ -86,7 +86,7 @@ impl Stamp {
 
 /// The number of files that a turn changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Difference {
+pub struct FileDifference {
     /// Files whose content is another one, that appeared or vanished.
     pub changed: u32,
     /// Files as in `changed`, and files that were written anew with the bytes that they held.
@@ -98,8 +98,8 @@ pub struct Difference {
 /// # Errors
 /// One sentence for each thing that cannot be told.
 pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks, Vec<String>> {
-    let nothing = Known::default();
-    let mut look = Look::new(never, &nothing);
+    let nothing = KnownFiles::default();
+    let mut look = FileScan::new(never, &nothing);
     look.most_read = most_read;
     for scope in scopes {
         look.scope(scope);
@@ -109,7 +109,7 @@ pub fn look(scopes: &[Scope], never: &Path, most_read: u64) -> Result<FileMarks,
 
 /// The state of files at some moment. A file that shows no change since need not be read again.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
+pub struct KnownFiles {
     /// The state of each file.
     pub marks: FileMarks,
     /// The moment of the look, in seconds and nanoseconds since 1970. A file that was changed about then may
@@ -121,7 +121,7 @@ pub struct Known {
 /// of the kernel, at most a hundredth of a second.
 pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
-impl Known {
+impl KnownFiles {
     /// The state of files by a record, which has only their digests.
     pub fn recorded(marks: FileMarks) -> Self {
         Self { marks, taken: (0, 0) }
@@ -133,9 +133,9 @@ impl Known {
     }
 
     /// The file at this path, if it holds what it held.
-    fn still(&self, path: &Path, found: &Metadata) -> Option<&Mark> {
+    fn still(&self, path: &Path, found: &Metadata) -> Option<&PathState> {
         let known = self.marks.get(&*path.to_string_lossy())?;
-        let Mark::File {
+        let PathState::File {
             size,
             digest: Some(_),
             stamp,
@@ -166,9 +166,9 @@ impl Known {
     }
 }
 
-fn link_at(path: &Path) -> io::Result<Mark> {
+fn link_at(path: &Path) -> io::Result<PathState> {
     let target = fs::read_link(path)?;
-    Ok(Mark::Link(target.to_string_lossy().into_owned()))
+    Ok(PathState::Link(target.to_string_lossy().into_owned()))
 }
 
 fn is_executable(found: &Metadata) -> bool {
@@ -184,8 +184,8 @@ pub fn look_again(
     scopes: &[Scope],
     files: &[PathBuf],
     never: &Path,
-    known: &Known,
-) -> Result<Known, Vec<String>> {
+    known: &KnownFiles,
+) -> Result<KnownFiles, Vec<String>> {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
@@ -193,7 +193,7 @@ pub fn look_again(
         i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
         i64::from(now.subsec_nanos()),
     );
-    let mut look = Look::new(never, known);
+    let mut look = FileScan::new(never, known);
     for path in files {
         if let Some(found) = look.if_there(path, fs::symlink_metadata(path)) {
             look.mark(path, &found);
@@ -203,7 +203,7 @@ pub fn look_again(
         look.scope(scope);
     }
     let marks = look.finish()?;
-    Ok(Known { marks, taken })
+    Ok(KnownFiles { marks, taken })
 }
 
 /// The files that differ, each by its path and in one sentence.
@@ -222,7 +222,7 @@ pub fn changed_paths<'m>(
                 Some(true) => "was made executable",
                 Some(false) => "is not executable any more",
             },
-            (Some(Mark::File { .. }), Some(Mark::Link(_))) => "was replaced by a link",
+            (Some(PathState::File { .. }), Some(PathState::Link(_))) => "was replaced by a link",
             (Some(_), Some(_)) => "was changed",
             (None, _) => "appeared",
             (Some(_), None) => "is gone",
@@ -232,14 +232,14 @@ pub fn changed_paths<'m>(
 }
 
 /// Whether a file came to be executable, or is it no more; `None` where that is as it was, or unknown.
-fn is_executable_now(old: &Mark, new: &Mark) -> Option<bool> {
+fn is_executable_now(old: &PathState, new: &PathState) -> Option<bool> {
     match (old, new) {
         (
-            Mark::File {
+            PathState::File {
                 executable: Some(was),
                 ..
             },
-            Mark::File {
+            PathState::File {
                 executable: Some(is), ..
             },
         ) if was != is => Some(*is),
@@ -271,8 +271,8 @@ pub fn changes(before: &FileMarks, after: &FileMarks, root: &Path) -> Vec<String
 }
 
 /// Counts the files that differ.
-pub fn difference(before: &FileMarks, after: &FileMarks) -> Difference {
-    let mut difference = Difference::default();
+pub fn difference(before: &FileMarks, after: &FileMarks) -> FileDifference {
+    let mut difference = FileDifference::default();
     let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
     for (path, old) in before {
         let new = after.get(path);
@@ -287,23 +287,23 @@ pub fn difference(before: &FileMarks, after: &FileMarks) -> Difference {
 }
 
 /// Whether the same stands there. Where one of the two was not read, what the system says about the file decides.
-fn same(old: &Mark, new: &Mark) -> bool {
+fn same(old: &PathState, new: &PathState) -> bool {
     match (old, new) {
         (
-            Mark::File {
+            PathState::File {
                 digest: Some(old), ..
             },
-            Mark::File {
+            PathState::File {
                 digest: Some(new), ..
             },
         ) => old == new,
         (
-            Mark::File {
+            PathState::File {
                 size: old,
                 stamp: was,
                 ..
             },
-            Mark::File {
+            PathState::File {
                 size: new, stamp: is, ..
             },
         ) => (old, was) == (new, is),
@@ -340,7 +340,7 @@ impl Guarded {
     pub fn of(scopes: &[Scope]) -> Result<Self, PatternError> {
         let ready = |scope: &Scope| {
             let root = fs::canonicalize(&scope.root).unwrap_or_else(|_| scope.root.clone());
-            Ok((root, Patterns::of(&scope.patterns)?.globs))
+            Ok((root, ScopePatterns::of(&scope.patterns)?.globs))
         };
         scopes.iter().map(ready).collect::<Result<_, _>>().map(Self)
     }
@@ -353,8 +353,8 @@ impl Guarded {
     }
 }
 
-struct Look<'k> {
-    known: &'k Known,
+struct FileScan<'k> {
+    known: &'k KnownFiles,
     never: PathBuf,
     marks: FileMarks,
     unknown: Vec<String>,
@@ -364,7 +364,7 @@ struct Look<'k> {
 }
 
 /// The patterns of a scope, made ready.
-struct Patterns {
+struct ScopePatterns {
     globs: GlobSet,
     /// Deeper than this no pattern matches what is not in a folder that one names.
     deepest: usize,
@@ -372,7 +372,7 @@ struct Patterns {
     beginnings: Vec<PathBuf>,
 }
 
-impl Patterns {
+impl ScopePatterns {
     fn of(patterns: &[String]) -> Result<Self, PatternError> {
         let mut globs = GlobSetBuilder::new();
         let mut deepest = 0;
@@ -419,8 +419,8 @@ fn parts(pattern: &str) -> Vec<&str> {
     parts
 }
 
-impl<'k> Look<'k> {
-    fn new(never: &Path, known: &'k Known) -> Self {
+impl<'k> FileScan<'k> {
+    fn new(never: &Path, known: &'k KnownFiles) -> Self {
         Self {
             known,
             never: fs::canonicalize(never).unwrap_or_else(|_| never.to_owned()),
@@ -441,7 +441,7 @@ impl<'k> Look<'k> {
     }
 
     fn scope(&mut self, scope: &Scope) {
-        let patterns = match Patterns::of(&scope.patterns) {
+        let patterns = match ScopePatterns::of(&scope.patterns) {
             Ok(patterns) => patterns,
             Err(why) => return self.unknown.push(why.to_string()),
         };
@@ -476,7 +476,7 @@ impl<'k> Look<'k> {
     }
 
     /// Takes in what is at a path: a file that a pattern names, or a folder with more of them.
-    fn at(&mut self, root: &Path, below: &Path, patterns: &Patterns, depth: usize) {
+    fn at(&mut self, root: &Path, below: &Path, patterns: &ScopePatterns, depth: usize) {
         let path = root.join(below);
         if path == self.never {
             return;
@@ -531,18 +531,18 @@ impl<'k> Look<'k> {
         } else if found.is_file() {
             self.file(path, found)
         } else {
-            Ok(Mark::Other)
+            Ok(PathState::Other)
         };
         if let Some(mark) = self.if_there(path, mark) {
             self.marks.insert(path.to_string_lossy().into_owned(), mark);
         }
     }
 
-    fn file(&mut self, path: &Path, found: &Metadata) -> io::Result<Mark> {
+    fn file(&mut self, path: &Path, found: &Metadata) -> io::Result<PathState> {
         if let Some(known) = self.known.still(path, found) {
             return Ok(known.clone());
         }
-        let mark = |found: &Metadata, digest| Mark::File {
+        let mark = |found: &Metadata, digest| PathState::File {
             size: found.len(),
             digest,
             stamp: Stamp::of(found),
@@ -556,7 +556,7 @@ impl<'k> Look<'k> {
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         let found = file.metadata()?;
         if !found.is_file() {
-            return Ok(Mark::Other);
+            return Ok(PathState::Other);
         }
         let left = self.most_read.saturating_sub(self.read);
         if found.len() > left {

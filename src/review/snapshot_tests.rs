@@ -47,8 +47,8 @@ fn what_is_not_read_shows_by_its_times() {
         look(&[scope], &folder.path().join(".polpo"), 0).unwrap()
     };
     let before = look();
-    assert_eq!(difference(&before, &look()), Difference::default());
-    let unread = |mark: &Mark| matches!(mark, Mark::File { digest: None, .. });
+    assert_eq!(difference(&before, &look()), FileDifference::default());
+    let unread = |mark: &PathState| matches!(mark, PathState::File { digest: None, .. });
     assert!(before.len() == 6 && before.values().all(unread), "{before:?}");
     fs::remove_file(folder.path().join("notes.md")).unwrap();
     fs::write(folder.path().join("notes.md"), "n").unwrap();
@@ -108,7 +108,7 @@ fn every_kind_of_change_is_named() {
     );
     assert_eq!(
         difference(&before, &after),
-        Difference {
+        FileDifference {
             changed: 4,
             written: 4
         }
@@ -119,7 +119,7 @@ fn every_kind_of_change_is_named() {
 fn a_file_that_is_written_with_what_it_held_is_written_and_not_changed() {
     let folder = workspace();
     let before = look_at(folder.path(), &["notes.md"]).unwrap();
-    assert_eq!(difference(&before, &before), Difference::default());
+    assert_eq!(difference(&before, &before), FileDifference::default());
     fs::remove_file(folder.path().join("notes.md")).unwrap();
     // Another file holds the old inode meanwhile.
     fs::write(folder.path().join("other"), "").unwrap();
@@ -127,7 +127,7 @@ fn a_file_that_is_written_with_what_it_held_is_written_and_not_changed() {
     let after = look_at(folder.path(), &["notes.md"]).unwrap();
     assert_eq!(
         difference(&before, &after),
-        Difference {
+        FileDifference {
             changed: 0,
             written: 1
         }
@@ -138,8 +138,8 @@ fn a_file_that_is_written_with_what_it_held_is_written_and_not_changed() {
 #[test]
 fn a_file_that_was_not_read_goes_by_its_stamp() {
     let folder = workspace();
-    let unread = |mark: &Mark| match mark {
-        Mark::File { size, stamp, .. } => Mark::File {
+    let unread = |mark: &PathState| match mark {
+        PathState::File { size, stamp, .. } => PathState::File {
             size: *size,
             digest: None,
             stamp: *stamp,

@@ -17,7 +17,7 @@ pub const CUT_SHORT: &str = "the reply ran into its token limit and is cut short
 
 /// A reply, and what is known about it.
 #[derive(Debug, Clone, Copy)]
-pub struct Reply<'a> {
+pub struct JudgeReply<'a> {
     /// The text of the reply, or the beginning of a very long one.
     pub text: &'a str,
     /// The length of the whole reply, in bytes.
@@ -32,7 +32,7 @@ pub struct Reply<'a> {
 pub fn of_ask(
     purpose: Purpose,
     (panel, bar): (Option<&Panel>, Option<Bar>),
-    reply: Reply<'_>,
+    reply: JudgeReply<'_>,
     work: &Quoted,
 ) -> Answer {
     // Of a reply that was cut, half a number could be read as a whole one.

@@ -174,7 +174,7 @@ pub struct Adopted {
     /// The turns that still work, by their keys.
     pub running: BTreeMap<u64, Running>,
     /// The turns that have ended.
-    pub ended: Vec<(TurnId, supervisor::Exit)>,
+    pub ended: Vec<(TurnId, supervisor::ChildExit)>,
     /// Sentences that a person should know.
     pub warnings: Vec<String>,
 }

@@ -5,7 +5,7 @@ use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::agents::channel::Way;
+use crate::agents::channel::ChannelRoute;
 use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
@@ -103,7 +103,7 @@ impl AgentBackends {
         if matches!(network, Network::Offline(_)) && problems.len() == of_agents {
             let mut online: Vec<&str> = channels
                 .iter()
-                .filter(|(_, channel)| matches!(channel.way, Way::Http(_)))
+                .filter(|(_, channel)| matches!(channel.way, ChannelRoute::Http(_)))
                 .map(|(name, _)| &**name)
                 .collect();
             online.sort_unstable();

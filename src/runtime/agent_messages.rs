@@ -13,14 +13,14 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, TurnId, without_mark};
 use crate::engine::{Asked, Fact};
 use crate::executor::error::WorkError;
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::judging::protected::paths_in;
 use crate::judging::question::may_be_question;
 use crate::mission::model::{ToolKind, ToolPolicy};
 use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
-use crate::store::no_links::Folder;
+use crate::store::no_links::OpenFolder;
 
 use super::effects::Executor;
 
@@ -63,7 +63,7 @@ impl Executor {
         let secrets = self.programs.secrets();
         let mut heard = std::mem::take(&mut self.progress);
         heard.retain(|turn, _| self.processes.contains_key(turn));
-        for turn in self.runner.at_work().filter_map(Owner::as_turn) {
+        for turn in self.runner.at_work().filter_map(CommandOwner::as_turn) {
             let folder = self.folder.spool_file(&SpoolName::Drop(turn));
             if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
                 inputs.push(Fact::Activity { turn, text });
@@ -82,7 +82,7 @@ pub fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
     if secrets.is_empty() || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
-    for name in Folder::open(folder)?.names()?.iter().take(MOST_FILES) {
+    for name in OpenFolder::open(folder)?.names()?.iter().take(MOST_FILES) {
         clean_file(secrets, &folder.join(name))?;
     }
     Ok(())
@@ -141,7 +141,7 @@ pub fn delegated(folder: &Path, claimed: Value) -> Value {
 /// The messages of one kind in a turn's folder, in the order of their names. Blocks.
 fn messages(folder: &Path, kind: &str) -> Vec<String> {
     // A link in its place is none of ours.
-    let Ok(names) = Folder::open(folder).and_then(|folder| folder.names()) else {
+    let Ok(names) = OpenFolder::open(folder).and_then(|folder| folder.names()) else {
         return Vec::new();
     };
     let is_kind = |name: &str| {

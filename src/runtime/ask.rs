@@ -13,7 +13,7 @@ mod scoring;
 use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
-use crate::agents::transport::Line;
+use crate::agents::transport::Transport;
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::error::WorkError;
@@ -21,12 +21,12 @@ use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
 use crate::mission::Panel;
-use crate::review::fence::Excerpt;
+use crate::review::fence::TextExcerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
 use crate::review::prompt::{JudgePrompt, panel_schema};
 use crate::review::questions::{self, About, MAX_SAID};
-use crate::review::verdict::{self, Reply};
+use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
 
@@ -161,7 +161,7 @@ impl Call {
     }
 
     /// The key of a recorded reply.
-    fn on_record(&self) -> cassette::Call {
+    fn on_record(&self) -> cassette::CallKey {
         let (stage, place) = match self.purpose {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
             Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
@@ -171,7 +171,7 @@ impl Call {
                 (purpose.as_str(), vec![place])
             }
         };
-        cassette::Call {
+        cassette::CallKey {
             task: self.commands.plan.title(self.id.task).to_owned(),
             agent: self.commands.plan.agent_name(self.agent).to_owned(),
             attempt: self.task.attempt.number,
@@ -244,7 +244,7 @@ impl Call {
     }
 
     /// The last output of a task's agent.
-    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
+    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<TextExcerpt, WorkError> {
         read_output(
             &self.commands.folder,
             state.turn(task),
@@ -281,7 +281,7 @@ impl Call {
     /// Asks a model; one that grades files may look at them. What comes back; what a person should know is told.
     async fn ask_model(
         &self,
-        line: &Line,
+        line: &Transport,
         endpoint: &Endpoint,
         (asked, session): (Asked, Option<ToolSession>),
         tell: impl Fn(Fact),
@@ -386,7 +386,7 @@ impl Call {
         // A reviewer whose reply lacks its form is asked again while it still knows what it has seen, but not a third time.
         // Any other judge is asked again by the engine, which knows why.
         let has_form = move |text: &str, said: &Quoted| {
-            let reply = Reply {
+            let reply = JudgeReply {
                 text,
                 len: text.len() as u64,
                 cut_short: false,
@@ -397,14 +397,14 @@ impl Call {
     }
 
     /// Reads a reply by the purpose of the call.
-    fn read(&self, reply: Reply<'_>, said: &Quoted) -> Answer {
+    fn read(&self, reply: JudgeReply<'_>, said: &Quoted) -> Answer {
         let bar = Some(self.commands.plan.bar_of_judges(self.id.task));
         verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 
     async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {
         let (id, reader) = (self.id, self.clone());
-        let parse = move |reply: Reply<'_>, said: &Quoted| reader.read(reply, said);
+        let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
         let read = reply::of_model(
             answered,
             judgement,

@@ -13,7 +13,7 @@ use crate::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Loo
 use crate::executor::check;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool;
 use crate::executor::task_command::TaskCommands;
 use crate::mission::Plan;
@@ -190,7 +190,7 @@ async fn run_all(plan: &Arc<Plan>, commands: &Commands, reruns: Vec<Rerun>) -> R
 async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<Shown>, WorkError> {
     let (mut open, mut shown) = (rerun.checks, Vec::new());
     for reruns in 0..=rerun.reruns {
-        let end = commands.run(Owner::Audit, rerun.job.clone()).await;
+        let end = commands.run(CommandOwner::Audit, rerun.job.clone()).await;
         let (plan, of) = (plan.clone(), open);
         let results = tokio::task::spawn_blocking(move || -> Vec<Shown> {
             let result = |(task, check)| CheckResult {

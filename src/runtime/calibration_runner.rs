@@ -20,8 +20,8 @@ use crate::executor::with_commands::with_commands;
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, Rules};
-use crate::review::fence::{Excerpt, collect_quotes};
-use crate::review::prompt::{self, JudgePrompt, Prior, Work};
+use crate::review::fence::{TextExcerpt, collect_quotes};
+use crate::review::prompt::{self, JudgePrompt, Prior, ReviewedWork};
 use crate::supervisor;
 
 use crate::store::no_links::scratch_folder;
@@ -46,8 +46,8 @@ pub struct Piece {
 impl Piece {
     /// The prompt for a reviewer; `unread` is why the first reply could not be read.
     fn question(&self, unread: Option<&str>) -> JudgePrompt {
-        let output = Excerpt::whole(self.work.as_str());
-        let work = Work {
+        let output = TextExcerpt::whole(self.work.as_str());
+        let work = ReviewedWork {
             title: self.task.lines().next().unwrap_or_default(),
             description: Some(&self.task),
             handed_down: false,

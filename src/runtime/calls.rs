@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agents::cassette::Call;
+use crate::agents::cassette::CallKey;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
-use crate::agents::transport::Line;
+use crate::agents::transport::Transport;
 use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
 use crate::executor::spool::read_head;
@@ -26,7 +26,7 @@ impl Executor {
     pub fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
         let agent = state.plan.agent(agent_id);
-        let on_record = Call {
+        let on_record = CallKey {
             task: state.plan.title(turn.task).to_owned(),
             agent: agent.name.to_string(),
             attempt: turn.attempt,
@@ -88,7 +88,7 @@ struct ModelTurn {
 }
 
 impl ModelTurn {
-    async fn go(&self, mut request: ModelRequest, line: &Line, endpoint: &Endpoint) -> Vec<Fact> {
+    async fn go(&self, mut request: ModelRequest, line: &Transport, endpoint: &Endpoint) -> Vec<Fact> {
         let turn = self.turn;
         let begin = Timestamp::now();
         request.prompt = match read_head(&self.prompt, u64::MAX) {

@@ -9,13 +9,13 @@ use crate::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
-use crate::executor::runner::{CommandRequest, Ended, Owner};
+use crate::executor::runner::{CommandOwner, CommandRequest, EndedCommand};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::{check, finish_gate};
 use crate::mission::model::Check;
 use crate::mission::{ApproverPlan, Plan};
 use crate::store::SpoolName;
-use crate::supervisor::Event;
+use crate::supervisor::SupervisorEvent;
 
 use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;
@@ -24,7 +24,7 @@ use super::hidden;
 /// A command whose end is one fact.
 pub fn request(
     sender: Sender,
-    owner: Owner,
+    owner: CommandOwner,
     command: CommandJob,
     meaning: impl FnOnce(&CommandEnd) -> Fact + Send + 'static,
 ) -> CommandRequest {
@@ -33,7 +33,7 @@ pub fn request(
     CommandRequest::new(owner, command, Box::new(then))
 }
 
-fn finish(ended: Ended) {
+fn finish(ended: EndedCommand) {
     tokio::task::spawn_blocking(|| ended.finish());
 }
 
@@ -68,7 +68,7 @@ impl Executor {
     /// Starts a command. What a turn does after its end nobody would see.
     pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
         let owner = request.owner();
-        if matches!(owner, Owner::Tool(turn) if !self.is_at_work(turn)) {
+        if matches!(owner, CommandOwner::Tool(turn) if !self.is_at_work(turn)) {
             finish(request.refused("its turn has ended".into()));
             return Ok(());
         }
@@ -123,15 +123,20 @@ impl Executor {
             .filter(|_| is_check)
             .unwrap_or_default()
             .to_owned();
-        let request = request(self.sender.clone(), Owner::Task(turn.task), command, move |end| {
-            if let (How::Exited(127), Some(program)) = (end.how(), missing_program(&script)) {
-                // No word about the work: whoever can install it need not have that done again.
-                let why = format!("`{script}` judges the work, and `{program}` was not found on PATH");
-                drop(sender.send(Message::Broken(why.into())));
-            }
-            let end = meaning(end);
-            Fact::JobEnded { turn, job, end }
-        });
+        let request = request(
+            self.sender.clone(),
+            CommandOwner::Task(turn.task),
+            command,
+            move |end| {
+                if let (How::Exited(127), Some(program)) = (end.how(), missing_program(&script)) {
+                    // No word about the work: whoever can install it need not have that done again.
+                    let why = format!("`{script}` judges the work, and `{program}` was not found on PATH");
+                    drop(sender.send(Message::Broken(why.into())));
+                }
+                let end = meaning(end);
+                Fact::JobEnded { turn, job, end }
+            },
+        );
         self.start(plan, request)
     }
 
@@ -152,11 +157,11 @@ impl Executor {
     /// # Errors
     ///
     /// When a process could not be confined that was to be.
-    pub fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
+    pub fn take(&mut self, event: SupervisorEvent, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let ended = match event {
-            Event::Spawned { key, pid, start_time } => {
+            SupervisorEvent::Spawned { key, pid, start_time } => {
                 let process = ProcessRef { pid, start_time };
-                if let Some(Owner::Turn(turn)) = self.runner.spawned(key, process.clone()) {
+                if let Some(CommandOwner::Turn(turn)) = self.runner.spawned(key, process.clone()) {
                     self.processes.insert(turn, process.clone());
                     let process = Some(process);
                     inputs.push(Fact::TurnSpawned { turn, process });
@@ -164,28 +169,28 @@ impl Executor {
                 None
             }
             // No fault of the program, whatever it was for.
-            Event::SpawnFailed {
+            SupervisorEvent::SpawnFailed {
                 message,
                 confinement: true,
                 ..
             } => return Err(RunError::Confinement(message)),
-            Event::SpawnFailed { key, message, .. } if self.stopping => {
+            SupervisorEvent::SpawnFailed { key, message, .. } if self.stopping => {
                 self.runner.ended(key, Err(message.into()))
             }
-            Event::SpawnFailed { key, message, .. } => {
+            SupervisorEvent::SpawnFailed { key, message, .. } => {
                 self.runner.not_started(&mut self.supervisor, key, message.into())
             }
-            Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
-            Event::Printed { key, from, bytes } => {
+            SupervisorEvent::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
+            SupervisorEvent::Printed { key, from, bytes } => {
                 self.programs_at_work.printed(key, from, &bytes);
                 None
             }
-            Event::Warning { message } => {
+            SupervisorEvent::Warning { message } => {
                 inputs.push(Fact::Warn(message));
                 None
             }
             // Of its good-bye the end of the connection tells, which is next.
-            Event::Alive | Event::Confinement(_) | Event::Farewell => None,
+            SupervisorEvent::Alive | SupervisorEvent::Confinement(_) | SupervisorEvent::Farewell => None,
         };
         if let Some(ended) = ended {
             self.ended(ended, inputs);
@@ -207,13 +212,16 @@ impl Executor {
             .map_err(RunError::Supervisor)
     }
 
-    fn ended(&mut self, ended: Ended, inputs: &mut Vec<Fact>) {
+    fn ended(&mut self, ended: EndedCommand, inputs: &mut Vec<Fact>) {
         match ended.owner {
-            Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
-            Owner::Nobody => finish(ended),
+            CommandOwner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
+            CommandOwner::Nobody => finish(ended),
             // What is dropped is done again by the next session.
-            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(..) | Owner::Audit if self.stopping => {}
-            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(..) | Owner::Audit => finish(ended),
+            CommandOwner::Tool(_) | CommandOwner::Task(_) | CommandOwner::Ask(..) | CommandOwner::Audit
+                if self.stopping => {}
+            CommandOwner::Tool(_) | CommandOwner::Task(_) | CommandOwner::Ask(..) | CommandOwner::Audit => {
+                finish(ended)
+            }
         }
     }
 

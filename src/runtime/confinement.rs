@@ -12,7 +12,7 @@ use crate::agents::acp;
 use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandRequest, Owner};
+use crate::executor::runner::{CommandOwner, CommandRequest};
 use crate::mission::{Confinement, Plan, presets};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
 use crate::supervisor::{Access, MountPlan, resolve};
@@ -168,7 +168,7 @@ impl Confiner {
         let request = request.holding(scratch);
         let how = match owner {
             // The words of the settings on network and files are for those who work and judge.
-            Owner::Nobody => Confinement::default(),
+            CommandOwner::Nobody => Confinement::default(),
             _ => plan.confinement(owner.task(), agent_of(plan, owner)),
         };
         if how.is_off() || request.job().is_free {
@@ -196,7 +196,7 @@ impl Confiner {
         run: &RunFolder,
     ) -> Result<Option<Scratch>, WorkError> {
         let (owner, job) = (request.owner(), request.job());
-        if owner.turn().is_some() || owner == Owner::Nobody || job.prepares {
+        if owner.turn().is_some() || owner == CommandOwner::Nobody || job.prepares {
             return Ok(None);
         }
         let mounts = self.holds(plan, owner);
@@ -207,22 +207,22 @@ impl Confiner {
     }
 
     /// Whether mounts hold files for a command.
-    pub fn holds(&self, plan: &Plan, owner: Owner) -> bool {
+    pub fn holds(&self, plan: &Plan, owner: CommandOwner) -> bool {
         let how = plan.confinement(owner.task(), agent_of(plan, owner));
         self.refused.is_none() && !how.is_off()
     }
 
     /// The mounts for the tools of a turn, which are no process: as much as a process of its agent gets.
     pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
-        let owner = Owner::Turn(turn);
+        let owner = CommandOwner::Turn(turn);
         let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
         self.holds(of.0, owner)
             .then(|| self.plan(of, how, owner, &CommandJob::default()))
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
-    fn temporary(&self, how: Confinement, owner: Owner, job: &CommandJob) -> Option<PathBuf> {
-        let is_wanted = matches!(owner, Owner::Ask(..)) || is_kept_in(how, job);
+    fn temporary(&self, how: Confinement, owner: CommandOwner, job: &CommandJob) -> Option<PathBuf> {
+        let is_wanted = matches!(owner, CommandOwner::Ask(..)) || is_kept_in(how, job);
         is_wanted.then(|| self.state.join(SCRATCH))
     }
 
@@ -231,16 +231,16 @@ impl Confiner {
         &self,
         (plan, protection): (&Plan, &Protection),
         how: Confinement,
-        owner: Owner,
+        owner: CommandOwner,
         job: &CommandJob,
     ) -> MountPlan {
         let task = owner.task();
         let of_workspace = match owner {
-            Owner::Ask(..) | Owner::Nobody => Access::Read,
+            CommandOwner::Ask(..) | CommandOwner::Nobody => Access::Read,
             _ => Access::Write,
         };
         let mut rules = self.common.clone();
-        if owner == Owner::Nobody {
+        if owner == CommandOwner::Nobody {
             // Who tells of a run may look at it.
             let state = rules.iter_mut().filter(|(path, _)| *path == self.state);
             state.for_each(|(_, access)| *access = Access::Read);
@@ -261,7 +261,7 @@ impl Confiner {
             }
             None => {
                 let all = [plan.rules.workspace.clone(), job.cwd.clone()].into_iter();
-                let all = all.take(if owner == Owner::Nobody { 1 } else { 2 });
+                let all = all.take(if owner == CommandOwner::Nobody { 1 } else { 2 });
                 let all = all.chain(task.map(|task| plan.workspace_of(task)));
                 all.map(|path| (path, of_workspace)).collect()
             }
@@ -274,10 +274,10 @@ impl Confiner {
         rules.extend(self.own(owner, job));
         let temporary = self.temporary(how, owner, job);
         rules.extend(temporary.map(|path| (path, Access::Scratch)));
-        if let Owner::Ask(_, agent) = owner {
+        if let CommandOwner::Ask(_, agent) = owner {
             rules.extend(of_judge(plan, protection, (task, agent), &job.cwd));
         }
-        if let Owner::Task(task) = owner
+        if let CommandOwner::Task(task) = owner
             && job.copy.is_none()
         {
             let left = protection.left_by_checks(plan, task);
@@ -296,19 +296,19 @@ impl Confiner {
     }
 
     /// The access of a command to the hidden files.
-    fn of_hidden(&self, owner: Owner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
+    fn of_hidden(&self, owner: CommandOwner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
         let access = match job.sees_hidden {
             true => Access::Read,
             false => Access::Masked,
         };
-        let hidden = self.hidden.iter().filter(move |_| owner != Owner::Nobody);
+        let hidden = self.hidden.iter().filter(move |_| owner != CommandOwner::Nobody);
         hidden.map(move |path| (path.clone(), access))
     }
 
     /// The paths of the state folder that a command may use: those that its variables name, and its own folder.
-    fn own(&self, owner: Owner, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+    fn own(&self, owner: CommandOwner, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         // A turn's result lies in the folder of its messages.
-        if let (Owner::Ask(..), Some(result)) = (owner, &job.outputs.result) {
+        if let (CommandOwner::Ask(..), Some(result)) = (owner, &job.outputs.result) {
             // What is not there cannot be mounted. Where it cannot be made the command says what it misses.
             let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
         }
@@ -406,11 +406,11 @@ fn own_folder(plan: &Plan, task: Option<TaskId>, job: &CommandJob) -> Option<(Pa
 }
 
 /// The agent at work in a command.
-fn agent_of(plan: &Plan, owner: Owner) -> Option<AgentId> {
+fn agent_of(plan: &Plan, owner: CommandOwner) -> Option<AgentId> {
     match owner {
-        Owner::Ask(_, agent) => Some(agent),
-        Owner::Turn(turn) | Owner::Tool(turn) => Some(plan.task(turn.task).agent),
-        Owner::Task(_) | Owner::Audit | Owner::Nobody => None,
+        CommandOwner::Ask(_, agent) => Some(agent),
+        CommandOwner::Turn(turn) | CommandOwner::Tool(turn) => Some(plan.task(turn.task).agent),
+        CommandOwner::Task(_) | CommandOwner::Audit | CommandOwner::Nobody => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agents::channel::{Channel, DeliveryError};
+use crate::agents::channel::{DeliveryChannel, DeliveryError};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
@@ -208,7 +208,7 @@ async fn retry(
     queue: &DeadLetters,
     folder: &StateFolder,
     letter: &DeadLetter,
-    known: Option<Arc<Channel>>,
+    known: Option<Arc<DeliveryChannel>>,
     context: DeliveryContext,
 ) -> Result<DeadLetter, QueueError> {
     let (tried, place) = (letter.clone(), folder.clone());
@@ -272,7 +272,7 @@ fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), WorkError> 
 }
 
 /// The channel as the run that failed to use it knows it: another mission may mean something else by the name.
-fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Channel>, WorkError> {
+fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<DeliveryChannel>, WorkError> {
     let name = letter.channel().ok_or("it is no notification")?;
     if !letter.args["notification"].is_object() {
         return Err("what was to be delivered is not known any more".into());

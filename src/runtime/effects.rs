@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::agents::cassette::Call;
+use crate::agents::cassette::CallKey;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::transport::{CassetteCursor, Line, Network};
+use crate::agents::transport::{CassetteCursor, Network, Transport};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
@@ -20,11 +20,11 @@ use crate::engine::{
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::executor::program_watch::ProgramWatch;
-use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
+use crate::executor::runner::{CommandOwner, CommandRequest, Commands, Runner};
 use crate::executor::spool;
 use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::{self, Command};
+use crate::supervisor::{self, SupervisorCommand};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
@@ -194,14 +194,14 @@ impl Executor {
 
     /// Tells the supervisor where exits are recorded.
     pub fn open(&mut self) -> Result<(), RunError> {
-        self.send(&Command::Open {
+        self.send(&SupervisorCommand::Open {
             exits_log: self.folder.exits(),
             socket: self.folder.supervisor_socket(),
         })
     }
 
     /// The supervisor's next event. Cancel safe.
-    pub async fn supervisor_event(&mut self) -> io::Result<supervisor::Event> {
+    pub async fn supervisor_event(&mut self) -> io::Result<supervisor::SupervisorEvent> {
         let event = self.supervisor.recv().await?;
         self.unanswered = 0;
         Ok(event)
@@ -222,7 +222,7 @@ impl Executor {
             return Err(RunError::Silent);
         }
         self.unanswered += 1;
-        self.send(&Command::Ping)
+        self.send(&SupervisorCommand::Ping)
     }
 
     /// Whether the supervisor lives. A moment after its death this is known before the connection to it tells.
@@ -390,13 +390,18 @@ impl Executor {
     }
 
     /// The line to an agent for one call.
-    pub fn line(&mut self, agent: AgentId, endpoint: &Endpoint, call: Call) -> Result<Line, WorkError> {
+    pub fn line(
+        &mut self,
+        agent: AgentId,
+        endpoint: &Endpoint,
+        call: CallKey,
+    ) -> Result<Transport, WorkError> {
         match self.programs.network.clone() {
-            Network::Open => self.http(agent, endpoint).map(Line::Direct),
+            Network::Open => self.http(agent, endpoint).map(Transport::Direct),
             Network::Recording(cassette) => self
                 .http(agent, endpoint)
-                .map(|client| Line::Recording(client, CassetteCursor::new(cassette, call))),
-            Network::Offline(Some(cassette)) => Ok(Line::Recorded(CassetteCursor::new(cassette, call))),
+                .map(|client| Transport::Recording(client, CassetteCursor::new(cassette, call))),
+            Network::Offline(Some(cassette)) => Ok(Transport::Recorded(CassetteCursor::new(cassette, call))),
             Network::Offline(None) => Err("it needs the network, and the run is offline".into()),
         }
     }
@@ -416,7 +421,7 @@ impl Executor {
     /// SIGKILL for everything that still runs.
     pub fn kill_all(&mut self) {
         // If the supervisor is gone, so are its children.
-        let _ = self.supervisor.send(&Command::KillAll);
+        let _ = self.supervisor.send(&SupervisorCommand::KillAll);
     }
 
     /// Takes over what outlived an earlier session.
@@ -499,13 +504,13 @@ impl Executor {
             self.post(Fact::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
         // A delivery is not the run's work: it ends within its own time-out.
-        for (key, owner) in self.runner.keys(|owner| owner != Owner::Nobody) {
-            let grace_ms = if matches!(owner, Owner::Turn(_)) {
+        for (key, owner) in self.runner.keys(|owner| owner != CommandOwner::Nobody) {
+            let grace_ms = if matches!(owner, CommandOwner::Turn(_)) {
                 GRACE.0
             } else {
                 0
             };
-            self.send(&Command::Terminate { key, grace_ms })?;
+            self.send(&SupervisorCommand::Terminate { key, grace_ms })?;
         }
         Ok(())
     }
@@ -522,15 +527,15 @@ impl Executor {
     }
 
     /// Ends the commands of some owners.
-    pub fn terminate(&mut self, is_meant: impl Fn(Owner) -> bool) -> Result<(), RunError> {
+    pub fn terminate(&mut self, is_meant: impl Fn(CommandOwner) -> bool) -> Result<(), RunError> {
         for (key, _) in self.runner.keys(is_meant) {
             let grace_ms = GRACE.0;
-            self.send(&Command::Terminate { key, grace_ms })?;
+            self.send(&SupervisorCommand::Terminate { key, grace_ms })?;
         }
         Ok(())
     }
 
-    pub fn send(&mut self, command: &Command) -> Result<(), RunError> {
+    pub fn send(&mut self, command: &SupervisorCommand) -> Result<(), RunError> {
         self.supervisor.send(command).map_err(RunError::Supervisor)
     }
 

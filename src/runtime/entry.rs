@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::domain::{RunId, Timestamp};
 use crate::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, effects};
-use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey};
+use crate::store::{FsLog, Journal, JournalDecision, JournalError, OperatorKey};
 
 use super::origin;
 
@@ -57,7 +57,7 @@ impl Entry<'_> {
         let (state, journal) = (self.state, self.journal);
         let mut due = Vec::new();
         apply(state, journal, &events, &mut due)?;
-        let mut decision = Decision::of(fact, events);
+        let mut decision = JournalDecision::of(fact, events);
         let mut prompts = VecDeque::new();
         if let Due::Now(write_prompts) = with {
             while decision.events.len() < engine::MOST_AT_ONCE

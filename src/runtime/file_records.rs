@@ -10,7 +10,7 @@ use crate::domain::TaskId;
 use crate::engine::FileRef;
 use crate::executor::error::WorkError;
 use crate::executor::spool::check;
-use crate::judging::touched::{self, Patterns, TouchedTests};
+use crate::judging::touched::{self, TestPatterns, TouchedTests};
 use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, changed_paths, look};
 use crate::store::{self, RunFolder};
@@ -126,7 +126,7 @@ pub fn touched(
         return None;
     }
     let (path, expected) = first?;
-    let patterns = Patterns::of(plan, task);
+    let patterns = TestPatterns::of(plan, task);
     let (then, before) = match read_record(path, expected) {
         Ok(record) => (record.folders, record.tests?),
         Err(why) => return Some(TouchedTests::lost(&format!("the record of them is lost: {why}"))),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
 use crate::engine::{Effect, Fact, Job, State, VoidedStage, WorkId};
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::judging::protected::named_by_judging;
 use crate::mission::Plan;
 
@@ -89,7 +89,7 @@ impl Executor {
 
     fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: Seen) {
         let task = work.task;
-        before.is_confined = self.confiner.holds(plan, Owner::Task(task));
+        before.is_confined = self.confiner.holds(plan, CommandOwner::Task(task));
         let guard = Guard {
             plan: plan.clone(),
             before,
@@ -198,7 +198,7 @@ impl Executor {
 
     /// Whether another task's turn or command is at work.
     fn others_at_work(&self, task: TaskId) -> bool {
-        let mut commands = self.runner.at_work().filter_map(Owner::task);
+        let mut commands = self.runner.at_work().filter_map(CommandOwner::task);
         commands.any(|of| of != task) || self.model_turns.keys().any(|turn| turn.task != task)
     }
 }

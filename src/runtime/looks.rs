@@ -8,7 +8,7 @@ use crate::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
 use crate::executor::baseline::BaselineLook;
 use crate::executor::command::Apart;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 
@@ -131,7 +131,7 @@ impl LookAt {
         };
         let set_up = (
             name.clone(),
-            Owner::Task(task),
+            CommandOwner::Task(task),
             SpoolName::Look(task, self.turn.attempt, CONTROL, 0),
         );
         let ran = async {

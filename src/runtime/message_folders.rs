@@ -12,7 +12,7 @@ use crate::domain::TurnId;
 use crate::executor::error::WorkError;
 use crate::review::snapshot::SHOWS_AFTER;
 use crate::store::SpoolName;
-use crate::store::no_links::{Folder, Times};
+use crate::store::no_links::{FileTimes, OpenFolder};
 
 use super::effects::Executor;
 
@@ -20,18 +20,18 @@ use super::effects::Executor;
 #[derive(Debug, Default)]
 pub struct MessageFolders {
     /// The folder that they are in, held open.
-    spool: Option<Folder>,
+    spool: Option<OpenFolder>,
     idle: Vec<OsString>,
     /// Folders that turns have, each as it was when it was handed on: one that is still so is empty.
-    untouched: HashMap<OsString, Times>,
+    untouched: HashMap<OsString, FileTimes>,
 }
 
 impl MessageFolders {
     /// The folder of the spool and the name of a file in it.
-    fn place(&mut self, path: &Path) -> io::Result<(&Folder, OsString)> {
+    fn place(&mut self, path: &Path) -> io::Result<(&OpenFolder, OsString)> {
         let (folder, name) = match self.spool.take() {
             Some(folder) => (folder, path.file_name().ok_or(io::ErrorKind::InvalidInput)?),
-            None => Folder::of(path)?,
+            None => OpenFolder::of(path)?,
         };
         Ok((self.spool.insert(folder), name.to_owned()))
     }

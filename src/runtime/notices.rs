@@ -11,15 +11,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::agents::channel::{self, Channel, DeliveryError, Way};
+use crate::agents::channel::{self, ChannelRoute, DeliveryChannel, DeliveryError};
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
 use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
-use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
+use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};
 use crate::executor::error::WorkError;
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::mission::Plan;
 use crate::store::{self, no_links};
 use crate::test_clock::scaled;
@@ -32,14 +32,14 @@ const STDERR_TAIL: u64 = 1_000;
 const MOST_PRINTED: u64 = 16 << 20;
 
 /// The channels of a run, with their secrets.
-pub type Channels = HashMap<Box<str>, Arc<Channel>>;
+pub type Channels = HashMap<Box<str>, Arc<DeliveryChannel>>;
 
 /// One channel, ready to be used; relative paths in `folder`.
-pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, WorkError> {
+pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<DeliveryChannel, WorkError> {
     // The key that speaks for the user reaches nobody.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     let channel = plan.channel(name).ok_or("the mission has no such channel")?;
-    Ok(Channel::of_plan(channel, folder, variable)?)
+    Ok(DeliveryChannel::of_plan(channel, folder, variable)?)
 }
 
 /// The document for a channel: `quorum.notification/v1`. Fields are only ever added.
@@ -168,14 +168,14 @@ pub struct DeliveryContext {
 
 /// Hands a notification over once. Why it was not taken is told without secrets.
 pub async fn hand_over(
-    channel: Arc<Channel>,
+    channel: Arc<DeliveryChannel>,
     document: Value,
     context: DeliveryContext,
 ) -> Result<(), DeliveryError> {
     let secrets = context.secrets.clone();
     let taken = match &channel.way {
-        Way::Http(hook) => channel.post(hook, &document).await,
-        Way::File(path) => {
+        ChannelRoute::Http(hook) => channel.post(hook, &document).await,
+        ChannelRoute::File(path) => {
             let path = path.clone();
             let written =
                 tokio::task::spawn_blocking(move || channel::append(&path, &context.state_folder, &document));
@@ -183,7 +183,7 @@ pub async fn hand_over(
                 .await
                 .unwrap_or_else(|error| Err(DeliveryError::new(FailureClass::Unknown, error.to_string())))
         }
-        Way::Command(program) => run_command(&channel, program, &document, &context).await,
+        ChannelRoute::Command(program) => run_command(&channel, program, &document, &context).await,
     };
     taken.map_err(|refusal| DeliveryError {
         message: secrets.redact(&refusal.message),
@@ -197,7 +197,7 @@ const NOTIFY_PREFIX: &str = ".notify-";
 /// Removes what deliveries left whose process was killed.
 pub fn sweep(state_folder: &Path) {
     // What cannot be looked at or removed now is found by the next session.
-    let Ok(folder) = no_links::Folder::open(state_folder) else {
+    let Ok(folder) = no_links::OpenFolder::open(state_folder) else {
         return;
     };
     for name in folder.names().unwrap_or_default() {
@@ -215,14 +215,14 @@ pub fn sweep(state_folder: &Path) {
 
 /// Starts a channel's command with the notification on its standard input, in the clean environment.
 async fn run_command(
-    channel: &Channel,
+    channel: &DeliveryChannel,
     program: &Program,
     document: &Value,
     context: &DeliveryContext,
 ) -> Result<(), DeliveryError> {
     let refused = |what: String| DeliveryError::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
-    let state = no_links::Folder::open(&context.state_folder).map_err(cannot)?;
+    let state = no_links::OpenFolder::open(&context.state_folder).map_err(cannot)?;
     let files = tempfile::Builder::new()
         .prefix(&format!("{NOTIFY_PREFIX}{}-", std::process::id()))
         .tempdir_in(state.through("".as_ref()))
@@ -246,17 +246,17 @@ async fn run_command(
         env: environment(vec![run]),
         cwd: context.cwd.clone(),
         stdin: Some(stdin),
-        outputs: Outputs {
+        outputs: CommandOutputs {
             stderr: Some(stderr),
             secrets: context.secrets.clone(),
             limit: MOST_PRINTED,
-            ..Outputs::default()
+            ..CommandOutputs::default()
         },
         timeout: channel.timeout.into(),
         is_free: channel.is_free,
         ..CommandJob::default()
     };
-    let end = context.commands.run(Owner::Nobody, job).await;
+    let end = context.commands.run(CommandOwner::Nobody, job).await;
     match refusal(&end) {
         None => Ok(()),
         Some((class, why)) => Err(DeliveryError::new(class, channel.presentable(&why))),

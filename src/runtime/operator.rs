@@ -9,7 +9,8 @@ use crate::engine::{
     Timer,
 };
 use crate::store::{
-    self, Decision, Found, FsLog, Journal, JournalError, OperatorKey, Queued, Reader, RunFolder, StateFolder,
+    self, FsLog, InboxFile, Journal, JournalDecision, JournalError, OperatorKey, Queued, Reader, RunFolder,
+    StateFolder,
 };
 
 use super::entry::{Due, Entry};
@@ -135,7 +136,7 @@ pub fn vouch_for(run: &RunFolder) -> Result<(), ApplyError> {
     let event = Event::Run(RunEvent::Warning {
         message: message.clone(),
     });
-    let decision = Decision::of(Fact::Warn(message), vec![event]);
+    let decision = JournalDecision::of(Fact::Warn(message), vec![event]);
     journal.push_vouched(Timestamp::now(), &decision, |before, text| {
         super::origin::code_of_word(&key, run.id(), before, text)
     })?;
@@ -156,7 +157,7 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
     let mut refused = Vec::new();
     for found in store::waiting(&inbox, OperatorKey::existing).map_err(failed)? {
         match found {
-            Found::Command(path, queued) => {
+            InboxFile::Command(path, queued) => {
                 match take(folder, &queued) {
                     Ok(_) => store::taken(&path).map_err(failed)?,
                     Err(why) => {
@@ -165,8 +166,8 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
                     }
                 };
             }
-            Found::Stranger(path) => refused.push(stranger(&path)),
-            Found::Refused(path, why) => {
+            InboxFile::Stranger(path) => refused.push(stranger(&path)),
+            InboxFile::Refused(path, why) => {
                 store::move_aside(&path).map_err(failed)?;
                 refused.push(format!(
                     "{} is no command and was moved aside: {why}",

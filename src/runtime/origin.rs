@@ -16,7 +16,7 @@ use regex::bytes::Regex;
 use crate::domain::{Digest, OutcomeClass, RunId, Timestamp};
 use crate::engine::{Event, OriginCode, RunEvent};
 use crate::store::{
-    DamagedJournal, Decision, Journal, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile,
+    DamagedJournal, Journal, JournalDecision, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile,
     OperatorKey, Record,
 };
 use crate::store::{Reader, RunFolder, StateFolder, open_regular};
@@ -141,7 +141,7 @@ pub fn push<F: LogFile>(
     key: Option<&OperatorKey>,
     run: &RunId,
     journal: &mut Journal<F>,
-    (at, decision): (Timestamp, &Decision),
+    (at, decision): (Timestamp, &JournalDecision),
 ) -> Result<(), JournalError> {
     match key.filter(|_| decision.fact.is_a_persons_word()) {
         Some(key) => journal.push_vouched(at, decision, |before, text| code_of_word(key, run, before, text)),

@@ -7,8 +7,8 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::preset::CommandAgent;
 use crate::domain::FailureClass;
 use crate::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
-use crate::executor::command::{CommandJob, Outputs};
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::command::{CommandJob, CommandOutputs};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::{read_head, write_told};
 use crate::mission::{AgentPlan, Rules};
 use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY};
@@ -112,7 +112,7 @@ impl Question<'_> {
             label: self.label.to_owned(),
             // No session has made the workspace.
             within: Some(PathBuf::from("/")),
-            outputs: Outputs {
+            outputs: CommandOutputs {
                 stdout: Some(reply.clone()),
                 stderr: Some(file("err")),
                 result: None,
@@ -124,7 +124,7 @@ impl Question<'_> {
             timeout: review_timeout(self.agent),
             ..job.map_err(AskFailure::ours)?
         };
-        let end = commands.run(Owner::Nobody, job).await;
+        let end = commands.run(CommandOwner::Nobody, job).await;
         if let Some(by) = &agent.by {
             let said = reply::of_program(self.who, &end, &by.preset)?;
             return Replied::of_whole(said.text, said.model, end.exit.output_cut);

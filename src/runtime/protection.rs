@@ -30,7 +30,9 @@ use crate::domain::{AgentId, Digest, TaskId};
 use crate::engine::{ProtectedFiles, State, judging_agents};
 use crate::judging::protected::plain;
 use crate::mission::{Plan, RunOptions, SubTask};
-use crate::review::snapshot::{FileMarks, Guarded, Known, Scope, changed_paths, look_again, restored_paths};
+use crate::review::snapshot::{
+    FileMarks, Guarded, KnownFiles, Scope, changed_paths, look_again, restored_paths,
+};
 
 use super::moved::recorded;
 use super::settings_files::NAME as SETTINGS;
@@ -119,13 +121,13 @@ struct Held {
     /// The state that the files must have; or why it cannot be told.
     baseline: Result<FileMarks, Vec<String>>,
     /// The state in which the files were last seen.
-    latest: Arc<Known>,
+    latest: Arc<KnownFiles>,
     /// The paths that work is known to have changed: each is taken for right only when it is back.
     blamed: BTreeSet<String>,
 }
 
-impl From<Result<Known, Vec<String>>> for Held {
-    fn from(looked: Result<Known, Vec<String>>) -> Self {
+impl From<Result<KnownFiles, Vec<String>>> for Held {
+    fn from(looked: Result<KnownFiles, Vec<String>>) -> Self {
         Self {
             baseline: looked
                 .as_ref()
@@ -142,13 +144,13 @@ impl From<Result<Known, Vec<String>>> for Held {
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// The state of each group, by its index.
-    known: Vec<(usize, Arc<Known>)>,
+    known: Vec<(usize, Arc<KnownFiles>)>,
     /// Whether mounts hold files for who begins with that.
     pub is_confined: bool,
 }
 
-impl From<Vec<(usize, Arc<Known>)>> for Seen {
-    fn from(known: Vec<(usize, Arc<Known>)>) -> Self {
+impl From<Vec<(usize, Arc<KnownFiles>)>> for Seen {
+    fn from(known: Vec<(usize, Arc<KnownFiles>)>) -> Self {
         let is_confined = false;
         Self { known, is_confined }
     }
@@ -277,12 +279,12 @@ impl Protection {
             )
         };
         let there = files.iter().filter(|(_, digest)| digest.is_some());
-        let known = Known::recorded(there.map(mark).collect());
+        let known = KnownFiles::recorded(there.map(mark).collect());
         Some(vec![(BY_DEFAULT, Arc::new(known))].into())
     }
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
-        let looked = look_again(&scopes, &files, &self.never, &Known::default());
+        let looked = look_again(&scopes, &files, &self.never, &KnownFiles::default());
         self.groups.push(Group {
             root: self.root.clone(),
             scopes,
@@ -337,7 +339,7 @@ impl Protection {
             return;
         };
         let group = &self.groups[*index];
-        let looked = look_again(&group.scopes, &group.files, &self.never, &Known::default());
+        let looked = look_again(&group.scopes, &group.files, &self.never, &KnownFiles::default());
         *group.held() = looked.into();
     }
 
@@ -577,7 +579,7 @@ impl Protection {
 
 impl Group {
     /// Whether the files of the group, which are few, are as they are known to be. Reads none.
-    fn shows(&self, known: &Known) -> bool {
+    fn shows(&self, known: &KnownFiles) -> bool {
         self.scopes.is_empty() && self.files.len() <= FEW && known.is_untouched(&self.files)
     }
 

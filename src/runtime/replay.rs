@@ -31,7 +31,7 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{is_as_recorded, read_head};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
-use crate::review::verdict::{self, LARGEST_REPLY, Reply};
+use crate::review::verdict::{self, JudgeReply, LARGEST_REPLY};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
 pub use compare::said_by_answer;
@@ -446,7 +446,7 @@ impl Rejudge<'_> {
         &self,
         reply: &ReplyRef,
         id: AskId,
-        parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
+        parse: impl FnOnce(JudgeReply<'_>, &Judgement) -> T,
     ) -> (Option<Judgement>, Result<T, WorkError>) {
         let judgement = match self.judgement(
             reply.judgement.as_deref(),
@@ -477,7 +477,7 @@ impl Rejudge<'_> {
                 )?),
             });
         let read = text.map(|text| {
-            let said = Reply {
+            let said = JudgeReply {
                 text: &text,
                 len: reply.file.len,
                 cut_short: judgement.cut_short,

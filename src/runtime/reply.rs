@@ -19,7 +19,7 @@ use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
 use crate::mission::model::Preset;
 use crate::review::judgement::Judgement;
-use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY, Reply};
+use crate::review::verdict::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
 
 use super::effects::jitter;
 use super::reviewer_tools::Answered;
@@ -193,7 +193,7 @@ pub fn of_command<T>(
     end: &CommandEnd,
     mut judgement: Judgement,
     place: &Place,
-    parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
+    parse: impl FnOnce(JudgeReply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), AskFailure> {
     if let Some(preset) = preset {
         let said = of_program(who, end, preset)?;
@@ -228,7 +228,7 @@ pub async fn of_model<T: Send + 'static>(
     judgement: Judgement,
     endpoint: &Endpoint,
     place: Place,
-    parse: impl FnOnce(Reply<'_>, &Quoted) -> T + Send + 'static,
+    parse: impl FnOnce(JudgeReply<'_>, &Quoted) -> T + Send + 'static,
 ) -> Result<(T, ReplyRef), AskFailure> {
     let used = answered.in_vain();
     let failed = |failed: AskFailure| AskFailure { used, ..failed };
@@ -260,7 +260,7 @@ fn read<T>(
     judgement: &Judgement,
     (least, digest): (u64, Option<Digest>),
     (model, usage): (Option<String>, Usage),
-    parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
+    parse: impl FnOnce(JudgeReply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), AskFailure> {
     // Of a reply that was cut, half a number could be read as a whole one: that is no word about the work.
     if judgement.cut_short {
@@ -285,7 +285,7 @@ fn read<T>(
     }
     let text = String::from_utf8_lossy(&bytes);
     let judged = write_judgement(&place.judgement, judgement).map_err(AskFailure::ours)?;
-    let said = Reply {
+    let said = JudgeReply {
         text: &text,
         len: file.len,
         cut_short: judgement.cut_short,

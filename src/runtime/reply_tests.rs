@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::{RunId, TaskId, Timestamp};
 use crate::engine::simulation::{Simulation, good, options};
 use crate::engine::{Effect, State};
-use crate::executor::command::Outputs;
+use crate::executor::command::CommandOutputs;
 use crate::executor::runner::Commands;
 use crate::judging::parser::Quoted;
 use crate::review::judgement::{Inputs, Judgement};
@@ -14,7 +14,7 @@ use crate::runtime::AgentBackends;
 use crate::runtime::effects::{Executor, Message};
 use crate::runtime::error::RunError;
 use crate::store::{self, SpoolName, StateFolder};
-use crate::supervisor::{self, Exit};
+use crate::supervisor::{self, ChildExit};
 
 const JUDGED: &str = "
 name: m
@@ -63,21 +63,21 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
 
 #[test]
 fn a_lost_reply_is_no_empty_reply() {
-    let exit = Exit {
+    let exit = ChildExit {
         code: Some(0),
-        ..Exit::default()
+        ..ChildExit::default()
     };
-    let outputs = || Outputs {
+    let outputs = || CommandOutputs {
         limit: 100,
-        ..Outputs::default()
+        ..CommandOutputs::default()
     };
     let end = |exit| outputs().together("/nothing/there".into()).end(Ok(exit));
     assert!(no_reply("the reviewer", &end(exit.clone())).is_none());
-    let lost = Exit {
+    let lost = ChildExit {
         output_lost: Some("the folder is gone".to_owned()),
         ..exit.clone()
     };
-    let longer = Exit {
+    let longer = ChildExit {
         stdout_len: 3,
         ..exit
     };

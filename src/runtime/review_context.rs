@@ -20,10 +20,10 @@ use crate::judging::parser::Quoted;
 use crate::mission::model::Check;
 use crate::mission::{Origin, Plan, TaskPlan};
 use crate::review::evidence::{self, Preview};
-use crate::review::fence::{Excerpt, collect_quotes};
+use crate::review::fence::{TextExcerpt, collect_quotes};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{
-    Artifact, CheckReport, Course, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work,
+    Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, ReviewedWork, WorkCourse,
 };
 use crate::store::{RunFolder, SpoolName};
 
@@ -78,7 +78,7 @@ impl Case<'_> {
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
     pub fn ask(
         &self,
-        ask: impl FnOnce(&Work<'_>) -> Result<JudgePrompt, WorkError>,
+        ask: impl FnOnce(&ReviewedWork<'_>) -> Result<JudgePrompt, WorkError>,
     ) -> Result<(JudgePrompt, Judgement), WorkError> {
         let material = Material::gather(*self, &[(self.commands.task, self.task.clone())])?;
         let work = material.work(&self.commands.plan, self.commands.task);
@@ -118,8 +118,8 @@ pub fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool
 
 /// The material of one review.
 pub struct Material {
-    pub output: Excerpt,
-    course: Option<Course>,
+    pub output: TextExcerpt,
+    course: Option<WorkCourse>,
     /// Signs that nothing was done, a sentence each.
     nothing_done: Vec<String>,
     artifacts: Vec<Artifact>,
@@ -244,10 +244,10 @@ impl Material {
     }
 
     /// The work as a prompt shows it.
-    pub fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> Work<'a> {
+    pub fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> ReviewedWork<'a> {
         let task_plan = plan.task(task);
         let panel = task_plan.panel();
-        Work {
+        ReviewedWork {
             title: &task_plan.title,
             description: self.about.as_deref().or(task_plan.description.as_deref()),
             handed_down: self.handed_down,
@@ -350,7 +350,7 @@ fn course(
     (folder, secrets): (&RunFolder, &Secrets),
     plan: &Plan,
     (task, task_state): &Judged,
-) -> Result<Option<(Course, Vec<String>)>, WorkError> {
+) -> Result<Option<(WorkCourse, Vec<String>)>, WorkError> {
     let is_on_record = task_state.output.tools.is_some();
     if plan.task(*task).names_files() || (!is_on_record && is_about_files(plan, *task, task_state)) {
         return Ok(None);
@@ -390,7 +390,7 @@ fn course(
         None => String::new(),
     };
     said.push(steps.clone());
-    Ok(Some((Course { facts, steps }, said)))
+    Ok(Some((WorkCourse { facts, steps }, said)))
 }
 
 /// The steps of a record, a line each; what is missing is told. The texts among their arguments are `said` by the worker, who
@@ -450,7 +450,7 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
 }
 
 /// The outputs of the judged tasks. Each of several has its part of what a prompt can hold.
-pub fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
+pub fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<TextExcerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
         read_output(folder, state.turn(*task), &state.output, most)
             .map_err(WorkError::lost("the work's output is lost"))
@@ -467,7 +467,7 @@ pub fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Exc
         }
         all.push_str("\n\n");
     }
-    Ok(Excerpt::whole(all))
+    Ok(TextExcerpt::whole(all))
 }
 
 /// The files that the judged tasks had to produce, each in the workspace of its task.

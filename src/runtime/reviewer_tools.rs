@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::secrets::Secrets;
-use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolHost, ToolRecord, converse};
+use crate::agents::tool_loop::{
+    Broken, Conversation, ConversationUsage, Limits, ToolHost, ToolRecord, converse,
+};
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
-use crate::agents::transport::Line;
+use crate::agents::transport::Transport;
 use crate::domain::{AgentId, FailureClass, TaskId};
 use crate::engine::{ToolLedgerRef, Usage, Used};
 use crate::executor::error::WorkError;
@@ -36,7 +38,7 @@ type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;
 
 /// A question to a model that judges.
 pub struct Question<'a> {
-    pub line: &'a Line,
+    pub line: &'a Transport,
     pub endpoint: &'a Endpoint,
     pub request: ModelRequest,
     /// Where what it is asked is kept.
@@ -312,7 +314,7 @@ fn used(usage: Usage, tools: ToolLedgerRef) -> Option<Box<Used>> {
 }
 
 /// The usage of a conversation that broke off. The usage of a request that ran out of time is unknown.
-pub fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
+pub fn usage_until(error: &ModelError, spent: &ConversationUsage) -> Usage {
     match error.class {
         FailureClass::Timeout => Usage::default(),
         _ => Usage {

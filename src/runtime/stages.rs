@@ -8,14 +8,14 @@ use crate::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
-use crate::review::prompt::{JudgePrompt, Work};
+use crate::review::prompt::{JudgePrompt, ReviewedWork};
 use crate::review::stages as prompt;
 use crate::store::SpoolName;
 
@@ -64,7 +64,7 @@ impl Executor {
             let command = stage_command(&commands, &task_state, turn, (step, round));
             let command = command.map_err(|why| Box::new(ended(Err(why))))?;
             let plan = commands.plan;
-            Ok(request(sender, Owner::Task(task), command, move |end| {
+            Ok(request(sender, CommandOwner::Task(task), command, move |end| {
                 ended(judged(&plan, task, step, end))
             }))
         });
@@ -108,7 +108,7 @@ fn stage_command(
 ///
 /// When the mission has no such stage any more.
 fn question(
-    work: &Work<'_>,
+    work: &ReviewedWork<'_>,
     task: &TaskPlan,
     (step, unread): (StageKey, Option<&str>),
     pictures: &[Picture],

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use crate::domain::{FailureClass, Millis, TurnId};
 use crate::engine::{Fact, State, TurnEnd};
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::store::SpoolName;
 use crate::supervisor;
 
@@ -51,7 +51,7 @@ impl Executor {
     pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Fact>) {
         let mut known = std::mem::take(&mut self.stalls.0);
         known.retain(|turn, _| self.is_at_work(*turn));
-        let commands = self.runner.at_work().filter_map(Owner::as_turn);
+        let commands = self.runner.at_work().filter_map(CommandOwner::as_turn);
         let now = Instant::now();
         for turn in commands.chain(self.model_turns.keys().copied()) {
             let silence = known.entry(turn).or_insert_with(|| Silence {
@@ -89,7 +89,11 @@ impl Executor {
     }
 
     pub fn is_at_work(&self, turn: TurnId) -> bool {
-        self.model_turns.contains_key(&turn) || self.runner.at_work().any(|owner| owner == Owner::Turn(turn))
+        self.model_turns.contains_key(&turn)
+            || self
+                .runner
+                .at_work()
+                .any(|owner| owner == CommandOwner::Turn(turn))
     }
 
     fn last_sign(&self, turn: TurnId) -> Option<SystemTime> {

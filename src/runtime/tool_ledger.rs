@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::agents::secrets::Secrets;
-use crate::agents::tool_loop::{Spent, ToolRecord};
+use crate::agents::tool_loop::{ConversationUsage, ToolRecord};
 use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
 use crate::executor::error::WorkError;
@@ -37,7 +37,7 @@ struct Kept {
 }
 
 /// The counts of a conversation whose record is lost.
-pub fn unkept(spent: &Spent) -> ToolLedgerRef {
+pub fn unkept(spent: &ConversationUsage) -> ToolLedgerRef {
     ToolLedgerRef {
         calls: u32::try_from(spent.calls).unwrap_or(u32::MAX),
         requests: spent.requests,
@@ -111,12 +111,12 @@ impl ToolLedger {
     ///
     /// # Errors
     /// When a call is not on it.
-    pub async fn seal(self: Arc<Self>, spent: &Spent) -> Result<ToolLedgerRef, WorkError> {
+    pub async fn seal(self: Arc<Self>, spent: &ConversationUsage) -> Result<ToolLedgerRef, WorkError> {
         let spent = *spent;
         tokio::task::spawn_blocking(move || self.seal_blocking(&spent)).await?
     }
 
-    fn seal_blocking(&self, spent: &Spent) -> Result<ToolLedgerRef, WorkError> {
+    fn seal_blocking(&self, spent: &ConversationUsage) -> Result<ToolLedgerRef, WorkError> {
         let kept = self.kept();
         let lost = |why: &str| {
             let path = self.path.display();

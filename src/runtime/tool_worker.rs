@@ -18,10 +18,10 @@ use tokio::sync::mpsc;
 
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::ModelRequest;
-use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, converse};
+use crate::agents::tool_loop::{Broken, Conversation, ConversationUsage, Limits, converse};
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox};
-use crate::agents::transport::Line;
+use crate::agents::transport::Transport;
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd};
 use crate::executor::error::WorkError;
@@ -59,7 +59,7 @@ you did, without calling a tool.";
 /// A turn, with all that it needs.
 struct Work {
     turn: TurnId,
-    line: Line,
+    line: Transport,
     endpoint: Endpoint,
     request: ModelRequest,
     task: TaskCommands,
@@ -74,7 +74,7 @@ struct Work {
 
 impl Executor {
     /// A worker that uses tools: a conversation is its whole turn.
-    pub fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
+    pub fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Transport, endpoint: Endpoint) {
         self.remember(state, turn);
         let agent = state.plan.worker_of(turn.task);
         let dialog = state.task(turn.task).dialog.as_deref();
@@ -276,7 +276,13 @@ impl Work {
     }
 
     /// Makes the record of the turn durable; without it what the agent did is not known.
-    async fn end(&self, context: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
+    async fn end(
+        &self,
+        context: ToolContext,
+        end: TurnEnd,
+        spent: &ConversationUsage,
+        begin: Timestamp,
+    ) -> Message {
         let (calls, lost) = {
             let done = context.done();
             (done.calls, done.lost.clone())

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
-use crate::agents::preset::{ByPreset, Called, Session, Start, Use};
+use crate::agents::preset::{ByPreset, Called, ProgramStart, TurnSession, Use};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use crate::engine::{
     AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
 };
-use crate::executor::command::{CommandEnd, CommandJob, LONGEST_QUOTE, Outputs};
+use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
-use crate::executor::program::{Told, told_by};
+use crate::executor::program::{ProgramOutput, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
 use crate::mission::Plan;
@@ -59,7 +59,7 @@ impl Executor {
                 variables.extend(self.turn_variables(turn, prompt.as_deref()));
                 let (session, id) = (state.session_of(turn.task), new_id());
                 let dialog = state.task(turn.task).dialog.as_deref();
-                let start = Start {
+                let start = ProgramStart {
                     placeholders: Placeholders {
                         task: commands.title(),
                         attempt: &turn.attempt.to_string(),
@@ -67,7 +67,8 @@ impl Executor {
                         workspace: &cwd.to_string_lossy(),
                     },
                     purpose: Use::Work(agent.by.as_ref().map(ByPreset::permissions).unwrap_or_default()),
-                    session: session.map_or(Session::New(&id), |session| Session::Resumed(&session.id)),
+                    session: session
+                        .map_or(TurnSession::New(&id), |session| TurnSession::Resumed(&session.id)),
                     schema: None,
                     prompt: "",
                     files: "",
@@ -99,10 +100,10 @@ impl Executor {
     }
 
     /// The files that a turn may leave behind.
-    pub fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
+    pub fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> CommandOutputs {
         let file = |name| Some(self.folder.spool_file(&name));
         let is_read = preset_of(plan, turn).is_some();
-        Outputs {
+        CommandOutputs {
             stdout: file(if is_read {
                 SpoolName::Stream(turn)
             } else {
@@ -134,8 +135,8 @@ impl Executor {
     pub fn turn_ended(
         &mut self,
         turn: TurnId,
-        outputs: Outputs,
-        result: Result<supervisor::Exit, WorkError>,
+        outputs: CommandOutputs,
+        result: Result<supervisor::ChildExit, WorkError>,
         inputs: &mut Vec<Fact>,
     ) {
         match (result, self.newest_plan.clone()) {
@@ -165,8 +166,8 @@ impl Executor {
         &mut self,
         turn: TurnId,
         plan: Arc<Plan>,
-        outputs: Outputs,
-        mut exit: supervisor::Exit,
+        outputs: CommandOutputs,
+        mut exit: supervisor::ChildExit,
         inputs: &mut Vec<Fact>,
     ) {
         let mut limit = plan.task(turn.task).turn_timeout.to_string();
@@ -196,7 +197,13 @@ impl Executor {
         self.blocking(move || seal_turn(turn, exit, &limit, ended));
     }
 
-    fn ended_turn(&mut self, turn: TurnId, plan: Arc<Plan>, outputs: Outputs, after: After) -> EndedTurn {
+    fn ended_turn(
+        &mut self,
+        turn: TurnId,
+        plan: Arc<Plan>,
+        outputs: CommandOutputs,
+        after: After,
+    ) -> EndedTurn {
         EndedTurn {
             outputs,
             after,
@@ -207,7 +214,7 @@ impl Executor {
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
-    pub fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: supervisor::Exit) {
+    pub fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: supervisor::ChildExit) {
         let after = self.after(turn);
         let outputs = self.turn_outputs(plan, turn);
         let ended = self.ended_turn(turn, plan.clone(), outputs, after);
@@ -227,7 +234,7 @@ impl Executor {
 
 /// A turn that ended: its files, and the state that they are held against.
 struct EndedTurn {
-    outputs: Outputs,
+    outputs: CommandOutputs,
     after: After,
     plan: Arc<Plan>,
     folder: RunFolder,
@@ -250,7 +257,13 @@ fn new_id() -> String {
 }
 
 /// The failure of a turn that did not end well, from its own outputs.
-fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, stderr: &str) -> ToldFailure {
+fn failure_of(
+    plan: &Plan,
+    task: TaskId,
+    exit: &supervisor::ChildExit,
+    stdout: &str,
+    stderr: &str,
+) -> ToldFailure {
     with_failed(plan, task, exit, |failed| {
         read_command(&FailedCommand {
             stdout,
@@ -264,7 +277,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
 fn with_failed<T>(
     plan: &Plan,
     task: TaskId,
-    exit: &supervisor::Exit,
+    exit: &supervisor::ChildExit,
     then: impl FnOnce(FailedCommand<'_>) -> T,
 ) -> T {
     let preset = plan.worker_of(task).spec.preset.as_deref();
@@ -299,7 +312,7 @@ fn with_failed<T>(
 const LONGEST_REASON: usize = 2_000;
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
+fn seal_turn(turn: TurnId, exit: supervisor::ChildExit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
     let mut inputs = Vec::new();
     let file = |name| files.folder.spool_file(&name);
     let printed = [SpoolName::Out, SpoolName::Err, SpoolName::Drop];
@@ -424,7 +437,7 @@ fn told_end(
 /// Makes what a turn printed durable. An output that is lost or cut is a failure of the turn; lost errors are worth a warning.
 fn seal_outputs(
     end: &mut TurnEnd,
-    exit: &supervisor::Exit,
+    exit: &supervisor::ChildExit,
     (printed, out): (&Path, &Path),
     err: &Path,
 ) -> Option<Fact> {
@@ -472,13 +485,13 @@ fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> 
 }
 
 /// Whether a process did not end as one that has done its work.
-fn has_failed(exit: &supervisor::Exit) -> bool {
+fn has_failed(exit: &supervisor::ChildExit) -> bool {
     exit.timed_out || exit.code != Some(0)
 }
 
 /// Takes in the messages of a turn's program: its reply becomes the turn's output.
-fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, out: &Path) {
-    let Told {
+fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: ProgramOutput, out: &Path) {
+    let ProgramOutput {
         heard, lost_session, ..
     } = told;
     let text = secrets.redact(heard.text.trim());
@@ -526,7 +539,7 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Told, 
     });
 }
 
-fn turn_end(turn: TurnId, exit: &supervisor::Exit, limit: &str, told: Option<ToldFailure>) -> TurnEnd {
+fn turn_end(turn: TurnId, exit: &supervisor::ChildExit, limit: &str, told: Option<ToldFailure>) -> TurnEnd {
     let said = told.as_ref().map_or("", |told| told.reason.as_str());
     let quote: String = said.chars().take(LONGEST_QUOTE).collect();
     let said = if quote.is_empty() {
@@ -586,10 +599,10 @@ mod tests {
             attempt: 1,
             turn: 1,
         };
-        let exit = |code, lost: Option<&str>| supervisor::Exit {
+        let exit = |code, lost: Option<&str>| supervisor::ChildExit {
             code: Some(code),
             output_lost: lost.map(str::to_owned),
-            ..supervisor::Exit::default()
+            ..supervisor::ChildExit::default()
         };
         let unknown = || ToldFailure {
             class: FailureClass::Unknown,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::domain::{Digest, TurnId};
 use crate::engine::{OutputRefs, State};
 use crate::executor::spool::read_output;
-use crate::review::fence::Excerpt;
+use crate::review::fence::TextExcerpt;
 use crate::store::RunFolder;
 
 use super::effects::{Executor, Message};
@@ -19,11 +19,11 @@ const READ_AT_ONCE: u64 = 256 * 1024;
 const REMEMBERED: usize = 256;
 
 /// The output of each turn, or why it cannot be shown.
-pub type UpstreamOutputs = BTreeMap<TurnId, Result<Excerpt, String>>;
+pub type UpstreamOutputs = BTreeMap<TurnId, Result<TextExcerpt, String>>;
 
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file.
 #[derive(Debug, Clone, Default)]
-pub struct Remembered(Arc<Mutex<HashMap<Digest, Excerpt>>>);
+pub struct Remembered(Arc<Mutex<HashMap<Digest, TextExcerpt>>>);
 
 impl Remembered {
     /// Reads what the turns said. Blocks.
@@ -41,13 +41,13 @@ impl Remembered {
         turns.into_iter().map(read).collect()
     }
 
-    fn recall(&self, output: &OutputRefs) -> Option<Excerpt> {
+    fn recall(&self, output: &OutputRefs) -> Option<TextExcerpt> {
         let key = key(output)?;
         let remembered = crate::locked(&self.0);
         remembered.get(&key).cloned()
     }
 
-    fn remember(&self, output: &OutputRefs, excerpt: &Excerpt) {
+    fn remember(&self, output: &OutputRefs, excerpt: &TextExcerpt) {
         let Some(key) = key(output) else {
             return;
         };

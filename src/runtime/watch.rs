@@ -13,12 +13,12 @@ use crate::engine::{
     Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles, asks_what_it_said,
 };
 use crate::executor::error::WorkError;
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{read_output, read_tail, write_sealed};
 use crate::judging::evidence_rules::{is_written_enough, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
-use crate::judging::touched::{self, Patterns};
+use crate::judging::touched::{self, TestPatterns};
 use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{RunFolder, SpoolName};
@@ -122,7 +122,7 @@ impl Executor {
     }
 
     fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: Seen) {
-        by_default.is_confined = self.confiner.holds(&state.plan, Owner::Turn(turn));
+        by_default.is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
@@ -143,7 +143,7 @@ impl Executor {
     /// record yet.
     pub fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
         let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
-        let turns = self.runner.at_work().filter_map(Owner::turn);
+        let turns = self.runner.at_work().filter_map(CommandOwner::turn);
         let turns = turns.chain(self.model_turns.keys().copied());
         let others = turns
             .map(|turn| turn.task)
@@ -345,7 +345,7 @@ fn commit(
             if touched::is_wanted(plan, task) {
                 let changed = work.changed.iter();
                 let changed = changed.map(|changed| (&*changed.path, changed.was_there()));
-                files.tests = Patterns::of(plan, task).touched(changed).map(Box::new);
+                files.tests = TestPatterns::of(plan, task).touched(changed).map(Box::new);
             }
             files.protected.extend(work.protected(plan, protection, task));
             files.protected.sort();

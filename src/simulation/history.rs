@@ -23,7 +23,7 @@ use crate::engine::{
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
-use crate::store::{Decision, Journal, JournalEnd, Reader};
+use crate::store::{Journal, JournalDecision, JournalEnd, Reader};
 
 use super::missions::{Missions, other_options};
 use super::reference_model::ReferenceModel;
@@ -356,7 +356,7 @@ impl History {
             return Ok(false);
         }
         self.tally.records += 1;
-        let decision = Decision::of(input.clone(), events.clone());
+        let decision = JournalDecision::of(input.clone(), events.clone());
         self.journal.push(now, &decision).map_err(|_| Dead)?;
         self.model.take(&self.state, &events);
         for event in &events {

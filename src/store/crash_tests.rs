@@ -12,7 +12,7 @@ use crate::mission::Plan;
 
 use super::double::{Fate, MemoryLog};
 use super::journal::{Journal, Reader};
-use super::record::Decision;
+use super::record::JournalDecision;
 use super::snapshot::JournalEnd;
 
 /// A panel of three, a check that fails first, an evaluation that sends back, a gate, a dependency.
@@ -71,8 +71,8 @@ enum Crash {
 }
 
 /// The fact does not matter to a disk.
-fn decision(events: &[Event]) -> Decision {
-    Decision::of(Fact::Advance, events.to_vec())
+fn decision(events: &[Event]) -> JournalDecision {
+    JournalDecision::of(Fact::Advance, events.to_vec())
 }
 
 /// Performs, commits, performs … until the end or the crash. Returns the disk's log.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, SeekFrom, seek};
 
-use super::no_links::{self, Folder};
+use super::no_links::{self, OpenFolder};
 use super::syncs::sync_file;
 
 /// A file may lack this much of what its length says: what a power loss took from its end.
@@ -169,7 +169,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Whatever the file system says.
 pub fn remove_file(path: &Path) -> io::Result<()> {
-    let (folder, name) = Folder::of(path)?;
+    let (folder, name) = OpenFolder::of(path)?;
     folder.remove(name)
 }
 
@@ -178,7 +178,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says.
 pub fn remove_all(path: &Path) -> io::Result<()> {
-    let Some((folder, name)) = if_there(Folder::of(path))? else {
+    let Some((folder, name)) = if_there(OpenFolder::of(path))? else {
         return Ok(());
     };
     folder.clear(name)
@@ -190,7 +190,7 @@ pub fn remove_all(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says; the old content is then still there.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (folder, name) = Folder::of(path)?;
+    let (folder, name) = OpenFolder::of(path)?;
     no_links::replace(&folder, name, bytes, sync_file)?;
     folder.sync()
 }
@@ -200,7 +200,7 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
-    Folder::of(path)?.0.sync()
+    OpenFolder::of(path)?.0.sync()
 }
 
 /// Copies a file with its access, and shares what it holds where the file system can. What it has no blocks for stays so.
@@ -231,13 +231,13 @@ pub fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says, also where a link leads there.
 pub fn create_dir_durable(path: &Path) -> io::Result<()> {
-    if if_there(Folder::open(path))?.is_some() {
+    if if_there(OpenFolder::open(path))?.is_some() {
         return Ok(());
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         create_dir_durable(parent)?;
     }
-    let (folder, name) = Folder::of(path)?;
+    let (folder, name) = OpenFolder::of(path)?;
     folder.make(name)
 }
 

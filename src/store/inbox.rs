@@ -17,7 +17,7 @@ use crate::domain::RunId;
 use crate::engine::Command;
 
 use super::file_util::{create_dir_durable, if_there, open_regular, remove_file, replace_file};
-use super::no_links::{Folder, UNFINISHED};
+use super::no_links::{OpenFolder, UNFINISHED};
 use super::operator_key::OperatorKey;
 
 /// No command is longer, in bytes.
@@ -45,7 +45,7 @@ struct Envelope {
 
 /// A file of the inbox.
 #[derive(Debug)]
-pub enum Found {
+pub enum InboxFile {
     /// A command of the user's.
     Command(PathBuf, Box<Queued>),
     /// A letter that is none, and why.
@@ -78,8 +78,8 @@ pub fn put(inbox: &Path, key: &OperatorKey, queued: &Queued) -> io::Result<PathB
 pub fn waiting(
     inbox: &Path,
     key: impl FnOnce() -> io::Result<Option<OperatorKey>>,
-) -> io::Result<Vec<Found>> {
-    let Some(folder) = if_there(Folder::open(inbox))? else {
+) -> io::Result<Vec<InboxFile>> {
+    let Some(folder) = if_there(OpenFolder::open(inbox))? else {
         return Ok(Vec::new());
     };
     let mut names = folder.names()?;
@@ -95,17 +95,17 @@ pub fn waiting(
         let path = inbox.join(&name);
         found.push(if is_letter(&folder, &name)? {
             match opened(&path, key.as_ref()) {
-                Ok(queued) => Found::Command(path, Box::new(queued)),
-                Err(why) => Found::Refused(path, why.to_string()),
+                Ok(queued) => InboxFile::Command(path, Box::new(queued)),
+                Err(why) => InboxFile::Refused(path, why.to_string()),
             }
         } else {
-            Found::Stranger(path)
+            InboxFile::Stranger(path)
         });
     }
     Ok(found)
 }
 
-fn is_letter(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+fn is_letter(folder: &OpenFolder, name: &OsStr) -> io::Result<bool> {
     let is_named = Path::new(name).extension() == Some(OsStr::new("json"));
     // A link or a FIFO of that name is a bad letter: its name is moved, what is behind it is not looked at.
     Ok(is_named && folder.kind(name)? != Some(FileType::Directory))
@@ -142,14 +142,14 @@ pub fn taken(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says.
 pub fn move_aside(path: &Path) -> io::Result<()> {
-    let (folder, name) = Folder::of(path)?;
+    let (folder, name) = OpenFolder::of(path)?;
     if !is_letter(&folder, name)? {
         return Ok(());
     }
     let aside = path.with_file_name(REFUSED);
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", aside.display()));
     folder.make(REFUSED.as_ref()).map_err(named)?;
-    let refused = Folder::open(&aside).map_err(named)?;
+    let refused = OpenFolder::open(&aside).map_err(named)?;
     folder.rename(name, &refused, name).map_err(named)?;
     folder.sync()
 }

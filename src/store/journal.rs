@@ -9,7 +9,7 @@ use crate::engine::OriginCode;
 
 use super::file_util::open_regular;
 use super::log_file::LogFile;
-use super::record::{BadRecord, Decision, Record};
+use super::record::{BadRecord, JournalDecision, Record};
 use super::snapshot::JournalEnd;
 
 /// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
@@ -64,7 +64,7 @@ impl<F: LogFile> Journal<F> {
     ///
     /// # Errors
     /// [`JournalError`] if an event cannot be encoded, or the journal is poisoned.
-    pub fn push(&mut self, at: Timestamp, decision: &Decision) -> Result<(), JournalError> {
+    pub fn push(&mut self, at: Timestamp, decision: &JournalDecision) -> Result<(), JournalError> {
         self.check()?;
         let before = self.buffer.len();
         let encoded = Record::encode(&mut self.buffer, self.starts_batch, self.next_seq, at, decision);
@@ -87,7 +87,7 @@ impl<F: LogFile> Journal<F> {
     pub fn push_vouched(
         &mut self,
         at: Timestamp,
-        decision: &Decision,
+        decision: &JournalDecision,
         vouch: impl FnOnce(JournalEnd, &str) -> OriginCode,
     ) -> Result<(), JournalError> {
         self.write()?;
@@ -463,8 +463,8 @@ mod tests {
     use crate::store::double::{Fate, MemoryLog};
 
     /// A decision that says as many warnings.
-    fn warnings(events: Vec<Event>) -> Decision {
-        Decision::of(Fact::Warn("x".to_owned()), events)
+    fn warnings(events: Vec<Event>) -> JournalDecision {
+        JournalDecision::of(Fact::Warn("x".to_owned()), events)
     }
 
     fn warning(text: &str) -> Event {

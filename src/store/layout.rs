@@ -12,7 +12,7 @@ use crate::domain::{AskId, RunId, Timestamp, TurnId};
 use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
 use super::journal::{DamagedJournal, Reader, first_record};
 use super::log_file::foreign_write_mark;
-use super::no_links::{Folder, real_parent, real_path};
+use super::no_links::{OpenFolder, real_parent, real_path};
 use super::record::Record;
 use super::survey::{Misplaced, OF_RUN, OF_STATE, look_at, look_at_root, may_be_run};
 
@@ -245,8 +245,8 @@ impl StateFolder {
         Ok(())
     }
 
-    fn names_of_runs(&self) -> io::Result<(Option<Folder>, Vec<OsString>)> {
-        let Some(folder) = if_there(Folder::open(&self.root.join("runs")))? else {
+    fn names_of_runs(&self) -> io::Result<(Option<OpenFolder>, Vec<OsString>)> {
+        let Some(folder) = if_there(OpenFolder::open(&self.root.join("runs")))? else {
             return Ok((None, Vec::new()));
         };
         let names = folder.names()?;
@@ -369,7 +369,7 @@ impl RunFolder {
     /// Whatever the file system says.
     pub fn remove(&self) -> io::Result<()> {
         let trash = format!("{TRASH}{}", self.id);
-        let (runs, name) = Folder::of(&self.root)?;
+        let (runs, name) = OpenFolder::of(&self.root)?;
         runs.rename(name, &runs, trash.as_ref())?;
         runs.sync()?;
         runs.remove_all(trash.as_ref())

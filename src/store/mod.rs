@@ -50,14 +50,14 @@ pub use file_util::{
     LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length,
     open_regular, open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
 };
-pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
+pub use inbox::{InboxFile, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
 pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
-pub use record::{Decision, Record};
-pub use requests::{Request, Requests, RequestsError};
+pub use record::{JournalDecision, Record};
+pub use requests::{Requests, RequestsError, WorkRequest};
 pub use salvage::keep_prefix;
 pub use snapshot::{Front, JournalEnd, Snapshot};
 pub use survey::Misplaced;

@@ -92,7 +92,7 @@ pub fn open_folders(folder: &Path) {
     let Ok(opened) = rustix::fs::open(folder, STEP, Mode::empty()) else {
         return;
     };
-    let held = Folder {
+    let held = OpenFolder {
         opened,
         path: folder.to_owned(),
     };
@@ -190,7 +190,7 @@ pub fn step_by_step(
 
 /// An opened folder that no link led to.
 #[derive(Debug)]
-pub struct Folder {
+pub struct OpenFolder {
     opened: OwnedFd,
     path: PathBuf,
 }
@@ -198,14 +198,14 @@ pub struct Folder {
 /// The identity of a file, when its content was changed last, and when anything of it was. Nobody without
 /// special rights can set the last back.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
+pub struct FileTimes {
     inode: u64,
     /// Seconds and nanoseconds since 1970.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Times {
+impl FileTimes {
     /// Whether the content of the file was changed last before a moment.
     pub fn modified_before(&self, moment: SystemTime) -> bool {
         let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Times {
     }
 }
 
-impl Folder {
+impl OpenFolder {
     /// Opens a folder.
     ///
     /// # Errors
@@ -230,7 +230,7 @@ impl Folder {
     /// Opens the folder in which something lies, and tells its name there.
     ///
     /// # Errors
-    /// As [`Folder::open`], and for a path without a name.
+    /// As [`OpenFolder::open`], and for a path without a name.
     pub fn of(path: &Path) -> io::Result<(Self, &OsStr)> {
         let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it names no file");
         let name = path.file_name().ok_or_else(no_name)?;
@@ -327,9 +327,9 @@ impl Folder {
     /// # Errors
     ///
     /// Whatever the file system says.
-    pub fn times(&self, name: &OsStr) -> io::Result<Times> {
+    pub fn times(&self, name: &OsStr) -> io::Result<FileTimes> {
         let found = rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(Times {
+        Ok(FileTimes {
             inode: found.st_ino as u64,
             modified: (found.st_mtime as i64, found.st_mtime_nsec as i64),
             changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
@@ -438,7 +438,7 @@ impl Folder {
     }
 }
 
-impl AsFd for Folder {
+impl AsFd for OpenFolder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.opened.as_fd()
     }
@@ -534,7 +534,7 @@ mod tests {
             open(&at("real/deep/last")).unwrap_err();
             open(&at("link")).unwrap_err();
         }
-        let said = |name: &str| Folder::open(&at(name)).unwrap_err().to_string();
+        let said = |name: &str| OpenFolder::open(&at(name)).unwrap_err().to_string();
         assert_eq!(said("link"), "it is a link");
         assert_eq!(said("link/deep"), format!("{} is a link", at("link").display()));
         assert_eq!(
@@ -547,7 +547,7 @@ mod tests {
     #[test]
     fn replacing_leaves_no_temporary_behind() {
         let place = scratch_folder().unwrap();
-        let folder = Folder::open(place.path()).unwrap();
+        let folder = OpenFolder::open(place.path()).unwrap();
         let name = OsStr::new("file");
         replace(&folder, name, b"one", |_| Ok(())).unwrap();
         replace(&folder, name, b"two", |_| Err(io::Error::other("no"))).unwrap_err();

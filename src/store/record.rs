@@ -20,7 +20,7 @@ const ORIGIN: &str = ",\"origin\":";
 
 /// A decision as it stands in the journal.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Line")]
+#[serde(try_from = "RecordLine")]
 pub struct Record {
     /// Number of the first event; the next record starts at `seq + events.len()`.
     pub seq: u64,
@@ -41,7 +41,7 @@ pub struct Record {
 /// A line as it is read. What no version writes is refused, so that nothing in a journal goes unread.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct RecordLine {
     #[serde(rename = "crc")]
     _checksum: IgnoredAny,
     #[serde(rename = "b")]
@@ -71,7 +71,7 @@ struct Body<'a> {
 
 /// The decision about a fact.
 #[derive(Debug, Clone)]
-pub struct Decision {
+pub struct JournalDecision {
     pub fact: Fact,
     /// The events that were decided about the fact, and those that became due by that.
     pub events: Vec<Event>,
@@ -79,7 +79,7 @@ pub struct Decision {
     pub direct: usize,
 }
 
-impl Decision {
+impl JournalDecision {
     /// A decision by which nothing became due.
     pub fn of(fact: Fact, events: Vec<Event>) -> Self {
         let direct = events.len();
@@ -117,7 +117,7 @@ impl Record {
         starts_batch: bool,
         seq: u64,
         at: Timestamp,
-        decision: &Decision,
+        decision: &JournalDecision,
     ) -> serde_json::Result<()> {
         let told = decision.fact.as_event();
         let is_told = told.is_some() && decision.events.first() == told.as_ref();
@@ -182,10 +182,10 @@ pub enum BadRecord {
     Order(u64, u64),
 }
 
-impl TryFrom<Line> for Record {
+impl TryFrom<RecordLine> for Record {
     type Error = &'static str;
 
-    fn try_from(line: Line) -> Result<Self, Self::Error> {
+    fn try_from(line: RecordLine) -> Result<Self, Self::Error> {
         let mut events = line.events;
         if is_marked(line.told)? {
             let told = line.fact.as_event();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let decision = Decision {
+        let decision = JournalDecision {
             fact: Fact::Warn("x".to_owned()),
             events: vec![
                 Event::Run(RunEvent::Warning {

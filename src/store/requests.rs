@@ -16,7 +16,7 @@ use super::checked_line;
 use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
 use super::layout::StateFolder;
 use super::lock::{Lock, LockError};
-use super::no_links::Folder;
+use super::no_links::OpenFolder;
 
 /// Requests that a state folder holds.
 pub const MOST_REQUESTS: u32 = 10_000;
@@ -29,7 +29,7 @@ const NAME: &str = "req-";
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Request {
+pub struct WorkRequest {
     /// The number of the request in its state folder, from 1.
     pub number: u32,
     /// The work that is asked for.
@@ -56,7 +56,7 @@ pub struct RequestStep {
     pub reason: Option<String>,
 }
 
-impl Request {
+impl WorkRequest {
     /// The id by which people name the request: `req-7`.
     pub fn id(&self) -> String {
         format!("{NAME}{}", self.number)
@@ -131,7 +131,7 @@ impl Requests {
     /// # Errors
     ///
     /// [`RequestsError`]; a missing folder has none.
-    pub fn all(&self) -> Result<Vec<Request>, RequestsError> {
+    pub fn all(&self) -> Result<Vec<WorkRequest>, RequestsError> {
         let numbers = self.numbers()?;
         numbers.into_iter().map(|number| self.read(number)).collect()
     }
@@ -140,7 +140,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`RequestsError`]
-    pub fn find(&self, id: &str) -> Result<Request, RequestsError> {
+    pub fn find(&self, id: &str) -> Result<WorkRequest, RequestsError> {
         let number = id.strip_prefix(NAME).unwrap_or(id).parse().ok();
         let number = number.filter(|number| std::fs::symlink_metadata(self.path(*number)).is_ok());
         self.read(number.ok_or_else(|| RequestsError::Unknown(id.to_owned()))?)
@@ -151,14 +151,14 @@ impl Requests {
     /// # Errors
     ///
     /// [`RequestsError`]; then there is none.
-    pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<Request, RequestsError> {
+    pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<WorkRequest, RequestsError> {
         create_dir_durable(&self.folder).map_err(|source| self.io(source))?;
         let _lock = self.lock()?;
         let number = self.numbers()?.last().map_or(1, |last| last + 1);
         if number > MOST_REQUESTS {
             return Err(RequestsError::Full(self.folder.clone()));
         }
-        let request = Request {
+        let request = WorkRequest {
             number,
             task,
             status: RequestStatus::Submitted,
@@ -178,7 +178,11 @@ impl Requests {
     ///
     /// # Errors
     /// [`RequestsError`]; then nothing has changed.
-    pub fn change(&self, number: u32, change: impl FnOnce(&mut Request)) -> Result<Request, RequestsError> {
+    pub fn change(
+        &self,
+        number: u32,
+        change: impl FnOnce(&mut WorkRequest),
+    ) -> Result<WorkRequest, RequestsError> {
         let _lock = self.lock()?;
         let before = self.read(number)?;
         let mut request = before.clone();
@@ -190,7 +194,7 @@ impl Requests {
     }
 
     fn numbers(&self) -> Result<Vec<u32>, RequestsError> {
-        let Some(names) = if_there(Folder::open(&self.folder).and_then(|folder| folder.names()))
+        let Some(names) = if_there(OpenFolder::open(&self.folder).and_then(|folder| folder.names()))
             .map_err(|source| self.io(source))?
         else {
             return Ok(Vec::new());
@@ -209,7 +213,7 @@ impl Requests {
         self.folder.join(format!("{NAME}{number}.json"))
     }
 
-    fn read(&self, number: u32) -> Result<Request, RequestsError> {
+    fn read(&self, number: u32) -> Result<WorkRequest, RequestsError> {
         let path = self.path(number);
         let damaged = |why: String| RequestsError::Damaged {
             path: path.clone(),
@@ -225,7 +229,7 @@ impl Requests {
         serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))
     }
 
-    fn write(&self, request: &Request) -> Result<(), RequestsError> {
+    fn write(&self, request: &WorkRequest) -> Result<(), RequestsError> {
         let mut bytes = Vec::new();
         checked_line::encode(&mut bytes, request).map_err(|error| self.io(error.into()))?;
         bytes.push(b'\n');

@@ -9,8 +9,8 @@ use crate::engine::{Fact, Salvaged};
 
 use super::file_util::{if_there, open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
-use super::no_links::Folder;
-use super::record::{Decision, Record};
+use super::no_links::OpenFolder;
+use super::record::{JournalDecision, Record};
 use super::snapshot::JournalEnd;
 
 /// Replaces a journal by its beginning up to `end` and one record that says so, in one step: either the damaged journal is
@@ -42,10 +42,10 @@ pub fn keep_prefix(
     };
     let fact = Fact::Salvaged(salvaged.clone());
     let events = fact.as_event().into_iter().collect();
-    Record::encode(&mut kept, true, end.seq, now, &Decision::of(fact, events))?;
+    Record::encode(&mut kept, true, end.seq, now, &JournalDecision::of(fact, events))?;
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
     let exits = salvaged.file.replace("journal", "exits");
-    let folder = Folder::open(run.path())?;
+    let folder = OpenFolder::open(run.path())?;
     if_there(folder.rename("exits.log".as_ref(), &folder, exits.as_ref()))?;
     folder.sync()?;
     replace_file(&run.journal(), &kept)?;

@@ -73,7 +73,7 @@ pub struct Snapshot {
     pub front: Front,
     /// One for each task that the run takes, once a session has ended that left some; `None` while one works: who needs all
     /// tasks of such a run folds its journal, which has gone on.
-    pub rows: Option<Vec<Row>>,
+    pub rows: Option<Vec<TaskSummary>>,
 }
 
 /// The content of a snapshot beside its rows.
@@ -96,7 +96,7 @@ pub struct Front {
 }
 
 /// A task in short: title, status, flag, points, attempts.
-pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
+pub type TaskSummary = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 
 impl Snapshot {
     /// The snapshot of a state.
@@ -165,7 +165,7 @@ impl Front {
     }
 }
 
-fn rows(state: &State) -> Vec<Row> {
+fn rows(state: &State) -> Vec<TaskSummary> {
     let taken = state.plan.selected_ids().filter(|id| state.takes(*id));
     let rows = taken.map(|id| (state.plan.task(id), state.task(id)));
     rows.map(|(plan, task)| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 worded! {
     /// The kind of thing that belongs at a place.
-    pub(super) enum Kind {
+    pub(super) enum ItemKind {
         Folder = "a folder",
         File = "a regular file",
         Socket = "a socket",
@@ -16,31 +16,31 @@ worded! {
 }
 
 /// The places of a state folder; what lies in a folder comes after it.
-pub const OF_STATE: &[(&str, Kind)] = &[
-    ("VERSION", Kind::File),
-    (".gitignore", Kind::File),
-    ("lock", Kind::File),
-    ("control.sock", Kind::Socket),
-    ("commands", Kind::Folder),
-    ("commands/refused", Kind::Folder),
-    ("runs", Kind::Folder),
-    ("requests", Kind::Folder),
-    ("requests/lock", Kind::File),
-    ("dead-letters.jsonl", Kind::File),
-    ("dead-letters.lock", Kind::File),
-    ("dead-letters.retry.lock", Kind::File),
+pub const OF_STATE: &[(&str, ItemKind)] = &[
+    ("VERSION", ItemKind::File),
+    (".gitignore", ItemKind::File),
+    ("lock", ItemKind::File),
+    ("control.sock", ItemKind::Socket),
+    ("commands", ItemKind::Folder),
+    ("commands/refused", ItemKind::Folder),
+    ("runs", ItemKind::Folder),
+    ("requests", ItemKind::Folder),
+    ("requests/lock", ItemKind::File),
+    ("dead-letters.jsonl", ItemKind::File),
+    ("dead-letters.lock", ItemKind::File),
+    ("dead-letters.retry.lock", ItemKind::File),
 ];
 
 /// The places of a run's folder.
-pub const OF_RUN: &[(&str, Kind)] = &[
-    ("", Kind::Folder),
-    ("work", Kind::Folder),
-    ("journal.jsonl", Kind::File),
-    ("mission.yaml", Kind::File),
-    ("state.json", Kind::File),
-    ("exits.log", Kind::File),
-    ("supervisor.sock", Kind::Socket),
-    ("foreign-write", Kind::File),
+pub const OF_RUN: &[(&str, ItemKind)] = &[
+    ("", ItemKind::Folder),
+    ("work", ItemKind::Folder),
+    ("journal.jsonl", ItemKind::File),
+    ("mission.yaml", ItemKind::File),
+    ("state.json", ItemKind::File),
+    ("exits.log", ItemKind::File),
+    ("supervisor.sock", ItemKind::Socket),
+    ("foreign-write", ItemKind::File),
 ];
 
 /// Something is in the place of a file or folder of the state.
@@ -58,11 +58,11 @@ pub struct Misplaced {
 pub fn look_at_root(root: &Path) -> Result<(), Misplaced> {
     let around = root.parent().and_then(|around| fs::metadata(around).ok());
     let around = around.map(|around| around.uid());
-    look(root, Kind::Folder, around)
+    look(root, ItemKind::Folder, around)
 }
 
 /// Looks at places below a folder of the state. They are ours if we own them, or if the state folder's owner does.
-pub fn look_at(state: &Path, below: &Path, places: &[(&str, Kind)]) -> Result<(), Misplaced> {
+pub fn look_at(state: &Path, below: &Path, places: &[(&str, ItemKind)]) -> Result<(), Misplaced> {
     let owner = fs::symlink_metadata(state).ok().map(|state| state.uid());
     for (name, kind) in places {
         let path = if name.is_empty() {
@@ -75,7 +75,7 @@ pub fn look_at(state: &Path, below: &Path, places: &[(&str, Kind)]) -> Result<()
     Ok(())
 }
 
-fn look(path: &Path, wanted: Kind, owner: Option<u32>) -> Result<(), Misplaced> {
+fn look(path: &Path, wanted: ItemKind, owner: Option<u32>) -> Result<(), Misplaced> {
     let misplaced = |what: String| {
         Err(Misplaced {
             path: path.to_owned(),
@@ -120,7 +120,7 @@ impl From<Misplaced> for io::Error {
     }
 }
 
-impl Kind {
+impl ItemKind {
     fn is(self, found: FileType) -> bool {
         match self {
             Self::Folder => found.is_dir(),

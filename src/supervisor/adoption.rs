@@ -24,7 +24,7 @@ const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The first message of every version, in this form for ever.
 #[derive(Debug, Serialize, Deserialize)]
-struct Greeting {
+struct VersionGreeting {
     protocol: u32,
 }
 
@@ -82,7 +82,7 @@ impl Drop for AdoptionSocket {
 
 /// Greets a new runner: the version, then the children.
 pub fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
-    outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
+    outgoing.push_for_ever(&VersionGreeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
 }
 
@@ -142,7 +142,7 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     socket.set_nonblocking(false).map_err(unreachable)?;
     let mut frames = Frames::default();
     let heard = receive_by(&mut socket, &mut frames, deadline, Frames::next_for_ever);
-    let greeting: Greeting = heard.map_err(unreachable)?;
+    let greeting: VersionGreeting = heard.map_err(unreachable)?;
     if greeting.protocol != PROTOCOL {
         return Err(NotFound::OtherVersion(greeting.protocol));
     }

@@ -15,7 +15,7 @@ use rustix::fs::{OFlags, fcntl_setfl};
 
 use super::outputs::open_regular;
 use super::platform;
-use super::protocol::Told;
+use super::protocol::RequestFile;
 use crate::domain::Digest;
 use crate::store::{if_there, remove_file, write_new};
 
@@ -32,9 +32,9 @@ const MOST_PIECES: usize = 1 << 10;
 
 /// Device and number of a file, its length, and when it was last written to and changed: the last cannot be set
 /// by a program.
-type Stamp = (u64, u64, (i64, i64), (i64, i64));
+type FileStamp = (u64, u64, (i64, i64), (i64, i64));
 
-fn stamp(file: &std::fs::Metadata) -> Stamp {
+fn stamp(file: &std::fs::Metadata) -> FileStamp {
     let (written, changed) = (
         (file.mtime(), file.mtime_nsec()),
         (file.ctime(), file.ctime_nsec()),
@@ -44,20 +44,20 @@ fn stamp(file: &std::fs::Metadata) -> Stamp {
 
 /// The files that a running child is asked by.
 #[derive(Debug, Default)]
-pub struct Request {
-    files: Vec<(PathBuf, Stamp)>,
+pub struct RequestFiles {
+    files: Vec<(PathBuf, FileStamp)>,
     /// A copy of what it reads as its standard input.
     pub input: Option<File>,
 }
 
-impl Request {
+impl RequestFiles {
     /// Holds the files against what they must be, and copies the one at `input`.
     ///
     /// # Errors
     /// Which file is not what was written, or cannot be read.
-    pub fn open(told: &[Told], input: Option<&Path>) -> io::Result<Request> {
-        let mut request = Request::default();
-        for Told { path, digest } in told {
+    pub fn open(told: &[RequestFile], input: Option<&Path>) -> io::Result<RequestFiles> {
+        let mut request = RequestFiles::default();
+        for RequestFile { path, digest } in told {
             let (bytes, stamp) = read(path)?;
             if Digest::of(&bytes) != *digest {
                 return Err(io::Error::other(changed(path)));
@@ -75,7 +75,7 @@ impl Request {
 
     /// The first of the files that was touched since; `None` where none was.
     pub fn changed(&self) -> Option<String> {
-        let is_same = |(path, was): &&(PathBuf, Stamp)| {
+        let is_same = |(path, was): &&(PathBuf, FileStamp)| {
             std::fs::symlink_metadata(path).is_ok_and(|found| stamp(&found) == *was)
         };
         let touched = self.files.iter().find(|file| !is_same(file));
@@ -90,7 +90,7 @@ fn changed(path: &Path) -> String {
     )
 }
 
-fn read(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
+fn read(path: &Path) -> io::Result<(Vec<u8>, FileStamp)> {
     let read = || {
         let file = open_regular(OFlags::RDONLY, path, OFlags::empty())?;
         let found = file.metadata()?;
@@ -126,7 +126,7 @@ pub fn not_kept(path: &Path, why: &io::Error) -> io::Error {
 
 /// An answer that is on its way.
 #[derive(Debug)]
-pub struct Answer {
+pub struct AnswerPipe {
     path: PathBuf,
     pipe: PipeReader,
     kept: Vec<u8>,
@@ -134,12 +134,12 @@ pub struct Answer {
     ended: bool,
 }
 
-impl Answer {
+impl AnswerPipe {
     /// A pipe for a child whose answer is to stand at `path`: our end, and the child's.
-    pub fn open(path: &Path) -> io::Result<(Answer, File)> {
+    pub fn open(path: &Path) -> io::Result<(AnswerPipe, File)> {
         let (pipe, writer) = io::pipe()?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-        let answer = Answer {
+        let answer = AnswerPipe {
             path: path.to_owned(),
             pipe,
             kept: Vec::new(),
@@ -207,14 +207,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("request");
         let told = |text: &str| {
-            vec![Told {
+            vec![RequestFile {
                 path: path.clone(),
                 digest: Digest::of(text.as_bytes()),
             }]
         };
         std::fs::write(&path, "be strict").unwrap();
-        assert!(Request::open(&told("be kind"), None).is_err());
-        let request = Request::open(&told("be strict"), Some(&path)).unwrap();
+        assert!(RequestFiles::open(&told("be kind"), None).is_err());
+        let request = RequestFiles::open(&told("be strict"), Some(&path)).unwrap();
         assert_eq!(request.changed(), None);
         #[cfg(target_os = "linux")]
         {
@@ -236,11 +236,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reply");
         std::fs::write(&path, "planted").unwrap();
-        let (answer, writer) = Answer::open(&path).unwrap();
+        let (answer, writer) = AnswerPipe::open(&path).unwrap();
         drop(writer);
         assert_eq!(answer.settle().unwrap().0, 0);
         assert!(!path.exists());
-        let (mut answer, mut writer) = Answer::open(&path).unwrap();
+        let (mut answer, mut writer) = AnswerPipe::open(&path).unwrap();
         let line = vec![b'x'; PIECE];
         for _ in 0..=MOST_KEPT / PIECE {
             writer.write_all(&line).unwrap();

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::child::Start;
 use super::confine::{NotStarted, Processes};
 use super::mount_plan::{Access, MountPlan};
-use super::namespaces::{Report, live_in_anothers, open_place};
+use super::namespaces::{ExitReport, live_in_anothers, open_place};
 use super::posix;
 use super::protocol::{Frames, encode};
 use super::starter::Starter;
@@ -67,7 +67,7 @@ pub fn start(
     starter: &mut Starter,
     start: &Start<'_>,
     plan: (&MountPlan, Processes),
-) -> Result<(Pid, Report), NotStarted> {
+) -> Result<(Pid, ExitReport), NotStarted> {
     let system = |error: io::Error| NotStarted::Confinement(format!("bubblewrap: {error}"));
     let inside = Inside {
         arguments: start.arguments.to_vec(),
@@ -107,7 +107,7 @@ fn begin(
     starter: &mut Starter,
     (mounts, inside): (&[OsString], &[u8]),
     of: &Start<'_>,
-) -> io::Result<Result<(Pid, Report), NotStarted>> {
+) -> io::Result<Result<(Pid, ExitReport), NotStarted>> {
     let (report, writer) = io::pipe()?;
     let mut list = Vec::new();
     for argument in mounts {
@@ -141,7 +141,7 @@ fn begin(
     };
     let pid = starter.start_deaf(&outer)?;
     drop(outer);
-    Ok(Report::of(pid, report))
+    Ok(ExitReport::of(pid, report))
 }
 
 /// Makes a file in memory with these bytes, at its beginning.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::adoption::HeldChild;
-use super::asked::{Answer, Request};
-use super::confine::{Launcher, NotStarted, Report};
+use super::asked::{AnswerPipe, RequestFiles};
+use super::confine::{ExitReport, Launcher, NotStarted};
 use super::identity::number;
-use super::outputs::{Checked, Output, Outputs};
+use super::outputs::{CheckedFolder, Output, Outputs};
 use super::platform;
-use super::posix::Usage;
-use super::protocol::{Event, Exit, Spawn};
+use super::posix::ChildUsage;
+use super::protocol::{ChildExit, Spawn, SupervisorEvent};
 use crate::domain::Digest;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
@@ -30,9 +30,9 @@ pub struct Child {
     started: Instant,
     started_ms: u64,
     streams: Streams,
-    request: Request,
+    request: RequestFiles,
     /// Where a confined child's program tells how it ended.
-    report: Option<Report>,
+    report: Option<ExitReport>,
     grace: Duration,
     /// When to send SIGTERM, if there is a time-out and it has not fired.
     time_out: Option<Instant>,
@@ -55,7 +55,7 @@ pub struct Ended {
     pub child: Child,
     /// The moment at which the end is reported even if the child's processes have not died.
     pub give_up: Instant,
-    exit: Exit,
+    exit: ChildExit,
 }
 
 /// The values that a [`Launcher`] needs.
@@ -127,8 +127,8 @@ impl SpawnError {
         }
     }
 
-    pub fn event(self, key: u64) -> Event {
-        Event::SpawnFailed {
+    pub fn event(self, key: u64) -> SupervisorEvent {
+        SupervisorEvent::SpawnFailed {
             key,
             errno: self.errno,
             message: self.message,
@@ -150,7 +150,7 @@ impl Child {
             most: spawn.max_output,
             ..Streams::default()
         };
-        let mut request = Request::open(&spawn.told, spawn.stdin.as_deref())
+        let mut request = RequestFiles::open(&spawn.told, spawn.stdin.as_deref())
             .map_err(|error| SpawnError::refused(error.to_string()))?;
         let input = request.input.take();
         let (pid, report) = match start(&spawn, marker, input, &mut streams, outputs, launcher) {
@@ -183,8 +183,8 @@ impl Child {
     }
 
     /// The news of its start.
-    pub fn spawned(&self) -> Event {
-        Event::Spawned {
+    pub fn spawned(&self) -> SupervisorEvent {
+        SupervisorEvent::Spawned {
             key: self.key,
             pid: number(self.pid),
             start_time: self.start_time,
@@ -202,7 +202,7 @@ impl Child {
     }
 
     /// The answer that it is giving.
-    pub fn answer(&mut self) -> Option<&mut Answer> {
+    pub fn answer(&mut self) -> Option<&mut AnswerPipe> {
         match &mut self.streams.stdout {
             Some(Output::Piped(answer)) => Some(answer),
             _ => None,
@@ -286,13 +286,13 @@ impl Child {
     }
 
     /// Turns a child that was just reaped into what is to be reported of it.
-    pub fn ended(mut self, status: ExitStatus, usage: Usage, now: Instant, patience: Duration) -> Ended {
+    pub fn ended(mut self, status: ExitStatus, usage: ChildUsage, now: Instant, patience: Duration) -> Ended {
         let duration = now.saturating_duration_since(self.started);
         // Of a confined child it is the first process of its namespace that was reaped.
-        let status = self.report.take().and_then(Report::status).unwrap_or(status);
+        let status = self.report.take().and_then(ExitReport::status).unwrap_or(status);
         Ended {
             give_up: now + patience,
-            exit: Exit {
+            exit: ChildExit {
                 key: self.key,
                 code: status.code(),
                 signal: status.signal(),
@@ -303,7 +303,7 @@ impl Child {
                 user_us: usage.user_us,
                 system_us: usage.system_us,
                 max_rss: usage.max_rss,
-                ..Exit::default()
+                ..ChildExit::default()
             },
             child: self,
         }
@@ -312,7 +312,7 @@ impl Child {
 
 impl Ended {
     /// Gives the outputs their names and completes the report. To be called once, when nothing writes any more.
-    pub fn report(&mut self, outputs: &mut Outputs) -> &Exit {
+    pub fn report(&mut self, outputs: &mut Outputs) -> &ChildExit {
         let child = &mut self.child;
         child.streams.trim();
         self.exit.output_cut = child.streams.cut;
@@ -351,10 +351,10 @@ impl Streams {
 
     /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
     fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Option<File>; 2], SpawnError> {
-        let mut checked = Checked::default();
+        let mut checked = CheckedFolder::default();
         let mut open = |path: &Path, piped: bool| {
             let opened = if piped {
-                Answer::open(path).map(|(answer, file)| (Output::Piped(answer), file))
+                AnswerPipe::open(path).map(|(answer, file)| (Output::Piped(answer), file))
             } else {
                 outputs.open(path, &mut checked)
             };
@@ -420,7 +420,7 @@ fn start(
     streams: &mut Streams,
     outputs: &mut Outputs,
     launcher: &mut Launcher,
-) -> Result<(Pid, Option<Report>), SpawnError> {
+) -> Result<(Pid, Option<ExitReport>), SpawnError> {
     let Some(program) = spawn.argv.first() else {
         return Err(SpawnError::refused("no program is given"));
     };

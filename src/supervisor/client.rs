@@ -12,11 +12,11 @@ use tokio::io::{Interest, Ready};
 use super::adoption::receive;
 use super::concealment;
 use super::event_loop::{self, Greeting};
-use super::farewell::Secret;
+use super::farewell::SupervisorSecret;
 use super::identity::{ProcessIdentity, pid_of};
 use super::platform;
 use super::posix::{self, Forked};
-use super::protocol::{Command, Event, Frames, Outgoing, Tier, encode};
+use super::protocol::{Frames, Outgoing, SupervisorCommand, SupervisorEvent, Tier, encode};
 
 const READ_SIZE: usize = 64 << 10;
 /// How long the end of a supervisor may take: longer than it waits itself for what will not die.
@@ -36,7 +36,7 @@ pub fn fork() -> io::Result<Handle> {
         let message = format!("the supervisor must be started from one thread, there are {threads}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let secret = Secret::new()?;
+    let secret = SupervisorSecret::new()?;
     // SAFETY: there is one thread, as was just checked where the system tells.
     unsafe { concealment::conceal() };
     let (runner, supervisor) = UnixStream::pair()?;
@@ -120,7 +120,7 @@ pub struct Handle {
     identity: ProcessIdentity,
     farewell: Option<String>,
     incoming: Frames,
-    received: VecDeque<Event>,
+    received: VecDeque<SupervisorEvent>,
 }
 
 impl Handle {
@@ -174,13 +174,13 @@ impl Handle {
         let mut bytes = Vec::new();
         for &key in keys {
             let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-            encode(&Command::Terminate { key, grace_ms }, &mut bytes)?;
+            encode(&SupervisorCommand::Terminate { key, grace_ms }, &mut bytes)?;
         }
         self.socket.write_all(&bytes)?;
         let mut left: BTreeSet<u64> = keys.iter().copied().collect();
         while !left.is_empty() {
             let event = receive(&mut self.socket, &mut self.incoming, deadline)?;
-            if let Event::Exited(exit) = &event {
+            if let SupervisorEvent::Exited(exit) = &event {
                 left.remove(&exit.key);
             }
             self.received.push_back(event);
@@ -197,11 +197,11 @@ impl Handle {
         let deadline = Instant::now() + within;
         self.socket.set_nonblocking(false)?;
         let mut bytes = Vec::new();
-        encode(&Command::TryConfinement, &mut bytes)?;
+        encode(&SupervisorCommand::TryConfinement, &mut bytes)?;
         self.socket.write_all(&bytes)?;
         loop {
             match receive(&mut self.socket, &mut self.incoming, deadline)? {
-                Event::Confinement(tier) => return Ok(tier),
+                SupervisorEvent::Confinement(tier) => return Ok(tier),
                 event => self.received.push_back(event),
             }
         }
@@ -244,7 +244,7 @@ pub struct Client {
     identity: ProcessIdentity,
     incoming: Frames,
     /// Events that were received before there was a loop to take them.
-    received: VecDeque<Event>,
+    received: VecDeque<SupervisorEvent>,
     outgoing: Outgoing,
     read_buffer: Vec<u8>,
 }
@@ -262,7 +262,7 @@ impl Client {
     ///
     /// `InvalidInput` for a command that cannot be sent (a path that is not UTF-8, more than 16 MiB); the connection
     /// stays whole. Any other error means that the supervisor is gone.
-    pub fn send(&mut self, command: &Command) -> io::Result<()> {
+    pub fn send(&mut self, command: &SupervisorCommand) -> io::Result<()> {
         // What waits already would not have waited if the socket had room.
         let waiting = !self.outgoing.is_empty();
         self.outgoing.push(command)?;
@@ -283,7 +283,7 @@ impl Client {
     /// # Errors
     ///
     /// `UnexpectedEof` once the supervisor has ended and all its events have been received.
-    pub async fn recv(&mut self) -> io::Result<Event> {
+    pub async fn recv(&mut self) -> io::Result<SupervisorEvent> {
         loop {
             if let Some(event) = self.received.pop_front() {
                 return Ok(event);
@@ -338,15 +338,15 @@ impl Client {
     ///
     /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
     /// connection. Then nobody knows what is left of its children.
-    pub async fn shutdown(&mut self) -> io::Result<Vec<Event>> {
+    pub async fn shutdown(&mut self) -> io::Result<Vec<SupervisorEvent>> {
         // If it cannot be sent, the supervisor is ending already.
-        let _ = self.send(&Command::Shutdown);
+        let _ = self.send(&SupervisorCommand::Shutdown);
         let mut events = Vec::new();
         let ended = tokio::time::timeout(SHUTDOWN_WITHIN, async {
             loop {
                 match self.recv().await {
                     // What it may say behind that concerns nobody.
-                    Ok(Event::Farewell) => return Ok(()),
+                    Ok(SupervisorEvent::Farewell) => return Ok(()),
                     Ok(event) => events.push(event),
                     Err(error) => return Err(error),
                 }

@@ -8,11 +8,11 @@ use rustix::process::Pid;
 
 use super::child::Start;
 use super::mount_plan::MountPlan;
-use super::protocol::{Tier, Way};
+use super::protocol::{NamespaceMaker, Tier};
 use super::starter::Starter;
 use super::{bubblewrap, namespaces, scope};
 
-pub use super::namespaces::Report;
+pub use super::namespaces::ExitReport;
 
 /// Why a confined child was not started.
 pub enum NotStarted {
@@ -25,11 +25,11 @@ pub enum NotStarted {
 /// A starter of children.
 pub struct Launcher {
     starter: Starter,
-    how: How,
+    how: ConfineMethod,
 }
 
 /// How children that have a plan are confined.
-enum How {
+enum ConfineMethod {
     /// In namespaces that the supervisor makes.
     Namespaces(Processes),
     /// In namespaces that the bubblewrap at this path makes.
@@ -40,7 +40,7 @@ enum How {
 }
 
 /// Why no namespaces can be made, by any way.
-struct Refused(String);
+struct NoNamespaces(String);
 
 /// The processes that a confined child finds in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,7 +55,7 @@ impl Launcher {
     pub fn new() -> Self {
         Self {
             starter: Starter::new(),
-            how: How::Namespaces(Processes::Own),
+            how: ConfineMethod::Namespaces(Processes::Own),
         }
     }
 
@@ -63,11 +63,11 @@ impl Launcher {
     pub fn try_confinement(&mut self) -> Tier {
         let (how, tier) = match self.namespaces(Processes::Own) {
             Ok((how, way)) => (how, Tier::Whole(way)),
-            Err(Refused(refused)) => match self.namespaces(Processes::Everybodys) {
+            Err(NoNamespaces(refused)) => match self.namespaces(Processes::Everybodys) {
                 Ok((how, way)) => (how, Tier::SharedProcesses(way, refused)),
                 Err(_) => match scope::domain() {
-                    Some(domain) => (How::Scope(Some(domain)), Tier::Signals(refused)),
-                    None => (How::Scope(None), Tier::None(refused)),
+                    Some(domain) => (ConfineMethod::Scope(Some(domain)), Tier::Signals(refused)),
+                    None => (ConfineMethod::Scope(None), Tier::None(refused)),
                 },
             },
         };
@@ -76,16 +76,19 @@ impl Launcher {
     }
 
     /// The first way that makes namespaces here; else why each does not.
-    fn namespaces(&mut self, processes: Processes) -> Result<(How, Way), Refused> {
+    fn namespaces(&mut self, processes: Processes) -> Result<(ConfineMethod, NamespaceMaker), NoNamespaces> {
         let Some(refused) = namespaces::probe(processes) else {
-            return Ok((How::Namespaces(processes), Way::Native));
+            return Ok((ConfineMethod::Namespaces(processes), NamespaceMaker::Native));
         };
         let Some(place) = bubblewrap::installed() else {
-            return Err(Refused(refused));
+            return Err(NoNamespaces(refused));
         };
         match bubblewrap::probe(&place, &mut self.starter, processes) {
-            None => Ok((How::Bubblewrap(place, processes), Way::Bubblewrap)),
-            Some(also) => Err(Refused(format!("{refused}; nor by bubblewrap: {also}"))),
+            None => Ok((
+                ConfineMethod::Bubblewrap(place, processes),
+                NamespaceMaker::Bubblewrap,
+            )),
+            Some(also) => Err(NoNamespaces(format!("{refused}; nor by bubblewrap: {also}"))),
         }
     }
 
@@ -97,14 +100,18 @@ impl Launcher {
         &mut self,
         start: &Start<'_>,
         plan: Option<&MountPlan>,
-    ) -> Result<(Pid, Option<Report>), NotStarted> {
+    ) -> Result<(Pid, Option<ExitReport>), NotStarted> {
         let starter = &mut self.starter;
         let as_it_is = |started: io::Result<Pid>| started.map(|pid| (pid, None)).map_err(NotStarted::Program);
         let started = match (plan, &self.how) {
-            (None, _) | (Some(_), How::Scope(None)) => return as_it_is(starter.start(start)),
-            (Some(_), How::Scope(Some(domain))) => return as_it_is(starter.start_in_domain(start, domain)),
-            (Some(plan), How::Namespaces(processes)) => namespaces::start(starter, start, (plan, *processes)),
-            (Some(plan), How::Bubblewrap(place, processes)) => {
+            (None, _) | (Some(_), ConfineMethod::Scope(None)) => return as_it_is(starter.start(start)),
+            (Some(_), ConfineMethod::Scope(Some(domain))) => {
+                return as_it_is(starter.start_in_domain(start, domain));
+            }
+            (Some(plan), ConfineMethod::Namespaces(processes)) => {
+                namespaces::start(starter, start, (plan, *processes))
+            }
+            (Some(plan), ConfineMethod::Bubblewrap(place, processes)) => {
                 bubblewrap::start(place, starter, start, (plan, *processes))
             }
         };

@@ -11,9 +11,9 @@ use super::protocol::Tier;
 use super::starter::Starter;
 
 /// How the program of a confined child ended.
-pub struct Report;
+pub struct ExitReport;
 
-impl Report {
+impl ExitReport {
     pub fn status(self) -> Option<ExitStatus> {
         None
     }
@@ -49,7 +49,7 @@ impl Launcher {
         &mut self,
         start: &Start<'_>,
         _: Option<&MountPlan>,
-    ) -> Result<(Pid, Option<Report>), NotStarted> {
+    ) -> Result<(Pid, Option<ExitReport>), NotStarted> {
         let started = self.0.start(start).map(|pid| (pid, None));
         started.map_err(NotStarted::Program)
     }

@@ -1,7 +1,7 @@
 //! The supervisor itself: one thread in one loop that waits for the runner, for children and for the next deadline, and
 //! never for anything else.
 //!
-//! A runner that says [`Command::Shutdown`] or has not started anything that may outlive it takes everything with it. One
+//! A runner that says [`SupervisorCommand::Shutdown`] or has not started anything that may outlive it takes everything with it. One
 //! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the supervisor
 //! waits at its socket for the next runner, until the last turn has ended.
 //!
@@ -22,20 +22,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use super::adoption::{self, AdoptionSocket, HeldChild, Holding};
-use super::asked::Answer;
+use super::asked::AnswerPipe;
 use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
 use super::confine::Launcher;
 use super::exits::{ExitRecord, Writer};
-use super::farewell::Secret;
+use super::farewell::SupervisorSecret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
-use super::orphans::{Marker, Orphans};
+use super::orphans::{Orphans, TurnMarker};
 use super::outputs::Outputs;
 use super::platform;
 use super::platform::Signals;
 use super::posix;
-use super::protocol::{Command, Event, Frames, Outgoing, Spawn, TURN_KEY_VARIABLE, encode};
+use super::protocol::{
+    Frames, Outgoing, Spawn, SupervisorCommand, SupervisorEvent, TURN_KEY_VARIABLE, encode,
+};
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
@@ -52,11 +54,11 @@ const START_WAITS: Duration = Duration::from_millis(5);
 pub type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
-pub fn run(socket: UnixStream, secret: Secret) -> ! {
+pub fn run(socket: UnixStream, secret: SupervisorSecret) -> ! {
     posix::exit_now(if serve(socket, secret).is_ok() { 0 } else { 1 })
 }
 
-fn serve(socket: UnixStream, secret: Secret) -> io::Result<()> {
+fn serve(socket: UnixStream, secret: SupervisorSecret) -> io::Result<()> {
     let mut socket = UnixStream::from(posix::above_standard(socket.into())?);
     let ready = become_supervisor(&socket);
     let greeting: Greeting = match &ready {
@@ -124,11 +126,11 @@ struct Supervisor {
     /// The supervisor is ending; this is when it ends at the latest.
     stop: Option<Instant>,
     /// The secret of the last message; `None` once that is sent.
-    secret: Option<Secret>,
+    secret: Option<SupervisorSecret>,
 }
 
 enum ExitsFile {
-    /// [`Command::Open`] has not come yet.
+    /// [`SupervisorCommand::Open`] has not come yet.
     Awaited,
     Open(Writer),
     /// Writing failed, and the runner was told.
@@ -137,7 +139,7 @@ enum ExitsFile {
 
 /// The events that have happened, and what the runner's end of the connection, or the listening socket, allows.
 #[derive(Default)]
-struct Ready {
+struct ReadySources {
     signalled: bool,
     readable: bool,
     closed: bool,
@@ -148,9 +150,14 @@ struct Ready {
 }
 
 impl Supervisor {
-    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity, secret: Secret) -> Supervisor {
+    fn new(
+        socket: UnixStream,
+        signals: Signals,
+        identity: ProcessIdentity,
+        secret: SupervisorSecret,
+    ) -> Supervisor {
         let outer = std::env::var(TURN_KEY_VARIABLE).ok();
-        let marker = Marker::of(&identity).within(outer);
+        let marker = TurnMarker::of(&identity).within(outer);
         Supervisor {
             runner: Some(socket),
             door_path: None,
@@ -191,7 +198,7 @@ impl Supervisor {
             }
             if ready.answered {
                 let answers = self.children.values_mut().filter_map(Child::answer);
-                answers.for_each(Answer::read_available);
+                answers.for_each(AnswerPipe::read_available);
             }
             if ready.signalled {
                 self.signals.take();
@@ -236,7 +243,7 @@ impl Supervisor {
     fn say_farewell(&mut self) {
         if let Some(secret) = self.secret.take() {
             self.record(&ExitRecord::farewell(&self.identity, &secret, wall_clock_ms()));
-            self.send(&Event::Farewell);
+            self.send(&SupervisorEvent::Farewell);
         }
     }
 
@@ -248,7 +255,7 @@ impl Supervisor {
     }
 
     /// Sleeps until there is something to do: a message, room for one, a signal or a deadline.
-    fn wait(&self) -> Ready {
+    fn wait(&self) -> ReadySources {
         let mut interest = PollFlags::empty();
         let listening = self.stop.is_none();
         let obeying = listening && self.incoming.has_frame();
@@ -272,7 +279,7 @@ impl Supervisor {
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
         if poll(&mut descriptors, timeout.as_ref()).is_err() {
             // Interrupted by a signal that does nothing.
-            return Ready::default();
+            return ReadySources::default();
         }
         let signalled = descriptors[0].revents().contains(PollFlags::IN);
         let events = match before {
@@ -281,7 +288,7 @@ impl Supervisor {
         };
         let connected = self.runner.is_some();
         let readable = events.contains(PollFlags::IN);
-        Ready {
+        ReadySources {
             signalled,
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
@@ -325,7 +332,7 @@ impl Supervisor {
         }
     }
 
-    fn send(&mut self, event: &Event) {
+    fn send(&mut self, event: &SupervisorEvent) {
         // An event the supervisor made itself can always be encoded.
         if self.runner.is_some() && self.outgoing.push(event).is_err() {
             self.runner_gone();
@@ -333,10 +340,10 @@ impl Supervisor {
     }
 
     fn warn(&mut self, message: String) {
-        self.send(&Event::Warning { message });
+        self.send(&SupervisorEvent::Warning { message });
     }
 
-    fn next_command(&mut self) -> Option<Command> {
+    fn next_command(&mut self) -> Option<SupervisorCommand> {
         if self.stop.is_some() {
             return None;
         }
@@ -353,34 +360,34 @@ impl Supervisor {
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn obey(&mut self, command: SupervisorCommand) {
         match command {
-            Command::Open { exits_log, socket } => {
+            SupervisorCommand::Open { exits_log, socket } => {
                 self.door_path = Some(socket);
                 match Writer::open(&exits_log) {
                     Ok(writer) => self.exits = ExitsFile::Open(writer),
                     Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
                 }
             }
-            Command::Spawn(spawn) => self.spawn(*spawn),
-            Command::Terminate { key, grace_ms } => {
+            SupervisorCommand::Spawn(spawn) => self.spawn(*spawn),
+            SupervisorCommand::Terminate { key, grace_ms } => {
                 if let Some(child) = self.children.get_mut(&key) {
                     child.terminate(Instant::now(), Duration::from_millis(grace_ms));
                 }
             }
-            Command::KillAll => self.children.values_mut().for_each(Child::kill),
-            Command::Shutdown => self.stop(),
-            Command::Peek { key, from } => {
+            SupervisorCommand::KillAll => self.children.values_mut().for_each(Child::kill),
+            SupervisorCommand::Shutdown => self.stop(),
+            SupervisorCommand::Peek { key, from } => {
                 let answer = self.children.get_mut(&key).and_then(Child::answer);
                 if let Some(bytes) = answer.and_then(|answer| answer.after(from)) {
                     let bytes = bytes.to_vec();
-                    self.send(&Event::Printed { key, from, bytes });
+                    self.send(&SupervisorEvent::Printed { key, from, bytes });
                 }
             }
-            Command::Ping => self.send(&Event::Alive),
-            Command::TryConfinement => {
+            SupervisorCommand::Ping => self.send(&SupervisorEvent::Alive),
+            SupervisorCommand::TryConfinement => {
                 let tier = self.launcher.try_confinement();
-                self.send(&Event::Confinement(tier));
+                self.send(&SupervisorEvent::Confinement(tier));
             }
         }
     }
@@ -457,7 +464,7 @@ impl Supervisor {
         }
         while let Some(command) = self.next_command() {
             // Nobody waits for what it would have started, and what never was can be started by the next runner.
-            if !matches!(command, Command::Spawn(_)) {
+            if !matches!(command, SupervisorCommand::Spawn(_)) {
                 self.obey(command);
             }
         }

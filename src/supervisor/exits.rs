@@ -12,10 +12,10 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::farewell::{self, Secret};
+use super::farewell::{self, SupervisorSecret};
 use super::identity::ProcessIdentity;
 use super::outputs::open_regular;
-use super::protocol::Exit;
+use super::protocol::ChildExit;
 use crate::store::{checked_line, if_there, open_with};
 
 /// One line of `exits.log`.
@@ -31,7 +31,7 @@ pub struct ExitRecord {
     /// The boot in which `pid` and `start_time` mean something.
     pub boot_id: String,
     #[serde(flatten)]
-    pub exit: Exit,
+    pub exit: ChildExit,
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
     /// The message of a supervisor that had no session to tell it; the record is then no exit, and its process
@@ -53,7 +53,7 @@ impl ExitRecord {
         }
     }
 
-    pub(super) fn farewell(supervisor: &ProcessIdentity, secret: &Secret, at_ms: u64) -> Self {
+    pub(super) fn farewell(supervisor: &ProcessIdentity, secret: &SupervisorSecret, at_ms: u64) -> Self {
         Self {
             farewell: Some(secret.reveal().to_owned()),
             // Whatever it had no session to tell is over with it.
@@ -199,11 +199,11 @@ mod tests {
             label: format!("{key}.1.1"),
             pid: 42,
             boot_id: "boot".into(),
-            exit: Exit {
+            exit: ChildExit {
                 key,
                 signal: Some(9),
                 max_rss: u64::MAX,
-                ..Exit::default()
+                ..ChildExit::default()
             },
             ..ExitRecord::default()
         }

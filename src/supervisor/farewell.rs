@@ -12,17 +12,19 @@ use crate::domain::Digest;
 const BYTES: usize = 32;
 
 /// The secret of a supervisor, until its last message tells it.
-pub struct Secret(String);
+pub struct SupervisorSecret(String);
 
-impl Secret {
+impl SupervisorSecret {
     /// A new one.
     ///
     /// # Errors
     /// When the system gives no random numbers.
-    pub fn new() -> io::Result<Secret> {
+    pub fn new() -> io::Result<SupervisorSecret> {
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(SupervisorSecret(
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ))
     }
 
     /// The digest of the secret, which is on record before the secret is told.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::belonging;
 use super::forebears::any_forebear;
-use super::orphans::Marker;
+use super::orphans::TurnMarker;
 use super::platform;
 use super::protocol::TURN_KEY_VARIABLE;
 
@@ -88,7 +88,7 @@ pub fn is_of_the_run(run: &str, supervisors: &[ProcessIdentity]) -> bool {
     {
         return true;
     }
-    let markers: Vec<Marker> = here.iter().map(|supervisor| Marker::of(supervisor)).collect();
+    let markers: Vec<TurnMarker> = here.iter().map(|supervisor| TurnMarker::of(supervisor)).collect();
     let below = any_forebear(number(own), |forebear| {
         let key = forebear.variable(TURN_KEY_VARIABLE);
         let of_turn = key.is_some_and(|key| markers.iter().any(|marker| marker.key_in(&key).is_some()));

@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use super::belonging;
 use super::identity::{ProcessIdentity, number, pid_of};
-use super::orphans::Marker;
+use super::orphans::TurnMarker;
 use super::posix;
 use super::protocol::TURN_KEY_VARIABLE;
 use crate::store::{if_there, no_links};
@@ -294,12 +294,12 @@ pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     if boot_id()? != identity.boot_id {
         return Ok(());
     }
-    let marker = Marker::of(identity);
+    let marker = TurnMarker::of(identity);
     // The supervisor itself carries the mark too, until whoever started it has seen its end.
     let marked =
         |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
-    if let Some(supervisor) = Held::of(pid_of(identity.pid), |_| alive(identity)) {
+    if let Some(supervisor) = HeldProcess::of(pid_of(identity.pid), |_| alive(identity)) {
         supervisor.signal(Signal::TERM)?;
         // One that was stopped hears nothing else.
         supervisor.signal(Signal::CONT)?;
@@ -331,7 +331,7 @@ pub fn end_some(
     if boot_id()? != identity.boot_id {
         return Ok(());
     }
-    let marker = Marker::of(identity);
+    let marker = TurnMarker::of(identity);
     let is_named = |pid: &Pid| variable_in(&environment_of(*pid), variable).as_deref() == Some(value);
     // The variable may be another one's further down, but the key stays.
     let mut roots = pids()?;
@@ -350,7 +350,7 @@ pub fn end_some(
 }
 
 /// The key of the supervisor's child that a process belongs to, as its environment tells.
-fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
+fn key_of(pid: Pid, marker: &TurnMarker) -> Option<u64> {
     marker.key_in(&marker_of(pid)?)
 }
 
@@ -360,7 +360,7 @@ pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
     if supervisors.is_empty() {
         return None;
     }
-    let markers: Vec<Marker> = supervisors.iter().map(Marker::of).collect();
+    let markers: Vec<TurnMarker> = supervisors.iter().map(TurnMarker::of).collect();
     let own_user = rustix::process::geteuid().as_raw();
     let is_ours = |pid: Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|it| it.uid() == own_user);
     let left = |&pid: &Pid| {
@@ -399,7 +399,9 @@ fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
     let deadline = Instant::now() + KILL_WAIT;
     loop {
         let all = pids()?.into_iter();
-        let left: Vec<Held> = all.filter_map(|pid| Held::of(Some(pid), &marked)).collect();
+        let left: Vec<HeldProcess> = all
+            .filter_map(|pid| HeldProcess::of(Some(pid), &marked))
+            .collect();
         if left.is_empty() {
             return Ok(());
         }
@@ -424,7 +426,7 @@ fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
 ///
 /// `TimedOut` if it cannot be killed, and what the system refuses.
 pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
-    let Some(leader) = Held::of(pid_of(identity.pid), |_| alive(identity)) else {
+    let Some(leader) = HeldProcess::of(pid_of(identity.pid), |_| alive(identity)) else {
         return Ok(());
     };
     // It was there a moment ago, and a number is not given out again so soon.
@@ -440,17 +442,17 @@ pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
 }
 
 /// A process held by a descriptor, so that a signal cannot reach another one with the same number.
-struct Held(OwnedFd);
+struct HeldProcess(OwnedFd);
 
-impl Held {
+impl HeldProcess {
     /// Nothing if there is no such process, or it is not the right one.
-    fn of(pid: Option<Pid>, right: impl Fn(Pid) -> bool) -> Option<Held> {
+    fn of(pid: Option<Pid>, right: impl Fn(Pid) -> bool) -> Option<HeldProcess> {
         let pid = pid?;
         // A look before saves the descriptor of most; only the look after it counts.
         if !right(pid) {
             return None;
         }
-        let held = Held(pidfd_open(pid, PidfdFlags::empty()).ok()?);
+        let held = HeldProcess(pidfd_open(pid, PidfdFlags::empty()).ok()?);
         right(pid).then_some(held)
     }
 
@@ -541,7 +543,7 @@ impl Unnamed {
 
     /// Makes the data the file at `path`. Whatever else came to be there is replaced; a link is not followed.
     pub fn give_name(&self, path: &Path) -> io::Result<()> {
-        let (folder, name) = no_links::Folder::of(path)?;
+        let (folder, name) = no_links::OpenFolder::of(path)?;
         let link = |to: &OsStr| linkat(CWD, self.path(), &folder, to, AtFlags::SYMLINK_FOLLOW);
         match link(name) {
             Err(Errno::EXIST) => {}

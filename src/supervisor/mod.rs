@@ -118,6 +118,9 @@ pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run,
 pub use mount_plan::{Access, MountPlan};
 pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
 pub use posix::{exit_now, is_ignored, own_signals};
-pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Tier, Told, Way};
+pub use protocol::{
+    ChildExit, NamespaceMaker, RequestFile, Spawn, SupervisorCommand, SupervisorEvent, TURN_KEY_VARIABLE,
+    Tier,
+};
 pub use resolve::{places, resolve, this_program};
 pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};

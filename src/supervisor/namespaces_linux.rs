@@ -47,12 +47,12 @@ const NOT_CONFINED: u8 = 2;
 const ENDED: u8 = 3;
 
 /// The numbers of a user and of its group.
-type Ids = (u32, u32);
+type UserIds = (u32, u32);
 
 /// Where the supervisor reads how the program of a confined child ended.
-pub struct Report(io::PipeReader);
+pub struct ExitReport(io::PipeReader);
 
-impl Report {
+impl ExitReport {
     /// How the program ended, once the first process of its namespace has. `None` where that was killed: then its own end is
     /// the program's.
     pub fn status(mut self) -> Option<ExitStatus> {
@@ -94,7 +94,7 @@ pub fn start(
     starter: &mut Starter,
     start: &Start<'_>,
     plan: (&MountPlan, Processes),
-) -> Result<(Pid, Report), NotStarted> {
+) -> Result<(Pid, ExitReport), NotStarted> {
     // The supervisor's sockets and files are not the child's: who waits for their end would wait for it.
     let kept = start.standard.iter().flatten().map(AsRawFd::as_raw_fd);
     begin(plan, kept.collect(), || starter.start_in_group(start).map(Some))
@@ -114,7 +114,7 @@ fn begin(
     (plan, processes): (&MountPlan, Processes),
     kept: Vec<RawFd>,
     program: impl FnOnce() -> io::Result<Option<Pid>>,
-) -> Result<(Pid, Report), NotStarted> {
+) -> Result<(Pid, ExitReport), NotStarted> {
     let system = |what: &str, error: io::Error| NotStarted::Confinement(format!("{what}: {error}"));
     let (reader, writer) = io::pipe().map_err(|error| system("cannot make a pipe", error))?;
     let mut namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -133,7 +133,7 @@ fn begin(
         pid => {
             drop(writer);
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            Report::of(
+            ExitReport::of(
                 pid.ok_or_else(|| system("cannot start", io::ErrorKind::Other.into()))?,
                 reader,
             )
@@ -165,25 +165,25 @@ fn no_namespaces(error: &io::Error) -> String {
 }
 
 /// The step of the plan that failed, and the system's error.
-struct Refused {
+struct SetupError {
     what: String,
     errno: Errno,
 }
 
 trait OrRefused<T> {
-    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused>;
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError>;
 }
 
 impl<T> OrRefused<T> for rustix::io::Result<T> {
-    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused> {
-        self.map_err(|errno| Refused { what: what(), errno })
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError> {
+        self.map_err(|errno| SetupError { what: what(), errno })
     }
 }
 
 impl<T> OrRefused<T> for io::Result<T> {
-    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, Refused> {
+    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError> {
         let errno = |error: &io::Error| Errno::from_io_error(error).unwrap_or(Errno::IO);
-        self.map_err(|error| Refused {
+        self.map_err(|error| SetupError {
             what: what(),
             errno: errno(&error),
         })
@@ -202,7 +202,7 @@ pub fn live_in_anothers(
 
 /// The life of the first process of a namespace, which begins with its confinement.
 fn live_as_first(
-    confine: impl FnOnce() -> Result<(), Refused>,
+    confine: impl FnOnce() -> Result<(), SetupError>,
     mut kept: Vec<RawFd>,
     mut report: io::PipeWriter,
     program: impl FnOnce() -> io::Result<Option<Pid>>,
@@ -217,7 +217,7 @@ fn live_as_first(
         report.write_all(&told)
     };
     // Whether it is heard matters only where the program has begun.
-    if let Err(Refused { what, errno }) = confine() {
+    if let Err(SetupError { what, errno }) = confine() {
         let _ = tell(NOT_CONFINED, errno.raw_os_error(), &what);
         posix::exit_now(1);
     }
@@ -249,7 +249,7 @@ fn live_as_first(
     }
 }
 
-fn confine(plan: &MountPlan, processes: Processes, ids: Ids) -> Result<(), Refused> {
+fn confine(plan: &MountPlan, processes: Processes, ids: UserIds) -> Result<(), SetupError> {
     setpgid(None, None).or_refused(|| "cannot begin a process group".into())?;
     map_user(ids)?;
     mount_change(
@@ -272,7 +272,7 @@ fn confine(plan: &MountPlan, processes: Processes, ids: Ids) -> Result<(), Refus
 }
 
 /// Gives up all rights, and becomes a process that nobody in the namespace can read, and that ends with the one outside.
-fn withdraw() -> Result<(), Refused> {
+fn withdraw() -> Result<(), SetupError> {
     give_up_rights()?;
     // Abstract sockets belong to the network, which is shared. A kernel without such domains leaves them within reach.
     if let Some(domain) = scope::domain()
@@ -288,7 +288,7 @@ fn withdraw() -> Result<(), Refused> {
 }
 
 /// Maps the user and its group to themselves: everything else belongs to nobody in here.
-fn map_user((user, group): Ids) -> Result<(), Refused> {
+fn map_user((user, group): UserIds) -> Result<(), SetupError> {
     // A process that is hidden may not write its own map.
     set_dumpable_behavior(DumpableBehavior::Dumpable).or_refused(|| "cannot map the user".into())?;
     let write = |file: &str, text: String| {
@@ -308,7 +308,7 @@ struct Detached<'p> {
     is_folder: bool,
 }
 
-fn carry_out(plan: &MountPlan) -> Result<(), Refused> {
+fn carry_out(plan: &MountPlan) -> Result<(), SetupError> {
     let mut detached = Vec::new();
     for (path, access) in plan.entries() {
         detached.extend(detach((path, path), access)?);
@@ -350,7 +350,7 @@ pub fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// Prepares the mount of a rule. `None` for a protected path that has gone since the plan was made: whoever
 /// looks at protected files says so.
-fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Option<Detached<'p>>, Refused> {
+fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Option<Detached<'p>>, SetupError> {
     let what = || format!("cannot open {}", source.display());
     let place = match open_place(source) {
         // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
@@ -397,7 +397,7 @@ fn clone_of(place: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Makes an empty place for what lies below a hidden folder.
-fn make_place(entry: &Detached<'_>) -> Result<(), Refused> {
+fn make_place(entry: &Detached<'_>) -> Result<(), SetupError> {
     let what = || format!("cannot make {}", entry.path.display());
     let folder = if entry.is_folder {
         Some(entry.path)
@@ -419,7 +419,7 @@ fn make_place(entry: &Detached<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-fn attach(entry: &Detached<'_>) -> Result<(), Refused> {
+fn attach(entry: &Detached<'_>) -> Result<(), SetupError> {
     let what = || format!("cannot mount {}", entry.path.display());
     let empty = match &entry.tree {
         Some(_) => None,
@@ -481,7 +481,7 @@ fn attach_at(tree: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
 }
 
 /// The system's settings, read-only, for root: others cannot change them anyway.
-fn settings_of_the_kernel() -> Result<Option<OwnedFd>, Refused> {
+fn settings_of_the_kernel() -> Result<Option<OwnedFd>, SetupError> {
     if !getuid().is_root() {
         return Ok(None);
     }
@@ -494,7 +494,7 @@ fn settings_of_the_kernel() -> Result<Option<OwnedFd>, Refused> {
 }
 
 /// A `/proc` that shows the processes of this namespace only.
-fn mount_processes() -> Result<(), Refused> {
+fn mount_processes() -> Result<(), SetupError> {
     let mount = || -> rustix::io::Result<()> {
         let system = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(system.as_fd())?;
@@ -508,7 +508,7 @@ fn mount_processes() -> Result<(), Refused> {
 }
 
 /// Gives up every right that the namespace gave, for good: no program gets one back.
-fn give_up_rights() -> Result<(), Refused> {
+fn give_up_rights() -> Result<(), SetupError> {
     let what = || "cannot give up the rights of the namespace".to_owned();
     set_no_new_privs(true).or_refused(what)?;
     for capability in CapabilitySet::all().iter() {

@@ -16,23 +16,23 @@ use super::identity::ProcessIdentity;
 use super::platform;
 
 /// Writes and reads the values of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) for one supervisor.
-pub struct Marker {
+pub struct TurnMarker {
     /// The supervisor's part of the marker: `PID.STARTTIME.`
     supervisor: String,
     /// The marker that the supervisor itself inherited, if its run is part of a turn of another run.
     outer: Option<String>,
 }
 
-impl Marker {
-    pub fn of(supervisor: &ProcessIdentity) -> Marker {
-        Marker {
+impl TurnMarker {
+    pub fn of(supervisor: &ProcessIdentity) -> TurnMarker {
+        TurnMarker {
             supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time),
             outer: None,
         }
     }
 
-    pub fn within(self, outer: Option<String>) -> Marker {
-        Marker {
+    pub fn within(self, outer: Option<String>) -> TurnMarker {
+        TurnMarker {
             outer: outer.filter(|outer| !outer.is_empty()),
             ..self
         }
@@ -63,7 +63,7 @@ pub struct Turns<'a> {
 }
 
 /// The owner of a leftover process.
-enum Owner {
+enum LeftoverOwner {
     Ended(u64),
     /// A turn of this supervisor that was reported already, or so its marker says.
     Gone,
@@ -75,11 +75,11 @@ enum Owner {
 pub struct Orphans {
     children: platform::Children,
     pids: Vec<Pid>,
-    marker: Marker,
+    marker: TurnMarker,
 }
 
 impl Orphans {
-    pub fn new(marker: Marker) -> Orphans {
+    pub fn new(marker: TurnMarker) -> Orphans {
         Orphans {
             children: platform::Children::open(),
             pids: Vec::new(),
@@ -103,39 +103,41 @@ impl Orphans {
             // A refusal is only possible for a program that changed its user; it is reported as still dying.
             let dies = kill_process(pid, Signal::KILL).is_ok();
             match owner(pid, &self.marker, turns) {
-                Owner::Ended(key) => drop(dying.insert(key)),
+                LeftoverOwner::Ended(key) => drop(dying.insert(key)),
                 // What was refused once is refused for ever: it is not waited for again.
-                Owner::Gone if !dies => {}
-                Owner::Gone | Owner::NotTold => dying.extend(turns.ended.iter().map(|&(_, key)| key)),
+                LeftoverOwner::Gone if !dies => {}
+                LeftoverOwner::Gone | LeftoverOwner::NotTold => {
+                    dying.extend(turns.ended.iter().map(|&(_, key)| key))
+                }
             }
         }
         dying
     }
 }
 
-fn owner(pid: Pid, marker: &Marker, turns: &Turns<'_>) -> Owner {
+fn owner(pid: Pid, marker: &TurnMarker, turns: &Turns<'_>) -> LeftoverOwner {
     let marked = platform::marker_of(pid);
     if let Some(key) = marked.and_then(|value| marker.key_in(&value)) {
         return if turns.ended.iter().any(|&(_, ended)| ended == key) {
-            Owner::Ended(key)
+            LeftoverOwner::Ended(key)
         } else if turns.running.values().any(|&running| running == key) {
-            Owner::NotTold
+            LeftoverOwner::NotTold
         } else {
-            Owner::Gone
+            LeftoverOwner::Gone
         };
     }
     // A group's number stays taken as long as it has members, so it cannot be another turn's.
     let group = getpgid(Some(pid)).ok();
     let ended = turns.ended.iter().find(|(leader, _)| Some(*leader) == group);
-    ended.map_or(Owner::NotTold, |&(_, key)| Owner::Ended(key))
+    ended.map_or(LeftoverOwner::NotTold, |&(_, key)| LeftoverOwner::Ended(key))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn marker(pid: u32, start_time: u64) -> Marker {
-        Marker::of(&ProcessIdentity {
+    fn marker(pid: u32, start_time: u64) -> TurnMarker {
+        TurnMarker::of(&ProcessIdentity {
             pid,
             start_time,
             boot_id: String::new(),

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access, fcntl_setfl};
 use rustix::process::{Resource, getrlimit};
 
-use super::asked::{Answer, not_kept};
+use super::asked::{AnswerPipe, not_kept};
 use super::platform::{Reopen, Unnamed};
 use crate::domain::Digest;
 use crate::store::{open_with, remove_file};
@@ -30,11 +30,11 @@ pub enum Output {
     /// The file has its name.
     Named(PathBuf),
     /// The output comes by a pipe.
-    Piped(Answer),
+    Piped(AnswerPipe),
     /// The file gets its name at the end, if there is something in it.
     Unnamed {
         file: Unnamed,
-        folder: Folder,
+        folder: OutputFolder,
         path: PathBuf,
     },
 }
@@ -64,7 +64,7 @@ impl Output {
 
 /// The identity of a folder, whatever it is called, and its owner and rights.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Folder {
+pub struct OutputFolder {
     device: u64,
     inode: u64,
     owner: u32,
@@ -73,14 +73,14 @@ pub struct Folder {
 
 /// The folder that was last found to be there, while the outputs of one child are opened: both are in the same one.
 #[derive(Debug, Default)]
-pub struct Checked(Option<(PathBuf, Folder)>);
+pub struct CheckedFolder(Option<(PathBuf, OutputFolder)>);
 
-impl Checked {
-    fn folder(&mut self, path: &Path) -> Option<Folder> {
+impl CheckedFolder {
+    fn folder(&mut self, path: &Path) -> Option<OutputFolder> {
         if let Some((_, folder)) = self.0.as_ref().filter(|(checked, _)| checked == path) {
             return Some(*folder);
         }
-        let folder = Folder::at(path).ok()?;
+        let folder = OutputFolder::at(path).ok()?;
         self.0 = Some((path.to_owned(), folder));
         Some(folder)
     }
@@ -91,7 +91,7 @@ impl Checked {
 pub struct Outputs {
     /// Empty files that only the supervisor has open, with the folder each was made in. There are never more than
     /// children had outputs at the same time.
-    idle: Vec<(Folder, Unnamed)>,
+    idle: Vec<(OutputFolder, Unnamed)>,
     /// How many files without a name exist, idle or given to a child.
     open: usize,
     /// How many may exist: each takes a descriptor, and the supervisor needs some for other things.
@@ -117,7 +117,7 @@ impl Outputs {
     /// a link, a folder or anything but a regular file is refused, and so is a folder that cannot be written to.
     ///
     /// All writing appends, so that several processes of one child do not overwrite each other.
-    pub fn open(&mut self, path: &Path, checked: &mut Checked) -> io::Result<(Output, File)> {
+    pub fn open(&mut self, path: &Path, checked: &mut CheckedFolder) -> io::Result<(Output, File)> {
         if let Some((folder, file)) = self.unnamed(path, checked) {
             if let Ok(writer) = self.reopen.writer(&file) {
                 let path = path.to_owned();
@@ -132,7 +132,7 @@ impl Outputs {
 
     /// An empty file that can be given the name `path` later. None whenever anything about that is not plain: then the
     /// file is opened under its name, which either works or says what is wrong.
-    fn unnamed(&mut self, path: &Path, checked: &mut Checked) -> Option<(Folder, Unnamed)> {
+    fn unnamed(&mut self, path: &Path, checked: &mut CheckedFolder) -> Option<(OutputFolder, Unnamed)> {
         let free =
             matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
         // A name that ends in a slash means a folder.
@@ -192,10 +192,10 @@ impl Outputs {
     }
 }
 
-impl Folder {
-    fn at(path: &Path) -> io::Result<Folder> {
+impl OutputFolder {
+    fn at(path: &Path) -> io::Result<OutputFolder> {
         let metadata = fs::metadata(path)?;
-        Ok(Folder {
+        Ok(OutputFolder {
             device: metadata.dev(),
             inode: metadata.ino(),
             owner: metadata.uid(),
@@ -254,13 +254,13 @@ mod tests {
         let device = fs::metadata(place.path()).unwrap().dev();
         let mut outputs = Outputs::new();
         let (output, _) = outputs
-            .open(&place.path().join("out"), &mut Checked::default())
+            .open(&place.path().join("out"), &mut CheckedFolder::default())
             .unwrap();
         assert!(matches!(output, Output::Named(_)));
         assert_eq!((&outputs.unable, outputs.open), (&HashSet::from([device]), 0));
         // Where nothing can be made under a name either, that is what is told.
         let error = outputs
-            .open(&place.path().join("missing/out"), &mut Checked::default())
+            .open(&place.path().join("missing/out"), &mut CheckedFolder::default())
             .unwrap_err();
         assert_eq!((error.kind(), outputs.open), (io::ErrorKind::NotFound, 0));
     }
@@ -273,7 +273,7 @@ mod tests {
         for (text, length) in [("", 0), ("text", 4)] {
             let path = place.path().join("out");
             fs::write(&path, "stale").unwrap();
-            let (output, mut file) = outputs.open(&path, &mut Checked::default()).unwrap();
+            let (output, mut file) = outputs.open(&path, &mut CheckedFolder::default()).unwrap();
             assert!(matches!(output, Output::Named(_)));
             assert_eq!(fs::read(&path).unwrap(), b"");
             file.write_all(text.as_bytes()).unwrap();
@@ -291,13 +291,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         let mut outputs = Outputs::new();
-        let (output, held) = outputs.open(&path, &mut Checked::default()).unwrap();
+        let (output, held) = outputs.open(&path, &mut CheckedFolder::default()).unwrap();
         assert_eq!(outputs.settle(output).unwrap(), (0, None));
         assert!(outputs.idle.is_empty());
         assert_eq!(outputs.open, 0);
         drop(held);
         for _ in 0..2 {
-            let (output, file) = outputs.open(&path, &mut Checked::default()).unwrap();
+            let (output, file) = outputs.open(&path, &mut CheckedFolder::default()).unwrap();
             drop(file);
             assert_eq!(outputs.settle(output).unwrap(), (0, None));
         }

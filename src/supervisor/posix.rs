@@ -300,14 +300,14 @@ pub fn look_for_exit() -> io::Result<Waited> {
 
 /// The usage of a child, with that of its own reaped children.
 #[derive(Debug, Clone, Copy)]
-pub struct Usage {
+pub struct ChildUsage {
     pub user_us: u64,
     pub system_us: u64,
     pub max_rss: u64,
 }
 
 /// Takes the exit status of a child that [`look_for_exit`] found. From here on its process id may be a stranger's.
-pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+pub fn reap(pid: Pid) -> io::Result<(ExitStatus, ChildUsage)> {
     let mut status = 0;
     // SAFETY: all zeros is a valid `rusage`, and both places live through the call.
     let (result, usage) = unsafe {
@@ -316,7 +316,7 @@ pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
         (result, usage)
     };
     checked(result)?;
-    let usage = Usage {
+    let usage = ChildUsage {
         user_us: microseconds(usage.ru_utime),
         system_us: microseconds(usage.ru_stime),
         max_rss: natural(usage.ru_maxrss),

@@ -24,8 +24,8 @@ pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
 
 /// A command of the runner to the supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Command {
-    /// Where the run's exits are recorded. Must come before the first [`Command::Spawn`].
+pub enum SupervisorCommand {
+    /// Where the run's exits are recorded. Must come before the first [`SupervisorCommand::Spawn`].
     Open {
         /// Path of `exits.log`; created if missing, appended to otherwise.
         exits_log: PathBuf,
@@ -41,16 +41,16 @@ pub enum Command {
         /// Milliseconds between SIGTERM and SIGKILL.
         grace_ms: u64,
     },
-    /// SIGKILL to all children at once; each is still reported by an [`Event::Exited`].
+    /// SIGKILL to all children at once; each is still reported by an [`SupervisorEvent::Exited`].
     KillAll,
     /// Kills all children, reports their exits, and ends the supervisor. A runner that goes without it is taken
     /// for dead.
     Shutdown,
-    /// Give a sign of life: [`Event::Alive`].
+    /// Give a sign of life: [`SupervisorEvent::Alive`].
     Ping,
-    /// Try whether a child could be confined: [`Event::Confinement`].
+    /// Try whether a child could be confined: [`SupervisorEvent::Confinement`].
     TryConfinement,
-    /// Tell what a [`sealed`](Spawn::sealed) child has printed so far: [`Event::Printed`]. Ignored if that is nothing more.
+    /// Tell what a [`sealed`](Spawn::sealed) child has printed so far: [`SupervisorEvent::Printed`]. Ignored if that is nothing more.
     Peek {
         /// The [`Spawn::key`] of the child.
         key: u64,
@@ -77,7 +77,7 @@ pub struct Spawn {
     /// Files that it is asked by. Each must be what its digest says, or the child is not started; one that somebody touches
     /// while the child works makes the child's output count as lost. Its standard input, if it is one of them, is a copy
     /// that nobody can write to.
-    pub told: Vec<Told>,
+    pub told: Vec<RequestFile>,
     /// Whether what it prints comes to the supervisor by a pipe, so that nobody can take any of it away or write over it. Of
     /// what is larger than any reply only the beginning is kept.
     pub sealed: bool,
@@ -108,7 +108,7 @@ pub struct Spawn {
 
 /// A file that a child is asked by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct RequestFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The digest of the bytes.
@@ -117,7 +117,7 @@ pub struct Told {
 
 /// An event that the supervisor tells the runner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Event {
+pub enum SupervisorEvent {
     /// The child runs its program, or did: of one that ends at once this is told together with its end.
     Spawned {
         /// The [`Spawn::key`] of the child.
@@ -140,19 +140,19 @@ pub enum Event {
         confinement: bool,
     },
     /// The child and all that was found of its tree are gone.
-    Exited(Exit),
+    Exited(ChildExit),
     /// Something that ends no child but that people should know.
     Warning {
         /// A sentence for people.
         message: String,
     },
-    /// The answer to [`Command::Ping`].
+    /// The answer to [`SupervisorCommand::Ping`].
     Alive,
-    /// The answer to [`Command::TryConfinement`].
+    /// The answer to [`SupervisorCommand::TryConfinement`].
     Confinement(Tier),
     /// The last event of a supervisor that ends in order: nothing that it started is left.
     Farewell,
-    /// The answer to [`Command::Peek`]: a piece of the child's standard output.
+    /// The answer to [`SupervisorCommand::Peek`]: a piece of the child's standard output.
     Printed {
         /// The [`Spawn::key`] of the child.
         key: u64,
@@ -167,10 +167,10 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Tier {
     /// Each sees and changes what its plan says, and no process but its own.
-    Whole(Way),
+    Whole(NamespaceMaker),
     /// As [`Tier::Whole`], but a child sees that others' processes are there, for the reason of the text. It
     /// can neither read nor signal them.
-    SharedProcesses(Way, String),
+    SharedProcesses(NamespaceMaker, String),
     /// No plan can be carried out, for this reason. A child can neither read nor signal others' processes.
     Signals(String),
     /// Nothing can be done, for this reason.
@@ -179,7 +179,7 @@ pub enum Tier {
 
 /// The maker of the namespaces of children.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Way {
+pub enum NamespaceMaker {
     /// The supervisor makes the namespaces itself.
     Native,
     /// Bubblewrap, for the supervisor may not.
@@ -198,7 +198,7 @@ impl Tier {
 
 /// How a child ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Exit {
+pub struct ChildExit {
     /// The [`Spawn::key`] of the child.
     pub key: u64,
     /// Exit code, unless a signal ended it.
@@ -207,7 +207,7 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// Whether the time-out fired. True even if the child then exited with 0.
     pub timed_out: bool,
-    /// Whether the child was still running when [`Command::Terminate`], [`Command::KillAll`] or the
+    /// Whether the child was still running when [`SupervisorCommand::Terminate`], [`SupervisorCommand::KillAll`] or the
     /// supervisor's own end asked it to stop.
     pub terminated: bool,
     /// Length of the standard output's file in bytes; 0 means that there is no file: nothing was written, unless
@@ -403,25 +403,25 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    fn messages() -> Vec<Command> {
+    fn messages() -> Vec<SupervisorCommand> {
         vec![
-            Command::Open {
+            SupervisorCommand::Open {
                 exits_log: "/tmp/exits.log".into(),
                 socket: "/tmp/supervisor.sock".into(),
             },
-            Command::Spawn(Box::new(Spawn {
+            SupervisorCommand::Spawn(Box::new(Spawn {
                 key: u64::MAX,
                 argv: vec!["/bin/echo".into(), "ä\n\0".into()],
                 env: vec![("A".into(), "=".into())],
                 timeout_ms: Some(7),
                 ..Spawn::default()
             })),
-            Command::Terminate {
+            SupervisorCommand::Terminate {
                 key: 1,
                 grace_ms: 3000,
             },
-            Command::KillAll,
-            Command::Shutdown,
+            SupervisorCommand::KillAll,
+            SupervisorCommand::Shutdown,
         ]
     }
 
@@ -436,7 +436,7 @@ mod tests {
             let mut seen = Vec::new();
             for piece in bytes.chunks(size) {
                 frames.extend(piece);
-                while let Some(message) = frames.next::<Command>().unwrap() {
+                while let Some(message) = frames.next::<SupervisorCommand>().unwrap() {
                     seen.push(message);
                 }
             }
@@ -448,13 +448,13 @@ mod tests {
     fn damaged_frames_are_errors() {
         let mut oversized = Frames::default();
         oversized.extend(&u32::MAX.to_le_bytes());
-        assert!(oversized.next::<Command>().is_err());
+        assert!(oversized.next::<SupervisorCommand>().is_err());
 
         for payload in [&b"{}"[..], b"", b"\0", b"\x04more", b"\x01\x01\xff"] {
             let mut nonsense = Frames::default();
             nonsense.extend(&u32::try_from(payload.len()).unwrap().to_le_bytes());
             nonsense.extend(payload);
-            assert!(nonsense.next::<Command>().is_err(), "{payload:?}");
+            assert!(nonsense.next::<SupervisorCommand>().is_err(), "{payload:?}");
         }
     }
 
@@ -462,11 +462,11 @@ mod tests {
     fn a_refused_message_leaves_the_stream_whole() {
         use std::os::unix::ffi::OsStrExt;
         let mut bytes = Vec::new();
-        encode(&Command::KillAll, &mut bytes).unwrap();
+        encode(&SupervisorCommand::KillAll, &mut bytes).unwrap();
         let before = bytes.clone();
         let path = std::ffi::OsStr::from_bytes(&[0xff]).into();
         let error = encode(
-            &Command::Open {
+            &SupervisorCommand::Open {
                 exits_log: path,
                 socket: "/tmp/supervisor.sock".into(),
             },
@@ -504,7 +504,7 @@ mod tests {
         let mut frames = Frames::default();
         frames.extend(&taken);
         for message in messages() {
-            assert_eq!(frames.next::<Command>().unwrap(), Some(message));
+            assert_eq!(frames.next::<SupervisorCommand>().unwrap(), Some(message));
         }
     }
 }

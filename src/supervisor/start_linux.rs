@@ -47,7 +47,7 @@ struct Begin<'d> {
 
 /// The values that a child needs until it begins its program. It sees the supervisor's memory, and must not
 /// change anything of it but `error`.
-struct Task {
+struct StartTask {
     program: *const c_char,
     arguments: *const *const c_char,
     environment: *const *const c_char,
@@ -157,7 +157,7 @@ impl Starter {
         let environment = start.arguments.len() + 1;
         let mut no_signals = MaybeUninit::uninit();
         let descriptor = |file: &Option<_>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let task = Task {
+        let task = StartTask {
             program: self.pointers[0],
             arguments: self.pointers.as_ptr(),
             environment: self.pointers[environment..].as_ptr(),
@@ -241,7 +241,7 @@ impl Starter {
 /// system calls only.
 extern "C" fn begin(task: *mut c_void) -> c_int {
     // SAFETY: `start` keeps it until this process has begun its program or ended.
-    let task = unsafe { &*task.cast::<Task>().cast_const() };
+    let task = unsafe { &*task.cast::<StartTask>().cast_const() };
     // SAFETY: the strings are what the system wants, and the descriptors open. Nothing here allocates, locks or panics.
     unsafe {
         // Where this is refused, what it leaves is told from others by its marker alone.

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use quorum::supervisor::{
-    self, Command, Event, HeldChild, NotFound, PROTOCOL, ProcessIdentity, Spawn, alive, read_exits, reconnect,
+    self, HeldChild, NotFound, PROTOCOL, ProcessIdentity, Spawn, SupervisorCommand, SupervisorEvent, alive,
+    read_exits, reconnect,
 };
 use rustix::process::Signal;
 
@@ -47,7 +48,7 @@ impl Scene {
         self.path("supervisor.sock")
     }
 
-    fn record(&self, key: u64) -> supervisor::Exit {
+    fn record(&self, key: u64) -> supervisor::ChildExit {
         let log = read_exits(&self.path("exits.log")).unwrap();
         let mut found = log.records.into_iter().filter(|record| record.exit.key == key);
         let record = found.next().expect("it is on record");
@@ -78,8 +79,8 @@ fn a_turn_outlives_its_runner_and_a_check_does_not() {
     scene.let_go();
     let exit = loop {
         match scene.event() {
-            Event::Exited(exit) if exit.key == 1 => break exit,
-            Event::Exited(exit) if exit.key == 2 => {}
+            SupervisorEvent::Exited(exit) if exit.key == 1 => break exit,
+            SupervisorEvent::Exited(exit) if exit.key == 2 => {}
             other => panic!("{other:?}"),
         }
     };
@@ -128,9 +129,9 @@ fn what_the_runner_said_last_counts() {
     let pid = scene.start_turn();
     // Stopped, so that it finds the end of the connection together with what was said before it.
     signal(scene.identity.pid, Signal::STOP);
-    scene.send(&Command::Terminate { key: 1, grace_ms: 15_000 });
+    scene.send(&SupervisorCommand::Terminate { key: 1, grace_ms: 15_000 });
     let spawn = Spawn { outlives_runner: true, ..scene.script("echo $$ >started") };
-    scene.send(&Command::Spawn(Box::new(spawn)));
+    scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
     scene.lose_runner();
     signal(scene.identity.pid, Signal::CONT);
     until("the supervisor is gone", || !alive(&scene.identity));

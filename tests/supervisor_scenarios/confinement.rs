@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use quorum::supervisor::{Access, Command, Event, MountPlan, Spawn};
+use quorum::supervisor::{Access, MountPlan, Spawn, SupervisorCommand, SupervisorEvent};
 
 use super::scene::{Scene, running, until};
 
@@ -172,7 +172,7 @@ fn a_confined_child_has_its_grace() {
     let key = spawn.key;
     scene.start(spawn);
     scene.pids_in("w/ready", 1);
-    scene.send(&Command::Terminate { key, grace_ms: 15_000 });
+    scene.send(&SupervisorCommand::Terminate { key, grace_ms: 15_000 });
     let exit = scene.exit_of(key);
     assert_eq!((exit.code, exit.timed_out, exit.terminated), (Some(5), false, true));
     assert_eq!(scene.text("w/end"), "bye\n");
@@ -181,7 +181,7 @@ fn a_confined_child_has_its_grace() {
     let key = spawn.key;
     scene.start(spawn);
     scene.pids_in("w/deaf", 1);
-    scene.send(&Command::Terminate { key, grace_ms: 50 });
+    scene.send(&SupervisorCommand::Terminate { key, grace_ms: 50 });
     let exit = scene.exit_of(key);
     assert_eq!((exit.signal, exit.terminated), (Some(9), true));
 }
@@ -213,9 +213,11 @@ fn a_confined_program_that_is_not_there_is_no_fault_of_the_sandbox() {
     let mut scene = Scene::new();
     let mut spawn = confined(&mut scene, "");
     spawn.argv = vec!["/nothing/there".into()];
-    scene.send(&Command::Spawn(Box::new(spawn)));
+    scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
     match scene.event() {
-        Event::SpawnFailed { errno, confinement, .. } => assert_eq!((errno, confinement), (Some(2), false)),
+        SupervisorEvent::SpawnFailed { errno, confinement, .. } => {
+            assert_eq!((errno, confinement), (Some(2), false))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -224,9 +226,9 @@ fn a_plan_that_cannot_be_carried_out_is_told_as_such() {
     let mut scene = Scene::new();
     let mut spawn = confined(&mut scene, "echo began >began");
     spawn.confinement = Some(MountPlan::new(Access::Write, [(scene.path("not-there"), Access::Write)]));
-    scene.send(&Command::Spawn(Box::new(spawn)));
+    scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
     match scene.event() {
-        Event::SpawnFailed { confinement, message, .. } => {
+        SupervisorEvent::SpawnFailed { confinement, message, .. } => {
             assert!(confinement && message.contains("not-there"), "{message}");
         }
         other => panic!("{other:?}"),
@@ -249,14 +251,16 @@ fn what_a_confined_child_prints_can_be_read_while_it_runs() {
     let mut scene = Scene::new();
     let spawn = confined(&mut scene, "echo so far; echo $$ >ready; while :; do sleep 0.02; done");
     let key = spawn.key;
-    scene.send(&Command::Spawn(Box::new(spawn)));
-    let Event::Spawned { pid, start_time, .. } = scene.event() else { panic!("it was not started") };
+    scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
+    let SupervisorEvent::Spawned { pid, start_time, .. } = scene.event() else {
+        panic!("it was not started")
+    };
     scene.pids_in("w/ready", 1);
     let identity =
         quorum::supervisor::ProcessIdentity { pid, start_time, boot_id: quorum::supervisor::this_boot() };
     let file = quorum::supervisor::open_output(&identity, 1).expect("it can be opened");
     assert_eq!(std::io::read_to_string(file).unwrap(), "so far\n");
-    scene.send(&Command::KillAll);
+    scene.send(&SupervisorCommand::KillAll);
     scene.exit_of(key);
 }
 

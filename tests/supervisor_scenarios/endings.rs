@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quorum::supervisor::{Command, read_exits};
+use quorum::supervisor::{SupervisorCommand, read_exits};
 
 use super::scene::{Scene, cpu_time, running, until};
 
@@ -67,7 +67,7 @@ fn terminate_is_not_a_timeout() {
     let key = spawn.key;
     scene.start(spawn);
     scene.pids_in("ready", 1);
-    scene.send(&Command::Terminate { key, grace_ms: 15_000 });
+    scene.send(&SupervisorCommand::Terminate { key, grace_ms: 15_000 });
     let exit = scene.exit_of(key);
     assert_eq!((exit.code, exit.timed_out, exit.terminated), (Some(3), false, true));
 
@@ -75,18 +75,18 @@ fn terminate_is_not_a_timeout() {
     let key = spawn.key;
     scene.start(spawn);
     scene.pids_in("deaf", 1);
-    scene.send(&Command::Terminate { key, grace_ms: 50 });
+    scene.send(&SupervisorCommand::Terminate { key, grace_ms: 50 });
     let exit = scene.exit_of(key);
     assert_eq!((exit.signal, exit.terminated), (Some(9), true));
 }
 
 fn terminate_of_an_unknown_child_is_ignored() {
     let mut scene = Scene::new();
-    scene.send(&Command::Terminate { key: 77, grace_ms: 0 });
+    scene.send(&SupervisorCommand::Terminate { key: 77, grace_ms: 0 });
     let spawn = scene.script("exit 4");
     let key = spawn.key;
     assert_eq!(scene.run(spawn).code, Some(4));
-    scene.send(&Command::Terminate { key, grace_ms: 0 });
+    scene.send(&SupervisorCommand::Terminate { key, grace_ms: 0 });
     let spawn = scene.script("exit 5");
     assert_eq!(scene.run(spawn).code, Some(5));
 }
@@ -99,10 +99,10 @@ fn kill_all_kills_at_once() {
             scene.start(spawn)
         })
         .collect();
-    scene.send(&Command::KillAll);
+    scene.send(&SupervisorCommand::KillAll);
     let mut keys: Vec<u64> = (0..3)
         .map(|_| match scene.event() {
-            quorum::supervisor::Event::Exited(exit) => {
+            quorum::supervisor::SupervisorEvent::Exited(exit) => {
                 assert_eq!((exit.signal, exit.terminated), (Some(9), true));
                 exit.key
             }
@@ -122,23 +122,23 @@ fn two_hundred_children_at_once() {
         .map(|_| {
             let spawn = scene.program(&["/bin/sleep", "1000"]);
             let key = spawn.key;
-            scene.send(&Command::Spawn(Box::new(spawn)));
+            scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
             key
         })
         .collect();
     let pids: Vec<u32> = (0..200)
         .map(|_| match scene.event() {
-            quorum::supervisor::Event::Spawned { pid, .. } => pid,
+            quorum::supervisor::SupervisorEvent::Spawned { pid, .. } => pid,
             other => panic!("{other:?}"),
         })
         .collect();
     assert!(pids.iter().all(|&pid| running(pid)));
     for &key in &keys {
-        scene.send(&Command::Terminate { key, grace_ms: 15_000 });
+        scene.send(&SupervisorCommand::Terminate { key, grace_ms: 15_000 });
     }
     let mut ended: Vec<u64> = (0..200)
         .map(|_| match scene.event() {
-            quorum::supervisor::Event::Exited(exit) => {
+            quorum::supervisor::SupervisorEvent::Exited(exit) => {
                 assert_eq!(exit.signal, Some(15));
                 exit.key
             }

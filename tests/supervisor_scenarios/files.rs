@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use quorum::supervisor::{Event, TURN_KEY_VARIABLE};
+use quorum::supervisor::{SupervisorEvent, TURN_KEY_VARIABLE};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::scene::{Scene, descriptors, own_sockets, stat_field, until, where_nobody_hides};
@@ -76,9 +76,9 @@ fn links_and_pipes_are_refused_as_files() {
             let slot = [&mut spawn.stdin, &mut spawn.stdout, &mut spawn.stderr].into_iter().nth(stream);
             *slot.unwrap() = Some(scene.path(name));
             let (key, left) = (spawn.key, [spawn.stdout.clone(), spawn.stderr.clone()]);
-            scene.send(&quorum::supervisor::Command::Spawn(Box::new(spawn)));
+            scene.send(&quorum::supervisor::SupervisorCommand::Spawn(Box::new(spawn)));
             match scene.event() {
-                Event::SpawnFailed { key: failed, message, .. } => {
+                SupervisorEvent::SpawnFailed { key: failed, message, .. } => {
                     assert_eq!(failed, key);
                     assert!(message.contains(&format!("/{name}`")), "{message}");
                 }

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use quorum::supervisor::{self, Event, Tier, Way};
+use quorum::supervisor::{self, NamespaceMaker, SupervisorEvent, Tier};
 
 use super::refused_calls::{self, Refused};
 use super::scene::{Scene, cpu_time};
@@ -47,11 +47,12 @@ pub fn cost_of_confinement() {
 
 fn cost(round: u32, what: &str, is_confined: bool) {
     let mut scene = Scene::new();
-    scene.send(&supervisor::Command::TryConfinement);
+    scene.send(&supervisor::SupervisorCommand::TryConfinement);
     let tier = scene.event();
     let is_bubblewrap = what.ends_with("bubblewrap");
-    let expected = Tier::Whole(if is_bubblewrap { Way::Bubblewrap } else { Way::Native });
-    if is_confined && tier != Event::Confinement(expected) {
+    let expected =
+        Tier::Whole(if is_bubblewrap { NamespaceMaker::Bubblewrap } else { NamespaceMaker::Native });
+    if is_confined && tier != SupervisorEvent::Confinement(expected) {
         println!("round {round}: {what}: not measured: {tier:?}");
         return;
     }
@@ -64,8 +65,8 @@ fn cost(round: u32, what: &str, is_confined: bool) {
         };
         spawn.argv = vec!["/bin/true".into()];
         let started = Instant::now();
-        scene.send(&supervisor::Command::Spawn(Box::new(spawn)));
-        while !matches!(scene.event(), Event::Exited(_)) {}
+        scene.send(&supervisor::SupervisorCommand::Spawn(Box::new(spawn)));
+        while !matches!(scene.event(), SupervisorEvent::Exited(_)) {}
         walls.push(started.elapsed());
     }
     walls.sort_unstable();
@@ -111,8 +112,8 @@ fn kept(files: bool) -> (Duration, Duration, Duration) {
         if !files {
             (spawn.stdout, spawn.stderr) = (None, None);
         }
-        scene.send(&supervisor::Command::Spawn(Box::new(spawn)));
-        while !matches!(scene.event(), Event::Exited(_)) {}
+        scene.send(&supervisor::SupervisorCommand::Spawn(Box::new(spawn)));
+        while !matches!(scene.event(), SupervisorEvent::Exited(_)) {}
     }
     (started.elapsed(), cpu_time(supervisor) - before, cpu_time(runner) - own)
 }

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt;
 
-use quorum::supervisor::{Command, Event, alive, fork, read_exits};
+use quorum::supervisor::{SupervisorCommand, SupervisorEvent, alive, fork, read_exits};
 
 use super::scene::{Scene, own_sockets, running, until};
 
@@ -39,9 +39,9 @@ fn what_cannot_be_started_is_refused() {
     for (spawn, kind, text) in cases {
         let outputs = [spawn.stdout.clone().unwrap(), spawn.stderr.clone().unwrap()];
         let wanted = spawn.key;
-        scene.send(&Command::Spawn(Box::new(spawn)));
+        scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
         match scene.event() {
-            Event::SpawnFailed { key, errno, message, .. } => {
+            SupervisorEvent::SpawnFailed { key, errno, message, .. } => {
                 assert_eq!(key, wanted);
                 assert_eq!(errno.map(|errno| Error::from_raw_os_error(errno).kind()), kind, "{message}");
                 assert!(message.contains(text), "{message}");
@@ -56,8 +56,8 @@ fn what_cannot_be_started_is_refused() {
 fn nothing_starts_before_exits_can_be_recorded() {
     let mut scene = Scene::unopened();
     let spawn = scene.script("exit 0");
-    scene.send(&Command::Spawn(Box::new(spawn)));
-    assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
+    scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
+    assert!(matches!(scene.event(), SupervisorEvent::SpawnFailed { .. }));
 }
 
 fn a_key_is_used_once() {
@@ -65,8 +65,8 @@ fn a_key_is_used_once() {
     let spawn = scene.program(&["/bin/sleep", "1000"]);
     let again = spawn.clone();
     let pid = scene.start(spawn);
-    scene.send(&Command::Spawn(Box::new(again)));
-    assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
+    scene.send(&SupervisorCommand::Spawn(Box::new(again)));
+    assert!(matches!(scene.event(), SupervisorEvent::SpawnFailed { .. }));
     assert!(running(pid));
 }
 
@@ -74,19 +74,22 @@ fn an_unwritable_record_is_a_warning() {
     let mut scene = Scene::unopened();
     let exits_log = scene.path("nowhere/exits.log");
     let socket = scene.path("supervisor.sock");
-    scene.send(&Command::Open { exits_log, socket });
+    scene.send(&SupervisorCommand::Open { exits_log, socket });
     match scene.event() {
-        Event::Warning { message } => assert!(message.contains("nowhere/exits.log"), "{message}"),
+        SupervisorEvent::Warning { message } => assert!(message.contains("nowhere/exits.log"), "{message}"),
         other => panic!("{other:?}"),
     }
     let spawn = scene.script("exit 8");
     assert_eq!(scene.run(spawn).code, Some(8));
 
     let mut scene = Scene::unopened();
-    scene.send(&Command::Open { exits_log: "/dev/full".into(), socket: "/nowhere/supervisor.sock".into() });
+    scene.send(&SupervisorCommand::Open {
+        exits_log: "/dev/full".into(),
+        socket: "/nowhere/supervisor.sock".into(),
+    });
     // What is no file in its place is never written to.
     match scene.event() {
-        Event::Warning { message } => assert!(message.contains("`/dev/full`"), "{message}"),
+        SupervisorEvent::Warning { message } => assert!(message.contains("`/dev/full`"), "{message}"),
         other => panic!("{other:?}"),
     }
     let spawn = scene.script("exit 8");
@@ -103,14 +106,14 @@ fn a_huge_burst_neither_blocks_nor_loses() {
         let mut spawn = scene.program(&[program]);
         spawn.env.push(("PADDING".into(), padding.clone()));
         (spawn.stdout, spawn.stderr) = (None, None);
-        scene.send(&Command::Spawn(Box::new(spawn)));
+        scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
     }
     let mut seen = [0; 3];
     while seen != [300, 2700, 300] {
         match scene.event() {
-            Event::Spawned { .. } => seen[0] += 1,
-            Event::SpawnFailed { .. } => seen[1] += 1,
-            Event::Exited(exit) => {
+            SupervisorEvent::Spawned { .. } => seen[0] += 1,
+            SupervisorEvent::SpawnFailed { .. } => seen[1] += 1,
+            SupervisorEvent::Exited(exit) => {
                 assert_eq!(exit.code, Some(0));
                 seen[2] += 1;
             }
@@ -124,11 +127,11 @@ fn a_silent_runner_does_not_stop_timeouts() {
     let mut timed = scene.script("sleep 1000; :");
     timed.timeout_ms = Some(300);
     let timed_key = timed.key;
-    scene.send(&Command::Spawn(Box::new(timed)));
+    scene.send(&SupervisorCommand::Spawn(Box::new(timed)));
     // More answers than a socket holds, none of them read.
     for _ in 0..5000 {
         let spawn = scene.program(&["/no/such/program"]);
-        scene.send(&Command::Spawn(Box::new(spawn)));
+        scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
     }
     scene.flush();
     let log = scene.path("exits.log");
@@ -138,9 +141,9 @@ fn a_silent_runner_does_not_stop_timeouts() {
     let mut ended = false;
     while failed < 5000 || !ended {
         match scene.event() {
-            Event::SpawnFailed { .. } => failed += 1,
-            Event::Exited(exit) => ended = exit.key == timed_key && exit.timed_out,
-            Event::Spawned { .. } => {}
+            SupervisorEvent::SpawnFailed { .. } => failed += 1,
+            SupervisorEvent::Exited(exit) => ended = exit.key == timed_key && exit.timed_out,
+            SupervisorEvent::Spawned { .. } => {}
             other => panic!("{other:?}"),
         }
     }
@@ -163,7 +166,7 @@ fn nonsense_ends_the_supervisor_and_its_children() {
         until("the child is gone", || !running(pid));
         until("the supervisor is gone", || !alive(&scene.identity));
         match scene.event() {
-            Event::Warning { message } => {
+            SupervisorEvent::Warning { message } => {
                 assert!(message.contains("does not understand"), "{message}")
             }
             other => panic!("{other:?}"),
@@ -180,7 +183,7 @@ fn shutdown_reports_what_it_killed() {
     let mut client = scene.client.take().unwrap();
     let events = scene.runtime.block_on(client.shutdown()).unwrap();
     match &events[..] {
-        [Event::Exited(exit)] => assert_eq!((exit.signal, exit.terminated), (Some(9), true)),
+        [SupervisorEvent::Exited(exit)] => assert_eq!((exit.signal, exit.terminated), (Some(9), true)),
         other => panic!("{other:?}"),
     }
     assert!(!running(pid) && !running(escaped));

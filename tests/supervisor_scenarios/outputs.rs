@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use quorum::supervisor::{Command, Event, Exit, Spawn, read_exits};
+use quorum::supervisor::{ChildExit, Spawn, SupervisorCommand, SupervisorEvent, read_exits};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::scene::{Scene, descriptors, running, until, where_nobody_hides};
@@ -142,7 +142,7 @@ fn every_child_has_its_own_output() {
             assert_eq!(inodes.len(), 24, "two children have the same file");
             fs::write(scene.path(&format!("go{wave}")), "").unwrap();
             for _ in pids {
-                let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
+                let SupervisorEvent::Exited(exit) = scene.event() else { panic!("expected an exit") };
                 let texts = &expected[&exit.key];
                 let lengths = [exit.stdout_len, exit.stderr_len];
                 assert_eq!(lengths, [texts[0].len() as u64, texts[1].len() as u64]);
@@ -220,9 +220,9 @@ fn what_cannot_be_written_is_refused_before_the_start() {
             let streams = [&mut spawn.stdout, &mut spawn.stderr];
             *streams.into_iter().nth(stream).unwrap() = Some(path.clone());
             let key = spawn.key;
-            scene.send(&Command::Spawn(Box::new(spawn)));
+            scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
             match scene.event() {
-                Event::SpawnFailed { key: failed, errno, message, .. } => {
+                SupervisorEvent::SpawnFailed { key: failed, errno, message, .. } => {
                     assert_eq!(failed, key);
                     // What is no file is refused before the system is asked.
                     let refused = ["not a regular file", "is a link"].iter().any(|why| message.contains(why));
@@ -245,8 +245,8 @@ fn a_failed_start_leaves_nothing() {
             if stale {
                 fs::write(spawn.stdout.as_ref().unwrap(), "stale").unwrap();
             }
-            scene.send(&Command::Spawn(Box::new(spawn)));
-            assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
+            scene.send(&SupervisorCommand::Spawn(Box::new(spawn)));
+            assert!(matches!(scene.event(), SupervisorEvent::SpawnFailed { .. }));
             assert_eq!(names_in(&scene.path("out")), [""; 0]);
             assert_eq!(unnamed(scene.identity.pid).len(), 2, "they wait for the next child");
         }
@@ -254,11 +254,11 @@ fn a_failed_start_leaves_nothing() {
 }
 
 /// A child that prints and whose output's place is then spoiled by the script; with the warning it causes.
-fn spoiled(scene: &mut Scene, spawn: Spawn) -> Exit {
+fn spoiled(scene: &mut Scene, spawn: Spawn) -> ChildExit {
     let (key, label) = (spawn.key, spawn.label.clone());
     scene.start(spawn);
     match scene.event() {
-        Event::Warning { message } => assert!(message.contains(&label), "{message}"),
+        SupervisorEvent::Warning { message } => assert!(message.contains(&label), "{message}"),
         other => panic!("expected a warning: {other:?}"),
     }
     let exit = scene.exit_of(key);
@@ -362,7 +362,7 @@ fn without_descriptors_to_spare_files_are_named() {
         .collect();
     scene.go();
     for _ in &keys {
-        let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
+        let SupervisorEvent::Exited(exit) = scene.event() else { panic!("expected an exit") };
         assert_eq!((exit.stdout_len, exit.stderr_len), (5 * (exit.key % 2), 0), "{exit:?}");
     }
     let names: Vec<String> = keys.iter().step_by(2).map(|key| format!("{key}.out")).collect();

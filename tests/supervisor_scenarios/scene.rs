@@ -7,7 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use quorum::supervisor::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
+use quorum::supervisor::{
+    self, ChildExit, Client, Holding, ProcessIdentity, Spawn, SupervisorCommand, SupervisorEvent,
+};
 use tokio::runtime::Runtime;
 
 use super::refused_calls::{self, Argument, Refused};
@@ -34,7 +36,7 @@ impl Scene {
 
     fn open(&mut self) {
         let (exits_log, socket) = (self.path("exits.log"), self.path("supervisor.sock"));
-        self.send(&Command::Open { exits_log, socket });
+        self.send(&SupervisorCommand::Open { exits_log, socket });
     }
 
     /// A supervisor that has no more rights on files than any user, also where root tests.
@@ -68,7 +70,7 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn send(&mut self, command: &Command) {
+    pub fn send(&mut self, command: &SupervisorCommand) {
         // It may have to have the event loop watch for room.
         let _inside = self.runtime.enter();
         let client = self.client.as_mut().expect("there is a runner");
@@ -101,28 +103,28 @@ impl Scene {
     /// Starts a child and returns its process id.
     pub fn start(&mut self, spawn: Spawn) -> u32 {
         let wanted = spawn.key;
-        self.send(&Command::Spawn(Box::new(spawn)));
+        self.send(&SupervisorCommand::Spawn(Box::new(spawn)));
         match self.event() {
-            Event::Spawned { key, pid, .. } if key == wanted => pid,
+            SupervisorEvent::Spawned { key, pid, .. } if key == wanted => pid,
             other => panic!("expected {wanted} to be spawned: {other:?}"),
         }
     }
 
     /// Starts a child and waits for its end.
-    pub fn run(&mut self, spawn: Spawn) -> Exit {
+    pub fn run(&mut self, spawn: Spawn) -> ChildExit {
         let key = spawn.key;
         self.start(spawn);
         self.exit_of(key)
     }
 
-    pub fn exit_of(&mut self, key: u64) -> Exit {
+    pub fn exit_of(&mut self, key: u64) -> ChildExit {
         match self.event() {
-            Event::Exited(exit) if exit.key == key => exit,
+            SupervisorEvent::Exited(exit) if exit.key == key => exit,
             other => panic!("expected {key} to exit: {other:?}"),
         }
     }
 
-    pub fn event(&mut self) -> Event {
+    pub fn event(&mut self) -> SupervisorEvent {
         let client = self.client.as_mut().unwrap();
         self.runtime
             .block_on(async { tokio::time::timeout(DEADLINE, client.recv()).await })

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use quorum::supervisor::{Command, ProcessIdentity, alive, end};
+use quorum::supervisor::{ProcessIdentity, SupervisorCommand, alive, end};
 use rustix::process::Signal;
 
 use super::scene::{Scene, running, signal, stat_field, until};
@@ -89,7 +89,7 @@ fn what_left_the_group_dies_at_the_turns_end() {
     }
     assert!(running(others), "another running turn's process was killed");
 
-    scene.send(&Command::Terminate { key: other_key, grace_ms: 15_000 });
+    scene.send(&SupervisorCommand::Terminate { key: other_key, grace_ms: 15_000 });
     scene.exit_of(other_key);
     assert!(!running(others));
 }
@@ -116,7 +116,7 @@ fn what_hid_its_marker_dies_while_other_turns_run() {
         }
     }
     assert!(running(others), "the daemon of a running turn was killed");
-    scene.send(&Command::Terminate { key: other, grace_ms: 15_000 });
+    scene.send(&SupervisorCommand::Terminate { key: other, grace_ms: 15_000 });
     scene.exit_of(other);
     assert!(!running(others));
 }

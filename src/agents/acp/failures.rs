@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::lines::{Failure, LONG_TEXT, cut};
+use super::lines::{LONG_TEXT, ServerFailure, cut};
 use super::wire::RpcError;
 
 /// ACP: the agent needs a login first.
@@ -15,7 +15,7 @@ const DETAILS: [&str; 2] = ["details", "message"];
 const BEFORE_STATUS: [&str; 3] = ["API Error: ", "Request rejected (", "unexpected status "];
 
 /// The failure that a JSON-RPC error tells.
-pub fn of_error(error: &RpcError) -> Failure {
+pub fn of_error(error: &RpcError) -> ServerFailure {
     let details = DETAILS.iter().find_map(|key| error.data.get(key)?.as_str());
     let text = details.unwrap_or(&error.message);
     let mut failure = of_text(text.strip_prefix("Internal error: ").unwrap_or(text));
@@ -33,18 +33,18 @@ pub fn of_error(error: &RpcError) -> Failure {
 }
 
 /// The failure that a text tells, which may be what a provider has sent: `{"error": {"message": …}}`.
-pub fn of_text(text: &str) -> Failure {
+pub fn of_text(text: &str) -> ServerFailure {
     let text = text.trim();
     let body: Option<Value> = serde_json::from_str(text).ok();
     let Some(error) = body.as_ref().and_then(|body| body.get("error")) else {
-        return Failure {
+        return ServerFailure {
             status: status_in(text),
-            ..Failure::new(cut(text, LONG_TEXT))
+            ..ServerFailure::new(cut(text, LONG_TEXT))
         };
     };
     let message = error["message"].as_str().unwrap_or(text);
     let code = &error["code"];
-    Failure {
+    ServerFailure {
         message: cut(message, LONG_TEXT),
         code: None,
         status: code.as_i64().and_then(as_status),
@@ -93,7 +93,7 @@ pub struct Codex {
     /// The words of the agent after it had failed.
     words: String,
     /// The last error that it tried to get over.
-    error: Failure,
+    error: ServerFailure,
 }
 
 impl Codex {
@@ -140,14 +140,14 @@ impl Codex {
     }
 
     /// The failure that the thread told.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> ServerFailure {
         let told = of_text(&self.words);
         let message = match (told.message.as_str(), self.error.message.as_str()) {
             ("", "") => "the agent's thread ended with an error of its system",
             ("", error) => error,
             (told, _) => told,
         };
-        Failure {
+        ServerFailure {
             message: message.to_owned(),
             code: None,
             status: told.status.or(self.error.status),

@@ -27,7 +27,7 @@ fn short(text: &str) -> String {
 
 /// A failure of a turn, as far as the server told it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Failure {
+pub struct ServerFailure {
     pub message: String,
     /// The code of a JSON-RPC error.
     pub code: Option<i64>,
@@ -37,7 +37,7 @@ pub struct Failure {
     pub kind: Option<String>,
 }
 
-impl Failure {
+impl ServerFailure {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),

@@ -66,9 +66,9 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 
-use lines::Failure;
+use lines::ServerFailure;
 use options::Options;
-use paths::{Folder, follow_links};
+use paths::{WorkingFolder, follow_links};
 use turn::{FAILED, Turn};
 
 /// The first word of a command line that runs a turn.
@@ -91,33 +91,34 @@ pub fn run_if_asked(words: &[OsString]) -> Option<ExitCode> {
     Some(ExitCode::from(code))
 }
 
-fn run(server: &[OsString]) -> Result<u8, Failure> {
-    let options = std::env::var(VARIABLE).map_err(|error| Failure::new(format!("{VARIABLE}: {error}")))?;
+fn run(server: &[OsString]) -> Result<u8, ServerFailure> {
+    let options =
+        std::env::var(VARIABLE).map_err(|error| ServerFailure::new(format!("{VARIABLE}: {error}")))?;
     let options: Options =
-        serde_json::from_str(&options).map_err(|error| Failure::new(format!("{VARIABLE}: {error}")))?;
+        serde_json::from_str(&options).map_err(|error| ServerFailure::new(format!("{VARIABLE}: {error}")))?;
     let program = server
         .first()
-        .ok_or_else(|| Failure::new(format!("{WORD}: it needs a server")))?;
+        .ok_or_else(|| ServerFailure::new(format!("{WORD}: it needs a server")))?;
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
-    let folder = folder.map_err(|error| Failure::new(format!("the working folder: {error}")))?;
+    let folder = folder.map_err(|error| ServerFailure::new(format!("the working folder: {error}")))?;
     if folder.to_str().is_none() {
-        return Err(Failure::new(
+        return Err(ServerFailure::new(
             "the working folder's name is not UTF-8, and the protocol knows no other",
         ));
     }
     let mut prompt = Vec::new();
     let read = io::stdin().take(MAX_PROMPT + 1).read_to_end(&mut prompt);
-    let length = read.map_err(|error| Failure::new(format!("the prompt: {error}")))?;
+    let length = read.map_err(|error| ServerFailure::new(format!("the prompt: {error}")))?;
     if length as u64 > MAX_PROMPT {
-        return Err(Failure::new(format!(
+        return Err(ServerFailure::new(format!(
             "the prompt has more than {} MiB",
             MAX_PROMPT >> 20
         )));
     }
     let prompt = String::from_utf8_lossy(&prompt).into_owned();
-    let turn = Turn::new(options, Folder::new(folder, follow_links), prompt);
+    let turn = Turn::new(options, WorkingFolder::new(folder, follow_links), prompt);
     process::run(server, VARIABLE.as_ref(), turn, length)
-        .map_err(|error| Failure::new(format!("{}: {error}", program.to_string_lossy())))
+        .map_err(|error| ServerFailure::new(format!("{}: {error}", program.to_string_lossy())))
 }
 
 #[cfg(test)]

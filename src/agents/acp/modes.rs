@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{Failure, SHORT_TEXT, cut};
-use super::options::{Options, Permissions};
+use super::lines::{SHORT_TEXT, ServerFailure, cut};
+use super::options::{Options, PermissionLevel};
 
 /// How many of what a server offers are remembered and shown.
 const MAX_OFFERED: usize = 200;
@@ -29,11 +29,11 @@ impl NeededMode {
     pub fn of(options: &Options) -> Self {
         let candidates = match (&options.rules, options.permissions) {
             (Some(_), _) => ASK,
-            (None, Permissions::Read) => READ,
-            (None, Permissions::Edit) => EDIT,
-            (None, Permissions::Full) => FULL,
+            (None, PermissionLevel::Read) => READ,
+            (None, PermissionLevel::Edit) => EDIT,
+            (None, PermissionLevel::Full) => FULL,
         };
-        let may_become_anything = options.rules.is_none() && options.permissions == Permissions::Full;
+        let may_become_anything = options.rules.is_none() && options.permissions == PermissionLevel::Full;
         Self {
             candidates,
             may_become_anything,
@@ -48,7 +48,7 @@ impl NeededMode {
 
 /// A setting of the session with its values.
 #[derive(Debug, Default, PartialEq)]
-struct Setting {
+struct SessionSetting {
     /// Values with the names that people read.
     offered: Vec<(String, String)>,
     /// The name under which `session/set_config_option` sets it; without one it has a method of its own.
@@ -57,9 +57,9 @@ struct Setting {
 
 /// The settings that an answer to `session/new` and its like offers.
 #[derive(Debug, Default)]
-pub struct Settings {
-    mode: Setting,
-    model: Setting,
+pub struct SessionSettings {
+    mode: SessionSetting,
+    model: SessionSetting,
 }
 
 /// A request that sets something.
@@ -73,9 +73,9 @@ pub struct Change {
     pub is_offered: bool,
 }
 
-impl Settings {
+impl SessionSettings {
     pub fn read(answer: &Value) -> Self {
-        let own = |key: &str, list: &str, id: &str| Setting {
+        let own = |key: &str, list: &str, id: &str| SessionSetting {
             offered: offered(&answer[key][list], id),
             option: None,
         };
@@ -98,12 +98,12 @@ impl Settings {
     ///
     /// # Errors
     /// When the server offers none of the modes that would do.
-    pub fn set_mode(&self, needed: &NeededMode, session: &str) -> Result<Change, Failure> {
+    pub fn set_mode(&self, needed: &NeededMode, session: &str) -> Result<Change, ServerFailure> {
         let offered = |name: &&&str| self.mode.offered.iter().any(|(value, _)| value == **name);
         let Some(value) = needed.candidates.iter().find(offered) else {
             let offers = self.mode.names();
             let needed = needed.candidates.join(", ");
-            return Err(Failure::new(format!(
+            return Err(ServerFailure::new(format!(
                 "the server offers none of the modes that this turn may run in ({needed}); it offers {offers}"
             )));
         };
@@ -114,9 +114,9 @@ impl Settings {
     ///
     /// # Errors
     /// When no model can be set.
-    pub fn set_model(&self, model: &str, session: &str) -> Result<Change, Failure> {
+    pub fn set_model(&self, model: &str, session: &str) -> Result<Change, ServerFailure> {
         if self.model.offered.is_empty() {
-            return Err(Failure::new("the server does not let its model be chosen"));
+            return Err(ServerFailure::new("the server does not let its model be chosen"));
         }
         let mut offered = self.model.offered.iter();
         // Servers know more models than they list, so what is not in the list is left to them to refuse.
@@ -126,7 +126,7 @@ impl Settings {
     }
 }
 
-impl Setting {
+impl SessionSetting {
     fn change(&self, session: &str, value: &str, method: &'static str, key: &str) -> Change {
         let (method, params) = match &self.option {
             Some(option) => (
@@ -167,8 +167,8 @@ fn option_of<'a>(holder: &'a Value, name: &str) -> Option<&'a Value> {
     options.find(|option| option["id"] == name)
 }
 
-fn of_option(answer: &Value, name: &str) -> Setting {
-    option_of(answer, name).map_or_else(Setting::default, |option| Setting {
+fn of_option(answer: &Value, name: &str) -> SessionSetting {
+    option_of(answer, name).map_or_else(SessionSetting::default, |option| SessionSetting {
         offered: offered(&option["options"], "value"),
         option: Some(name.to_owned()),
     })
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_mode_is_set_as_the_server_offers_it() {
         let modes = json!({"modes": {"availableModes": [{"id": "yolo"}, {"id": "plan"}, 3, {"id": 4}]}});
-        let change = Settings::read(&modes)
+        let change = SessionSettings::read(&modes)
             .set_mode(&needed(r#"{"permissions": "read"}"#), "s")
             .unwrap();
         assert_eq!(
@@ -209,7 +209,7 @@ mod tests {
         );
         assert_eq!(change.params, json!({"sessionId": "s", "modeId": "plan"}));
         let option = json!({"id": "mode", "options": [{"value": "plan"}, {"value": "build"}]});
-        let settings = Settings::read(&json!({"configOptions": [3, {"id": "model"}, option]}));
+        let settings = SessionSettings::read(&json!({"configOptions": [3, {"id": "model"}, option]}));
         let change = settings
             .set_mode(&needed(r#"{"permissions": "full"}"#), "s")
             .unwrap();
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_server_without_a_mode_that_will_do_is_refused() {
         let modes = json!({"modes": {"availableModes": [{"id": "auto"}, {"id": "default"}]}});
-        let refused = Settings::read(&modes)
+        let refused = SessionSettings::read(&modes)
             .set_mode(&needed(r#"{"permissions": "full"}"#), "s")
             .unwrap_err();
         assert!(
@@ -231,7 +231,8 @@ mod tests {
             "{}",
             refused.message
         );
-        let refused = Settings::read(&Value::Null).set_mode(&needed(r#"{"permissions": "read"}"#), "s");
+        let refused =
+            SessionSettings::read(&Value::Null).set_mode(&needed(r#"{"permissions": "read"}"#), "s");
         assert!(refused.unwrap_err().message.ends_with("it offers none"));
     }
 
@@ -247,11 +248,11 @@ mod tests {
     #[test]
     fn a_model_is_set_by_its_id_or_its_name() {
         let models = json!({"models": {"availableModels": [{"modelId": "m-1", "name": "One"}]}});
-        let settings = Settings::read(&models);
+        let settings = SessionSettings::read(&models);
         for (asked, sent) in [("m-1", "m-1"), ("One", "m-1"), ("m-2", "m-2")] {
             let change = settings.set_model(asked, "s").unwrap();
             assert_eq!(change.params, json!({"sessionId": "s", "modelId": sent}));
         }
-        assert!(Settings::read(&json!({})).set_model("m", "s").is_err());
+        assert!(SessionSettings::read(&json!({})).set_model("m", "s").is_err());
     }
 }

@@ -8,7 +8,7 @@ use crate::mission::named_files::readings;
 /// How much the agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Permissions {
+pub enum PermissionLevel {
     Read,
     Edit,
     Full,
@@ -18,10 +18,10 @@ pub enum Permissions {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    pub permissions: Permissions,
+    pub permissions: PermissionLevel,
     /// The rules for permission requests; `None` lets them go by `permissions`.
     #[serde(default)]
-    pub rules: Option<Rules>,
+    pub rules: Option<PermissionRules>,
     /// The session to go on in.
     #[serde(default)]
     pub session: Option<String>,
@@ -35,15 +35,15 @@ pub struct Options {
 /// The policies for permission requests, by the kind of tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
-    pub read: Rule,
-    pub edit: Rule,
-    pub run: Rule,
+pub struct PermissionRules {
+    pub read: RequestRule,
+    pub edit: RequestRule,
+    pub run: RequestRule,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "Form")]
-pub enum Rule {
+#[serde(try_from = "RuleForm")]
+pub enum RequestRule {
     Allow,
     Ask,
     Deny,
@@ -57,14 +57,14 @@ pub enum Rule {
     untagged,
     expecting = "a rule is \"allow\", \"ask\", \"deny\" or {\"allow\": [globs]}"
 )]
-enum Form {
-    Word(Word),
-    Paths(Paths),
+enum RuleForm {
+    Word(RuleWord),
+    Paths(PathRule),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum RuleWord {
     Allow,
     Ask,
     Deny,
@@ -72,19 +72,19 @@ enum Word {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Paths {
+struct PathRule {
     allow: Vec<String>,
 }
 
-impl TryFrom<Form> for Rule {
+impl TryFrom<RuleForm> for RequestRule {
     type Error = globset::Error;
 
-    fn try_from(form: Form) -> Result<Self, globset::Error> {
+    fn try_from(form: RuleForm) -> Result<Self, globset::Error> {
         Ok(match form {
-            Form::Word(Word::Allow) => Self::Allow,
-            Form::Word(Word::Ask) => Self::Ask,
-            Form::Word(Word::Deny) => Self::Deny,
-            Form::Paths(paths) => {
+            RuleForm::Word(RuleWord::Allow) => Self::Allow,
+            RuleForm::Word(RuleWord::Ask) => Self::Ask,
+            RuleForm::Word(RuleWord::Deny) => Self::Deny,
+            RuleForm::Paths(paths) => {
                 let mut set = GlobSetBuilder::new();
                 for glob in &paths.allow {
                     for glob in readings(glob) {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn only_permissions_must_be_there() {
         let options = read(r#"{"permissions": "edit", "rules": null, "session": "s"}"#).unwrap();
-        assert_eq!(options.permissions, Permissions::Edit);
+        assert_eq!(options.permissions, PermissionLevel::Edit);
         assert_eq!(options.session.as_deref(), Some("s"));
         assert!(options.rules.is_none() && options.model.is_none() && options.allowed.is_none());
     }
@@ -117,8 +117,8 @@ mod tests {
     fn a_rule_is_a_word_or_globs() {
         let text = r#"{"permissions": "read", "rules": {"read": "allow", "edit": {"allow": ["src/*.rs"]}, "run": "ask"}}"#;
         let rules = read(text).unwrap().rules.unwrap();
-        assert!(matches!(rules.read, Rule::Allow) && matches!(rules.run, Rule::Ask));
-        let Rule::Paths(globs) = rules.edit else {
+        assert!(matches!(rules.read, RequestRule::Allow) && matches!(rules.run, RequestRule::Ask));
+        let RequestRule::Paths(globs) = rules.edit else {
             panic!("it has globs")
         };
         assert!(globs.is_match("src/a.rs") && !globs.is_match("src/a/b.rs"));

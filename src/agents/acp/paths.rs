@@ -19,13 +19,13 @@ const WORDS: [&str; 8] = [
 ];
 
 /// The working folder, absolute and without links.
-pub struct Folder {
+pub struct WorkingFolder {
     path: PathBuf,
     /// Where a path leads once its links are followed.
     resolve: fn(&Path) -> PathBuf,
 }
 
-impl Folder {
+impl WorkingFolder {
     pub fn new(path: PathBuf, resolve: fn(&Path) -> PathBuf) -> Self {
         Self { path, resolve }
     }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_path_out_of_the_folder_is_none_of_its_paths() {
-        let folder = Folder::new(PathBuf::from("/srv/project"), Path::to_path_buf);
+        let folder = WorkingFolder::new(PathBuf::from("/srv/project"), Path::to_path_buf);
         let relative = |path: &str| {
             folder
                 .relative(path)
@@ -146,7 +146,7 @@ mod tests {
         std::fs::create_dir(root.join("out")).unwrap();
         std::os::unix::fs::symlink(root.join("out"), project.join("link")).unwrap();
         std::os::unix::fs::symlink(root.join("nothing"), project.join("dangling")).unwrap();
-        let folder = Folder::new(project, follow_links);
+        let folder = WorkingFolder::new(project, follow_links);
         assert_eq!(
             folder.relative("src/new/file"),
             Some(PathBuf::from("src/new/file"))

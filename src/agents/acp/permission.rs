@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::options::{Options, Permissions, Rule, Rules};
-use super::paths::{Folder, MAX_PATHS};
+use super::options::{Options, PermissionLevel, PermissionRules, RequestRule};
+use super::paths::{MAX_PATHS, WorkingFolder};
 
 /// The longest wish that a person is shown, in bytes; more than that nobody reads.
 pub const MAX_WISH: usize = 8_000;
 
 /// A request for a permission.
 #[derive(Debug, Default)]
-pub struct Request {
+pub struct PermissionRequest {
     /// The server's word for what kind of thing it is; empty where it tells none.
     pub kind: String,
     pub title: String,
@@ -21,7 +21,7 @@ pub struct Request {
 
 /// The decision about a permission request.
 #[derive(Debug, PartialEq)]
-pub enum Decision {
+pub enum PermissionDecision {
     Allow,
     Deny,
     /// A person has to allow this wish.
@@ -29,68 +29,80 @@ pub enum Decision {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Group {
+enum ToolGroup {
     Read,
     Edit,
     Run,
 }
 
-fn group(kind: &str) -> Option<Group> {
+fn group(kind: &str) -> Option<ToolGroup> {
     match kind {
-        "read" | "search" | "think" | "fetch" => Some(Group::Read),
-        "edit" | "delete" | "move" => Some(Group::Edit),
-        "execute" => Some(Group::Run),
+        "read" | "search" | "think" | "fetch" => Some(ToolGroup::Read),
+        "edit" | "delete" | "move" => Some(ToolGroup::Edit),
+        "execute" => Some(ToolGroup::Run),
         _ => None,
     }
 }
 
-impl Request {
+impl PermissionRequest {
     /// Decides the request by the options alone.
-    pub fn decide(&self, options: &Options, folder: &Folder) -> Decision {
+    pub fn decide(&self, options: &Options, folder: &WorkingFolder) -> PermissionDecision {
         let Some(rules) = &options.rules else {
             let is_allowed = match (options.permissions, group(&self.kind)) {
-                (Permissions::Full, _) => true,
-                (Permissions::Edit, group) => matches!(group, Some(Group::Read | Group::Edit)),
-                (Permissions::Read, group) => group == Some(Group::Read),
+                (PermissionLevel::Full, _) => true,
+                (PermissionLevel::Edit, group) => matches!(group, Some(ToolGroup::Read | ToolGroup::Edit)),
+                (PermissionLevel::Read, group) => group == Some(ToolGroup::Read),
             };
             return if is_allowed {
-                Decision::Allow
+                PermissionDecision::Allow
             } else {
-                Decision::Deny
+                PermissionDecision::Deny
             };
         };
         match self.by_rules(rules, folder) {
             Some(decided) => decided,
-            None => self.wish(folder).map_or(Decision::Deny, Decision::Ask),
+            None => self
+                .wish(folder)
+                .map_or(PermissionDecision::Deny, PermissionDecision::Ask),
         }
     }
 
     /// Decides the request by the rules; `None` where a person is to be asked.
-    fn by_rules(&self, rules: &Rules, folder: &Folder) -> Option<Decision> {
+    fn by_rules(&self, rules: &PermissionRules, folder: &WorkingFolder) -> Option<PermissionDecision> {
         let rule = match group(&self.kind) {
-            Some(Group::Read) => &rules.read,
-            Some(Group::Edit) => &rules.edit,
-            Some(Group::Run) => &rules.run,
+            Some(ToolGroup::Read) => &rules.read,
+            Some(ToolGroup::Edit) => &rules.edit,
+            Some(ToolGroup::Run) => &rules.run,
             // It may be anything, so it is held to the strictest of them.
             None => {
                 let each = [&rules.read, &rules.edit, &rules.run];
-                if each.iter().all(|rule| matches!(rule, Rule::Allow)) {
-                    return Some(Decision::Allow);
+                if each.iter().all(|rule| matches!(rule, RequestRule::Allow)) {
+                    return Some(PermissionDecision::Allow);
                 }
-                let asks = each.iter().all(|rule| matches!(rule, Rule::Allow | Rule::Ask));
-                return if asks { None } else { Some(Decision::Deny) };
+                let asks = each
+                    .iter()
+                    .all(|rule| matches!(rule, RequestRule::Allow | RequestRule::Ask));
+                return if asks {
+                    None
+                } else {
+                    Some(PermissionDecision::Deny)
+                };
             }
         };
         match rule {
-            Rule::Allow => Some(Decision::Allow),
-            Rule::Deny => Some(Decision::Deny),
-            Rule::Ask => None,
-            Rule::Paths(globs) => {
+            RequestRule::Allow => Some(PermissionDecision::Allow),
+            RequestRule::Deny => Some(PermissionDecision::Deny),
+            RequestRule::Ask => None,
+            RequestRule::Paths(globs) => {
                 let is_inside =
                     |path: &String| folder.relative(path).is_some_and(|inside| globs.is_match(inside));
                 let few = (1..=MAX_PATHS).contains(&self.paths.len());
                 let allowed = few && self.paths.iter().all(is_inside);
-                Some(if allowed { Decision::Allow } else { Decision::Deny })
+                Some(if allowed {
+                    PermissionDecision::Allow
+                } else {
+                    PermissionDecision::Deny
+                })
             }
         }
     }
@@ -98,7 +110,7 @@ impl Request {
     /// The call that a person is to allow, in one line. It says everything that is known of the request in an
     /// order that does not change, so that an allowed call is recognised again. `None` where it would be too
     /// long.
-    fn wish(&self, folder: &Folder) -> Option<String> {
+    fn wish(&self, folder: &WorkingFolder) -> Option<String> {
         let mut wish = String::new();
         match self.kind.as_str() {
             "execute" => self.run(folder, &mut wish),
@@ -114,7 +126,7 @@ impl Request {
         (wish.len() <= MAX_WISH && self.paths.len() <= MAX_PATHS).then_some(wish)
     }
 
-    fn run(&self, folder: &Folder, wish: &mut String) {
+    fn run(&self, folder: &WorkingFolder, wish: &mut String) {
         match self.input.get("command") {
             Some(Value::String(command)) => {
                 wish.push_str("run ");

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn folder() -> Folder {
-    Folder::new(PathBuf::from("/srv/project"), Path::to_path_buf)
+fn folder() -> WorkingFolder {
+    WorkingFolder::new(PathBuf::from("/srv/project"), Path::to_path_buf)
 }
 
 fn options(text: &str) -> Options {
@@ -18,16 +18,16 @@ fn rules(read: &str, edit: &str, run: &str) -> Options {
     ))
 }
 
-fn of(kind: &str, paths: &[&str]) -> Request {
+fn of(kind: &str, paths: &[&str]) -> PermissionRequest {
     let paths = paths.iter().map(ToString::to_string).collect();
-    Request {
+    PermissionRequest {
         kind: kind.to_owned(),
         paths,
-        ..Request::default()
+        ..PermissionRequest::default()
     }
 }
 
-fn decide(request: &Request, options: &Options) -> Decision {
+fn decide(request: &PermissionRequest, options: &Options) -> PermissionDecision {
     request.decide(options, &folder())
 }
 
@@ -51,9 +51,9 @@ fn each_permission_allows_its_kinds() {
         let options = options(&format!(r#"{{"permissions": "{permissions}"}}"#));
         for (at, kind) in KINDS.into_iter().enumerate() {
             let expected = if at < allowed {
-                Decision::Allow
+                PermissionDecision::Allow
             } else {
-                Decision::Deny
+                PermissionDecision::Deny
             };
             assert_eq!(decide(&of(kind, &[]), &options), expected, "{permissions} {kind}");
         }
@@ -63,14 +63,17 @@ fn each_permission_allows_its_kinds() {
 #[test]
 fn rules_go_by_kind_and_path() {
     let options = rules(r#""allow""#, r#"{"allow": ["src/**"]}"#, r#""deny""#);
-    assert_eq!(decide(&of("search", &["/etc"]), &options), Decision::Allow);
+    assert_eq!(
+        decide(&of("search", &["/etc"]), &options),
+        PermissionDecision::Allow
+    );
     assert_eq!(
         decide(&of("edit", &["/srv/project/src/a.rs"]), &options),
-        Decision::Allow
+        PermissionDecision::Allow
     );
     assert_eq!(
         decide(&of("move", &["src/a.rs", "src/b.rs"]), &options),
-        Decision::Allow
+        PermissionDecision::Allow
     );
     let denied: [&[&str]; 5] = [
         &[],
@@ -80,42 +83,49 @@ fn rules_go_by_kind_and_path() {
         &["/srv/other/src/a.rs"],
     ];
     for paths in denied {
-        assert_eq!(decide(&of("edit", paths), &options), Decision::Deny, "{paths:?}");
+        assert_eq!(
+            decide(&of("edit", paths), &options),
+            PermissionDecision::Deny,
+            "{paths:?}"
+        );
     }
-    assert_eq!(decide(&of("execute", &[]), &options), Decision::Deny);
+    assert_eq!(decide(&of("execute", &[]), &options), PermissionDecision::Deny);
     let many: Vec<String> = (0..=MAX_PATHS).map(|number| format!("src/{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(decide(&of("edit", &many), &options), Decision::Deny);
+    assert_eq!(decide(&of("edit", &many), &options), PermissionDecision::Deny);
 }
 
 #[test]
 fn a_kind_that_nobody_knows_is_held_to_the_strictest_rule() {
     let unknown = of("other", &["src/a.rs"]);
     let allow = r#""allow""#;
-    assert_eq!(decide(&unknown, &rules(allow, allow, allow)), Decision::Allow);
+    assert_eq!(
+        decide(&unknown, &rules(allow, allow, allow)),
+        PermissionDecision::Allow
+    );
     assert!(matches!(
         decide(&unknown, &rules(allow, allow, r#""ask""#)),
-        Decision::Ask(_)
+        PermissionDecision::Ask(_)
     ));
     assert_eq!(
         decide(&unknown, &rules(allow, r#"{"allow": ["**"]}"#, r#""ask""#)),
-        Decision::Deny
+        PermissionDecision::Deny
     );
 }
 
 #[test]
 fn a_wish_says_where_its_parts_end() {
     let ask = rules(r#""ask""#, r#""ask""#, r#""ask""#);
-    let wish = |request: Request| match decide(&request, &ask) {
-        Decision::Ask(wish) => wish,
+    let wish = |request: PermissionRequest| match decide(&request, &ask) {
+        PermissionDecision::Ask(wish) => wish,
         other => panic!("{other:?}"),
     };
     let run = |input| {
-        wish(Request {
+        wish(PermissionRequest {
             kind: "execute".to_owned(),
             title: "T".to_owned(),
             input,
-            ..Request::default()
+            ..PermissionRequest::default()
         })
     };
     assert_eq!(
@@ -143,11 +153,11 @@ fn a_wish_says_where_its_parts_end() {
         "run \"a\\u202eb\\u200bé\u{7f}\""
     );
     let title = "pay".to_owned();
-    let request = Request {
+    let request = PermissionRequest {
         kind: "other".to_owned(),
         title,
         input: json!({"sum": 3}),
-        ..Request::default()
+        ..PermissionRequest::default()
     };
     assert_eq!(wish(request), r#"use titled "pay" with {"sum":3}"#);
 }
@@ -155,13 +165,16 @@ fn a_wish_says_where_its_parts_end() {
 #[test]
 fn a_wish_that_nobody_would_read_is_denied() {
     let ask = rules(r#""ask""#, r#""ask""#, r#""ask""#);
-    let of_length = |length: usize| Request {
+    let of_length = |length: usize| PermissionRequest {
         kind: "execute".to_owned(),
         input: json!({"command": "x".repeat(length - r#"run """#.len())}),
-        ..Request::default()
+        ..PermissionRequest::default()
     };
-    assert!(matches!(decide(&of_length(MAX_WISH), &ask), Decision::Ask(_)));
-    assert_eq!(decide(&of_length(MAX_WISH + 1), &ask), Decision::Deny);
+    assert!(matches!(
+        decide(&of_length(MAX_WISH), &ask),
+        PermissionDecision::Ask(_)
+    ));
+    assert_eq!(decide(&of_length(MAX_WISH + 1), &ask), PermissionDecision::Deny);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::turn::{FAILED, Step, TERMINATE_TIME, TERMINATED, Turn};
+use super::turn::{FAILED, TERMINATE_TIME, TERMINATED, Turn, TurnStep};
 use super::wire::{MAX_LINE, Splitter};
 
 /// How long the server has to end after its standard input was closed.
@@ -56,7 +56,7 @@ impl LastLine {
 }
 
 /// A server that runs.
-struct Running {
+struct RunningServer {
     child: Child,
     /// The way to the server's standard input; `None` once it is closed.
     stdin: Option<Sender>,
@@ -76,7 +76,7 @@ struct Running {
 }
 
 /// An event of the server's process or of the run.
-enum Event {
+enum ServerEvent {
     Output(Vec<u8>),
     /// Something of no interest to the turn.
     Nothing,
@@ -124,7 +124,7 @@ pub fn run(server: &[OsString], variable: &OsStr, turn: Turn, prompt_length: usi
                 return Err(error);
             }
         };
-        let running = Running {
+        let running = RunningServer {
             child: server,
             stdin: Some(stdin),
             stdout: Some(stdout),
@@ -169,7 +169,7 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-impl Running {
+impl RunningServer {
     async fn serve(mut self, mut turn: Turn, mut terminate: Signal, mut child: Signal) -> u8 {
         let mut steps = turn.begin();
         loop {
@@ -180,24 +180,24 @@ impl Running {
                 Err(_) => return self.close(FAILED, &mut child).await,
             }
             steps = match self.next(&mut terminate, &mut child).await {
-                Event::Output(piece) => match self.take(&piece, &mut turn) {
+                ServerEvent::Output(piece) => match self.take(&piece, &mut turn) {
                     Ok(Some(code)) => return self.close(code, &mut child).await,
                     Ok(None) => Vec::new(),
                     Err(_) => return self.close(FAILED, &mut child).await,
                 },
-                Event::Nothing => {
+                ServerEvent::Nothing => {
                     turn.words(&String::from_utf8_lossy(&self.words.bytes));
                     Vec::new()
                 }
-                Event::Terminate => {
+                ServerEvent::Terminate => {
                     self.terminate = self.terminate.or(Some(Instant::now() + TERMINATE_TIME));
                     turn.terminate()
                 }
-                Event::TimeIsUp => {
+                ServerEvent::TimeIsUp => {
                     self.deadline = None;
                     turn.time_is_up()
                 }
-                Event::Gone => {
+                ServerEvent::Gone => {
                     let mut steps = turn.line(std::mem::take(&mut self.lines).rest());
                     let status = self.child.try_wait().ok().flatten();
                     let status = status.map_or_else(String::new, |status| format!(" ({status})"));
@@ -230,48 +230,48 @@ impl Running {
     }
 
     /// The exit code, once there is one.
-    fn perform(&mut self, steps: Vec<Step>) -> io::Result<Option<u8>> {
+    fn perform(&mut self, steps: Vec<TurnStep>) -> io::Result<Option<u8>> {
         for step in steps {
             match step {
-                Step::Send(message) => self.queue.extend(bytes(&message)),
-                Step::Print(line) => {
+                TurnStep::Send(message) => self.queue.extend(bytes(&message)),
+                TurnStep::Print(line) => {
                     let mut stdout = io::stdout().lock();
                     stdout.write_all(&bytes(&line))?;
                     stdout.flush()?;
                 }
-                Step::WaitAtMost(time) => self.deadline = Some(Instant::now() + time),
-                Step::Exit(code) => return Ok(Some(code)),
+                TurnStep::WaitAtMost(time) => self.deadline = Some(Instant::now() + time),
+                TurnStep::Exit(code) => return Ok(Some(code)),
             }
         }
         Ok(None)
     }
 
-    async fn next(&mut self, terminate: &mut Signal, child: &mut Signal) -> Event {
+    async fn next(&mut self, terminate: &mut Signal, child: &mut Signal) -> ServerEvent {
         let moment = [self.deadline, self.rest].into_iter().flatten().min();
         let event = tokio::select! {
             piece = read(&mut self.stdout) => {
-                if piece.is_empty() { Event::Nothing } else { Event::Output(piece) }
+                if piece.is_empty() { ServerEvent::Nothing } else { ServerEvent::Output(piece) }
             }
             piece = read(&mut self.stderr) => {
                 self.pass_on(&piece);
-                Event::Nothing
+                ServerEvent::Nothing
             }
             () = writable(self.stdin.as_ref(), !self.queue.is_empty()) => {
                 self.write();
-                Event::Nothing
+                ServerEvent::Nothing
             }
-            _ = terminate.recv() => Event::Terminate,
+            _ = terminate.recv() => ServerEvent::Terminate,
             _ = child.recv() => {
                 self.has_exited |= !matches!(self.child.try_wait(), Ok(None));
-                Event::Nothing
+                ServerEvent::Nothing
             }
             () = until(moment) => {
-                if self.rest.is_some_and(|rest| Instant::now() >= rest) { Event::Gone } else { Event::TimeIsUp }
+                if self.rest.is_some_and(|rest| Instant::now() >= rest) { ServerEvent::Gone } else { ServerEvent::TimeIsUp }
             }
         };
         if self.has_exited || self.stdout.is_none() {
             if self.has_exited && self.stdout.is_none() && self.stderr.is_none() {
-                return Event::Gone;
+                return ServerEvent::Gone;
             }
             self.rest = self.rest.or(Some(Instant::now() + REST_TIME));
         }

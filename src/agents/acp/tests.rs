@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::options::Options;
-use super::paths::Folder;
-use super::turn::{DONE, FAILED, Step, TERMINATED, Turn};
+use super::paths::WorkingFolder;
+use super::turn::{DONE, FAILED, TERMINATED, Turn, TurnStep};
 
 const FOLDER: &str = "/srv/project";
 const SERVERS: [&str; 5] = ["claude-agent-acp", "codex-acp", "gemini", "opencode", "qwen"];
@@ -27,7 +27,7 @@ fn turn(options: &str) -> Turn {
     let options: Options = serde_json::from_str(options).unwrap();
     Turn::new(
         options,
-        Folder::new(PathBuf::from(FOLDER), Path::to_path_buf),
+        WorkingFolder::new(PathBuf::from(FOLDER), Path::to_path_buf),
         "P".to_owned(),
     )
 }
@@ -41,14 +41,14 @@ struct Played {
 }
 
 impl Played {
-    fn take(&mut self, steps: Vec<Step>) {
+    fn take(&mut self, steps: Vec<TurnStep>) {
         for step in steps {
             assert_eq!(self.exit, None, "nothing comes after the end");
             match step {
-                Step::Send(message) => self.sent.push(message),
-                Step::Print(line) => self.printed.push(line),
-                Step::WaitAtMost(_) => {}
-                Step::Exit(code) => self.exit = Some(code),
+                TurnStep::Send(message) => self.sent.push(message),
+                TurnStep::Print(line) => self.printed.push(line),
+                TurnStep::WaitAtMost(_) => {}
+                TurnStep::Exit(code) => self.exit = Some(code),
             }
         }
     }

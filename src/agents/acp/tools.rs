@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::lines::{self, SHORT_TEXT, cut};
 use super::paths;
-use super::permission::Request;
+use super::permission::PermissionRequest;
 
 /// How many calls are remembered. An older one that is told of again is told as a new one.
 const MAX_CALLS: usize = 4_096;
@@ -15,14 +15,14 @@ const MAX_PATH_BYTES: usize = 8 << 10;
 
 /// The calls of a turn.
 #[derive(Debug, Default)]
-pub struct Tools {
-    calls: HashMap<String, Call>,
+pub struct TurnTools {
+    calls: HashMap<String, OpenCall>,
     order: VecDeque<String>,
     count: u64,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct OpenCall {
     name: String,
     kind: String,
     title: String,
@@ -60,7 +60,7 @@ fn is_word(text: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
 }
 
-impl Call {
+impl OpenCall {
     fn merge(&mut self, id: &str, told: &Value) {
         let take = |from: Option<&str>, into: &mut String| {
             if let Some(text) = from {
@@ -110,13 +110,13 @@ fn says_what(told: &Value) -> bool {
         || text(told, "status").is_some_and(|status| status != "pending")
 }
 
-impl Tools {
+impl TurnTools {
     /// How many calls there were.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    fn call(&mut self, id: &str) -> &mut Call {
+    fn call(&mut self, id: &str) -> &mut OpenCall {
         if !self.calls.contains_key(id) {
             self.count = self.count.saturating_add(1);
             self.order.push_back(id.to_owned());
@@ -149,12 +149,12 @@ impl Tools {
 
     /// The request for a permission for a call, with the tool's name. What the request does not say is what was known
     /// before.
-    pub fn request(&mut self, told: &Value, lines: &mut Vec<Value>) -> (Request, String) {
+    pub fn request(&mut self, told: &Value, lines: &mut Vec<Value>) -> (PermissionRequest, String) {
         let id = text(told, "toolCallId")
             .map(|id| cut(id, SHORT_TEXT))
             .unwrap_or_default();
         // Without an id nothing that was told before is about it.
-        let mut unknown = Call::default();
+        let mut unknown = OpenCall::default();
         let call = if id.is_empty() {
             &mut unknown
         } else {
@@ -163,7 +163,7 @@ impl Tools {
         call.merge(&id, told);
         call.announce(&id, lines);
         let paths = paths::of_call(told);
-        let request = Request {
+        let request = PermissionRequest {
             kind: call.kind.clone(),
             title: text(told, "title").unwrap_or(&call.title).to_owned(),
             paths: if paths.is_empty() {

@@ -5,16 +5,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::failures::{self, AUTH_REQUIRED, Codex};
-use super::lines::{self, Failure, LONG_TEXT, SHORT_TEXT, cut};
+use super::lines::{self, LONG_TEXT, SHORT_TEXT, ServerFailure, cut};
 use super::login;
-use super::modes::{self, Change, NeededMode, Settings};
+use super::modes::{self, Change, NeededMode, SessionSettings};
 use super::options::Options;
-use super::paths::Folder;
-use super::permission::{self, Decision};
+use super::paths::WorkingFolder;
+use super::permission::{self, PermissionDecision};
 use super::texts::{self, Texts};
-use super::tools::Tools;
-use super::usage::Usage;
-use super::wire::{self, Message, RpcError};
+use super::tools::TurnTools;
+use super::usage::AcpUsage;
+use super::wire::{self, RpcError, ServerMessage};
 
 /// The version of the protocol that is spoken here.
 const PROTOCOL: u64 = 1;
@@ -33,7 +33,7 @@ pub const TERMINATED: u8 = 128 + 15;
 
 /// Something to do, in order.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum TurnStep {
     /// Write this to the server, in a line.
     Send(Value),
     /// Print this, in a line.
@@ -46,7 +46,7 @@ pub enum Step {
 
 /// The answer that the turn waits for.
 #[derive(Debug)]
-enum Phase {
+enum TurnPhase {
     Initialize,
     Authenticate,
     /// `session/load` or `session/resume` of this session.
@@ -87,48 +87,48 @@ impl Server {
 /// The state of one turn.
 pub struct Turn {
     options: Options,
-    folder: Folder,
+    folder: WorkingFolder,
     prompt: String,
     needed: NeededMode,
-    phase: Phase,
+    phase: TurnPhase,
     last_id: u64,
     server: Server,
     has_tried_login: bool,
     /// The session that it runs in, from when that is known.
     session: String,
     is_resumed: bool,
-    settings: Settings,
+    settings: SessionSettings,
     /// The mode that was told last, from when one is being set.
     mode: Option<String>,
     texts: Texts,
-    tools: Tools,
-    usage: Usage,
+    tools: TurnTools,
+    usage: AcpUsage,
     codex: Codex,
     /// The last line of the server's standard error, or of its output where that was no message.
     last_words: String,
     /// How many lines of its output were no messages.
     noise: u32,
-    steps: Vec<Step>,
+    steps: Vec<TurnStep>,
 }
 
 impl Turn {
-    pub fn new(options: Options, folder: Folder, prompt: String) -> Self {
+    pub fn new(options: Options, folder: WorkingFolder, prompt: String) -> Self {
         Self {
             needed: NeededMode::of(&options),
             options,
             folder,
             prompt,
-            phase: Phase::Initialize,
+            phase: TurnPhase::Initialize,
             last_id: 0,
             server: Server::default(),
             has_tried_login: false,
             session: String::new(),
             is_resumed: false,
-            settings: Settings::default(),
+            settings: SessionSettings::default(),
             mode: None,
             texts: Texts::default(),
-            tools: Tools::default(),
-            usage: Usage::default(),
+            tools: TurnTools::default(),
+            usage: AcpUsage::default(),
             codex: Codex::default(),
             last_words: String::new(),
             noise: 0,
@@ -137,24 +137,24 @@ impl Turn {
     }
 
     /// Begins the turn, and gives the first steps.
-    pub fn begin(&mut self) -> Vec<Step> {
+    pub fn begin(&mut self) -> Vec<TurnStep> {
         let params = json!({
             "protocolVersion": PROTOCOL,
             "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
             "clientInfo": {"name": "quorum", "title": "quorum", "version": env!("CARGO_PKG_VERSION")},
         });
-        self.request("initialize", params, Phase::Initialize);
+        self.request("initialize", params, TurnPhase::Initialize);
         std::mem::take(&mut self.steps)
     }
 
     /// Takes a line of the server's standard output.
-    pub fn line(&mut self, line: &[u8]) -> Vec<Step> {
-        if !line.trim_ascii().is_empty() && !matches!(self.phase, Phase::Over) {
+    pub fn line(&mut self, line: &[u8]) -> Vec<TurnStep> {
+        if !line.trim_ascii().is_empty() && !matches!(self.phase, TurnPhase::Over) {
             match wire::read(line) {
-                Ok(Message::Answer { id, result }) if id == self.last_id => self.answered(result),
-                Ok(Message::Answer { .. } | Message::Unknown) => {}
-                Ok(Message::Request { id, method, params }) => self.requested(id, &method, &params),
-                Ok(Message::Notification { method, params }) => self.notified(&method, &params),
+                Ok(ServerMessage::Answer { id, result }) if id == self.last_id => self.answered(result),
+                Ok(ServerMessage::Answer { .. } | ServerMessage::Unknown) => {}
+                Ok(ServerMessage::Request { id, method, params }) => self.requested(id, &method, &params),
+                Ok(ServerMessage::Notification { method, params }) => self.notified(&method, &params),
                 Err(wire::NoMessage) => {
                     let line = cut(&String::from_utf8_lossy(line), SHORT_TEXT);
                     self.noise += 1;
@@ -179,19 +179,19 @@ impl Turn {
 
     /// The server cannot be understood or reached any more, or has ended. `why` becomes the error's message, followed by
     /// the server's last words.
-    pub fn broken(&mut self, why: &str) -> Vec<Step> {
+    pub fn broken(&mut self, why: &str) -> Vec<TurnStep> {
         self.break_off(why);
         std::mem::take(&mut self.steps)
     }
 
     /// Somebody wants us to end.
-    pub fn terminate(&mut self) -> Vec<Step> {
+    pub fn terminate(&mut self) -> Vec<TurnStep> {
         match self.phase {
-            Phase::Over => {}
-            Phase::Prompt => self.cancel(TERMINATED, TERMINATE_TIME),
-            Phase::Cancelled(_) => {
-                self.phase = Phase::Cancelled(TERMINATED);
-                self.steps.push(Step::WaitAtMost(TERMINATE_TIME));
+            TurnPhase::Over => {}
+            TurnPhase::Prompt => self.cancel(TERMINATED, TERMINATE_TIME),
+            TurnPhase::Cancelled(_) => {
+                self.phase = TurnPhase::Cancelled(TERMINATED);
+                self.steps.push(TurnStep::WaitAtMost(TERMINATE_TIME));
             }
             _ => self.end(TERMINATED),
         }
@@ -199,54 +199,54 @@ impl Turn {
     }
 
     /// The time that was to be waited has passed.
-    pub fn time_is_up(&mut self) -> Vec<Step> {
-        if let Phase::Cancelled(code) = self.phase {
+    pub fn time_is_up(&mut self) -> Vec<TurnStep> {
+        if let TurnPhase::Cancelled(code) = self.phase {
             self.end(code);
         }
         std::mem::take(&mut self.steps)
     }
 
-    fn request(&mut self, method: &str, params: Value, phase: Phase) {
+    fn request(&mut self, method: &str, params: Value, phase: TurnPhase) {
         self.last_id += 1;
         self.phase = phase;
         self.send(wire::request(self.last_id, method, params));
     }
 
     fn send(&mut self, message: Value) {
-        self.steps.push(Step::Send(message));
+        self.steps.push(TurnStep::Send(message));
     }
 
     fn print(&mut self, lines: impl IntoIterator<Item = Value>) {
-        self.steps.extend(lines.into_iter().map(Step::Print));
+        self.steps.extend(lines.into_iter().map(TurnStep::Print));
     }
 
     fn answered(&mut self, result: Result<Value, RpcError>) {
-        match (std::mem::replace(&mut self.phase, Phase::Over), result) {
-            (Phase::Initialize, Ok(answer)) => self.initialized(&answer),
-            (Phase::Authenticate, Ok(_)) => self.open_session(),
-            (Phase::GoOn(id), Ok(answer)) => self.opened(id, &answer, true),
-            (Phase::GoOn(id), Err(error)) if !self.logs_in(&error) => {
+        match (std::mem::replace(&mut self.phase, TurnPhase::Over), result) {
+            (TurnPhase::Initialize, Ok(answer)) => self.initialized(&answer),
+            (TurnPhase::Authenticate, Ok(_)) => self.open_session(),
+            (TurnPhase::GoOn(id), Ok(answer)) => self.opened(id, &answer, true),
+            (TurnPhase::GoOn(id), Err(error)) if !self.logs_in(&error) => {
                 let failure = failures::of_error(&error);
                 self.lose_session(&id, &failure.message);
             }
-            (Phase::New, Ok(answer)) => match answer["sessionId"].as_str() {
+            (TurnPhase::New, Ok(answer)) => match answer["sessionId"].as_str() {
                 Some(id) if (1..=SHORT_TEXT).contains(&id.len()) => {
                     self.opened(id.to_owned(), &answer, false)
                 }
-                _ => self.fail(&Failure::new("the server opened a session without an id")),
+                _ => self.fail(&ServerFailure::new("the server opened a session without an id")),
             },
-            (Phase::New, Err(error)) if !self.logs_in(&error) => self.fail(&failures::of_error(&error)),
+            (TurnPhase::New, Err(error)) if !self.logs_in(&error) => self.fail(&failures::of_error(&error)),
             // A login has begun.
-            (Phase::GoOn(_) | Phase::New, Err(_)) => {}
-            (Phase::Model(change), Ok(answer)) => self.changed("model", &change, &answer),
-            (Phase::Mode(change), Ok(answer)) => self.changed("mode", &change, &answer),
-            (Phase::Model(change) | Phase::Mode(change), Err(error)) => {
+            (TurnPhase::GoOn(_) | TurnPhase::New, Err(_)) => {}
+            (TurnPhase::Model(change), Ok(answer)) => self.changed("model", &change, &answer),
+            (TurnPhase::Mode(change), Ok(answer)) => self.changed("mode", &change, &answer),
+            (TurnPhase::Model(change) | TurnPhase::Mode(change), Err(error)) => {
                 let failure = failures::of_error(&error);
                 let message = format!("the server refuses {}: {}", change.value, failure.message);
-                self.fail(&Failure { message, ..failure });
+                self.fail(&ServerFailure { message, ..failure });
             }
-            (Phase::Prompt, Ok(answer)) => self.prompt_answered(&answer),
-            (Phase::Prompt, Err(error)) => {
+            (TurnPhase::Prompt, Ok(answer)) => self.prompt_answered(&answer),
+            (TurnPhase::Prompt, Err(error)) => {
                 let mut failure = failures::of_error(&error);
                 if self.codex.has_failed() {
                     let other = self.codex.failure();
@@ -255,14 +255,16 @@ impl Turn {
                 }
                 self.fail(&failure);
             }
-            (Phase::Cancelled(code), answer) => {
+            (TurnPhase::Cancelled(code), answer) => {
                 if let Ok(answer) = answer {
                     self.take_usage(&answer, false);
                 }
                 self.end(code);
             }
-            (Phase::Initialize | Phase::Authenticate, Err(error)) => self.fail(&failures::of_error(&error)),
-            (Phase::Over, _) => {}
+            (TurnPhase::Initialize | TurnPhase::Authenticate, Err(error)) => {
+                self.fail(&failures::of_error(&error))
+            }
+            (TurnPhase::Over, _) => {}
         }
     }
 
@@ -274,7 +276,7 @@ impl Turn {
             let version = cut(&version.to_string(), SHORT_TEXT);
             let message =
                 format!("the server speaks version {version} of the protocol, quorum speaks {PROTOCOL}");
-            return self.fail(&Failure::new(message));
+            return self.fail(&ServerFailure::new(message));
         }
         self.server = Server::read(answer);
         self.open_session();
@@ -291,19 +293,19 @@ impl Turn {
             _ => return self.lose_session(&id, "the server cannot go on in a session"),
         };
         let params = json!({"sessionId": id, "cwd": self.folder.path(), "mcpServers": []});
-        self.request(method, params, Phase::GoOn(id));
+        self.request(method, params, TurnPhase::GoOn(id));
     }
 
     fn new_session(&mut self) {
         let params = json!({"cwd": self.folder.path(), "mcpServers": []});
-        self.request("session/new", params, Phase::New);
+        self.request("session/new", params, TurnPhase::New);
     }
 
     /// Fails the turn because its session is lost: the prompt holds only what is new in that session, and is
     /// none for another one.
     fn lose_session(&mut self, id: &str, message: &str) {
         let id = cut(id, SHORT_TEXT);
-        self.fail(&Failure::new(format!("{LOST_SESSION} {id}: {message}")));
+        self.fail(&ServerFailure::new(format!("{LOST_SESSION} {id}: {message}")));
     }
 
     /// Logs in where an error says that this must be, once, and if there is one way that needs no person. Whether it does.
@@ -315,7 +317,11 @@ impl Turn {
             return false;
         };
         self.has_tried_login = true;
-        self.request("authenticate", json!({"methodId": method}), Phase::Authenticate);
+        self.request(
+            "authenticate",
+            json!({"methodId": method}),
+            TurnPhase::Authenticate,
+        );
         true
     }
 
@@ -324,12 +330,12 @@ impl Turn {
         self.print([lines::session(can_go_on.then_some(&id), is_resumed)]);
         self.session = id;
         self.is_resumed = is_resumed;
-        self.settings = Settings::read(answer);
+        self.settings = SessionSettings::read(answer);
         let Some(model) = self.options.model.take() else {
             return self.set_mode();
         };
         match self.settings.set_model(&model, &self.session) {
-            Ok(change) => self.request(change.method, change.params.clone(), Phase::Model(change)),
+            Ok(change) => self.request(change.method, change.params.clone(), TurnPhase::Model(change)),
             Err(failure) => self.fail(&failure),
         }
     }
@@ -338,7 +344,7 @@ impl Turn {
     fn set_mode(&mut self) {
         self.mode = None;
         match self.settings.set_mode(&self.needed, &self.session) {
-            Ok(change) => self.request(change.method, change.params.clone(), Phase::Mode(change)),
+            Ok(change) => self.request(change.method, change.params.clone(), TurnPhase::Mode(change)),
             Err(failure) => self.fail(&failure),
         }
     }
@@ -357,7 +363,7 @@ impl Turn {
                 "the server was set to the {setting} {} and stays in {other}",
                 change.value
             );
-            return self.fail(&Failure::new(message));
+            return self.fail(&ServerFailure::new(message));
         }
         if setting == "model" {
             return self.set_mode();
@@ -368,7 +374,7 @@ impl Turn {
         self.request(
             "session/prompt",
             json!({"sessionId": self.session, "prompt": prompt}),
-            Phase::Prompt,
+            TurnPhase::Prompt,
         );
     }
 
@@ -388,13 +394,13 @@ impl Turn {
             }
             Some(reason) => {
                 let reason = cut(reason, SHORT_TEXT);
-                let failure = Failure::new(format!("the turn did not come to its end: {reason}"));
-                self.fail(&Failure {
+                let failure = ServerFailure::new(format!("the turn did not come to its end: {reason}"));
+                self.fail(&ServerFailure {
                     kind: Some(reason),
                     ..failure
                 });
             }
-            None => self.fail(&Failure::new("the turn ended without a reason")),
+            None => self.fail(&ServerFailure::new("the turn ended without a reason")),
         }
     }
 
@@ -414,12 +420,12 @@ impl Turn {
         // What is told before the prompt was sent is about earlier turns.
         self.usage.update(update);
         match self.phase {
-            Phase::Mode(_) if mode.is_some() => self.mode = mode.map(|mode| cut(mode, SHORT_TEXT)),
-            Phase::Prompt => {
+            TurnPhase::Mode(_) if mode.is_some() => self.mode = mode.map(|mode| cut(mode, SHORT_TEXT)),
+            TurnPhase::Prompt => {
                 if let Some(mode) = mode.filter(|mode| !self.needed.tolerates(mode)) {
                     let mode = cut(mode, SHORT_TEXT);
                     let message = format!("the agent went into the mode {mode}, in which it may do too much");
-                    return self.fail(&Failure::new(message));
+                    return self.fail(&ServerFailure::new(message));
                 }
                 self.updated(update);
             }
@@ -450,7 +456,7 @@ impl Turn {
 
     fn requested(&mut self, id: Value, method: &str, params: &Value) {
         let answer = match (method, &self.phase) {
-            ("session/request_permission", Phase::Prompt) => return self.asked(id, params),
+            ("session/request_permission", TurnPhase::Prompt) => return self.asked(id, params),
             ("session/request_permission", _) => wire::answer(id, cancelled()),
             // We offer neither files nor terminals, and no extension.
             _ => wire::unknown_method(id),
@@ -466,14 +472,14 @@ impl Turn {
         let decision = request.decide(&self.options, &self.folder);
         let options = &params["options"];
         let is_allowed = match decision {
-            Decision::Allow => true,
-            Decision::Deny => false,
+            PermissionDecision::Allow => true,
+            PermissionDecision::Deny => false,
             // It is allowed once.
-            Decision::Ask(wish) if self.options.allowed.as_ref() == Some(&wish) => {
+            PermissionDecision::Ask(wish) if self.options.allowed.as_ref() == Some(&wish) => {
                 self.options.allowed = None;
                 true
             }
-            Decision::Ask(wish) => {
+            PermissionDecision::Ask(wish) => {
                 printed.push(lines::permission(&wish, &request.kind));
                 self.print(printed);
                 self.send(wire::answer(id, cancelled()));
@@ -494,20 +500,20 @@ impl Turn {
 
     /// Has the server end its turn, and then ends with `code`.
     fn cancel(&mut self, code: u8, time: Duration) {
-        self.phase = Phase::Cancelled(code);
+        self.phase = TurnPhase::Cancelled(code);
         let params = json!({"sessionId": self.session});
         self.send(wire::notification("session/cancel", params));
-        self.steps.push(Step::WaitAtMost(time));
+        self.steps.push(TurnStep::WaitAtMost(time));
     }
 
     fn break_off(&mut self, why: &str) {
         match self.phase {
-            Phase::Over => {}
-            Phase::Cancelled(code) => self.end(code),
-            _ if self.last_words.is_empty() => self.fail(&Failure::new(why)),
+            TurnPhase::Over => {}
+            TurnPhase::Cancelled(code) => self.end(code),
+            _ if self.last_words.is_empty() => self.fail(&ServerFailure::new(why)),
             _ => {
                 let message = format!("{}; its last words: {}", cut(why, LONG_TEXT / 2), self.last_words);
-                self.fail(&Failure::new(message));
+                self.fail(&ServerFailure::new(message));
             }
         }
     }
@@ -521,7 +527,7 @@ impl Turn {
         self.print(printed);
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &ServerFailure) {
         self.end_texts();
         self.print([failure.line()]);
         self.exit(FAILED);
@@ -534,8 +540,8 @@ impl Turn {
     }
 
     fn exit(&mut self, code: u8) {
-        self.phase = Phase::Over;
-        self.steps.push(Step::Exit(code));
+        self.phase = TurnPhase::Over;
+        self.steps.push(TurnStep::Exit(code));
     }
 }
 

@@ -40,7 +40,7 @@ impl Tokens {
 
 /// The usage that the server has told so far.
 #[derive(Debug, Default)]
-pub struct Usage {
+pub struct AcpUsage {
     /// Sum over the calls of a model, where the server tells each.
     calls: Option<Tokens>,
     /// The usage in the answer to the prompt.
@@ -56,7 +56,7 @@ pub struct Usage {
     cost: Option<f64>,
 }
 
-impl Usage {
+impl AcpUsage {
     /// Begins a turn: all that was told before belongs to earlier ones. `is_new`: the session has had none.
     pub fn begin(&mut self, is_new: bool) {
         let cost_before = self.cost.or(is_new.then_some(0.0));

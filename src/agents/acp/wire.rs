@@ -65,7 +65,7 @@ impl Splitter {
 
 /// A message of a server.
 #[derive(Debug, PartialEq)]
-pub enum Message {
+pub enum ServerMessage {
     /// The server asks for something and must be answered, under its own id.
     Request {
         id: Value,
@@ -105,7 +105,7 @@ const MOST_STARTS: usize = 20;
 ///
 /// # Errors
 /// When there is no JSON object in it.
-pub fn read(line: &[u8]) -> Result<Message, NoMessage> {
+pub fn read(line: &[u8]) -> Result<ServerMessage, NoMessage> {
     let whole = serde_json::from_slice(line).ok().filter(Value::is_object);
     let within = || Some(objects(&String::from_utf8_lossy(line), MOST_STARTS).next()?.0);
     let mut value = whole.or_else(within).ok_or(NoMessage)?;
@@ -117,14 +117,14 @@ pub fn read(line: &[u8]) -> Result<Message, NoMessage> {
     if let Value::String(method) = take("method") {
         let params = take("params");
         return Ok(match id {
-            Value::Number(_) | Value::String(_) => Message::Request { id, method, params },
-            _ => Message::Notification { method, params },
+            Value::Number(_) | Value::String(_) => ServerMessage::Request { id, method, params },
+            _ => ServerMessage::Notification { method, params },
         });
     }
     // Some send numbers back as text, or with a fraction of nothing.
     let number = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
     let Ok(id) = number.strip_suffix(".0").unwrap_or(&number).parse() else {
-        return Ok(Message::Unknown);
+        return Ok(ServerMessage::Unknown);
     };
     let mut error = take("error");
     let result = if error.is_null() {
@@ -132,7 +132,7 @@ pub fn read(line: &[u8]) -> Result<Message, NoMessage> {
     } else {
         Err(rpc_error(&mut error))
     };
-    Ok(Message::Answer { id, result })
+    Ok(ServerMessage::Answer { id, result })
 }
 
 fn rpc_error(error: &mut Value) -> RpcError {
@@ -210,20 +210,20 @@ mod tests {
         let read = |text: &str| read(text.as_bytes());
         assert_eq!(
             read(r#"{"id":"x-1","method":"a","params":3}"#),
-            Ok(Message::Request {
+            Ok(ServerMessage::Request {
                 id: "x-1".into(),
                 method: "a".to_owned(),
                 params: 3.into()
             })
         );
-        let notification = Message::Notification {
+        let notification = ServerMessage::Notification {
             method: "a".to_owned(),
             params: Value::Null,
         };
         assert_eq!(read(r#"{"id":null,"method":"a"}"#), Ok(notification));
         assert_eq!(
             read(r#"{"id":"7","result":1}"#),
-            Ok(Message::Answer {
+            Ok(ServerMessage::Answer {
                 id: 7,
                 result: Ok(1.into())
             })
@@ -239,7 +239,7 @@ mod tests {
         };
         assert_eq!(
             read(r#"{"id":7,"error":"no"}"#),
-            Ok(Message::Answer {
+            Ok(ServerMessage::Answer {
                 id: 7,
                 result: Err(error)
             })
@@ -252,14 +252,14 @@ mod tests {
             r#"Update {2.0} is there! {"id":7,"result":1}"#,
             r#"{"id":7,"result":1} bye"#,
         ] {
-            let want = Message::Answer {
+            let want = ServerMessage::Answer {
                 id: 7,
                 result: Ok(1.into()),
             };
             assert_eq!(read(answer), Ok(want), "{answer}");
         }
-        assert_eq!(read(r#"{"id":7.5,"result":1}"#), Ok(Message::Unknown));
-        assert_eq!(read(r#"{"id":{},"result":1}"#), Ok(Message::Unknown));
+        assert_eq!(read(r#"{"id":7.5,"result":1}"#), Ok(ServerMessage::Unknown));
+        assert_eq!(read(r#"{"id":{},"result":1}"#), Ok(ServerMessage::Unknown));
         assert_eq!(read("[]"), Err(NoMessage));
         assert_eq!(read("Loading…"), Err(NoMessage));
     }

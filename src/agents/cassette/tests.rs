@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agents::model::tests::{KEY, endpoint_of, request};
-use crate::agents::model::{Exchange, ToolCall, ToolResult, Usage};
+use crate::agents::model::{ModelUsage, ToolCall, ToolExchange, ToolResult};
 use crate::domain::{Timestamp, date_line};
 use crate::mission::model::Adapter;
 
@@ -10,8 +10,8 @@ fn run(id: &str) -> RunId {
     RunId::new(id).unwrap()
 }
 
-fn call() -> Call {
-    Call {
+fn call() -> CallKey {
+    CallKey {
         task: "Write the docs, überall".to_owned(),
         agent: "judge".to_owned(),
         attempt: 2,
@@ -20,10 +20,10 @@ fn call() -> Call {
     }
 }
 
-fn asked(change: impl FnOnce(&mut ModelRequest)) -> Question {
+fn asked(change: impl FnOnce(&mut ModelRequest)) -> RecordedQuestion {
     let mut request = request();
     change(&mut request);
-    Question::of(
+    RecordedQuestion::of(
         &endpoint_of(Adapter::Openai, "http://h/v1"),
         &request,
         &Dialogue::default(),
@@ -34,7 +34,7 @@ fn reply(text: &str) -> Result<ModelReply, ModelError> {
     Ok(ModelReply {
         text: text.to_owned(),
         model: Some("m-2026".to_owned()),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: Some(7),
             output_tokens: None,
         },
@@ -91,7 +91,7 @@ fn a_failure_is_given_back_without_its_pause() {
 #[test]
 fn another_question_gets_nothing_and_is_told_what_differs() {
     let (_folder, cassette) = recorded(&reply("SCORE: 80"));
-    let refused = |call: &Call, number, asked: &Question| {
+    let refused = |call: &CallKey, number, asked: &RecordedQuestion| {
         let error = cassette.get(call, number, asked).unwrap_err();
         assert_eq!(
             (error.class, error.retry_after),
@@ -131,9 +131,9 @@ fn another_question_gets_nothing_and_is_told_what_differs() {
         );
     }
     assert!(refused(&call(), 2, &same()).contains("none was recorded"));
-    let later = Call { attempt: 3, ..call() };
+    let later = CallKey { attempt: 3, ..call() };
     assert!(refused(&later, 1, &same()).contains("none was recorded"));
-    let other = Call {
+    let other = CallKey {
         agent: "judge-b".to_owned(),
         ..call()
     };
@@ -168,13 +168,13 @@ fn what_tools_gave_is_part_of_the_question() {
             exit: None,
         };
         let dialogue = Dialogue {
-            exchanges: vec![Exchange {
+            exchanges: vec![ToolExchange {
                 said: Value::Null,
                 calls: vec![(call, result)],
             }],
             ..Dialogue::default()
         };
-        Question::of(
+        RecordedQuestion::of(
             &endpoint_of(Adapter::Openai, "http://h/v1"),
             &request(),
             &dialogue,

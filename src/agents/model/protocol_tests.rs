@@ -143,7 +143,7 @@ async fn a_question_is_asked_with_all_it_needs_and_the_reply_read_with_what_it_u
         let want = ModelReply {
             text: "SCORE: 72".to_owned(),
             model: Some("used-model".to_owned()),
-            usage: Usage {
+            usage: ModelUsage {
                 input_tokens: Some(7),
                 output_tokens: Some(3),
             },
@@ -366,7 +366,7 @@ async fn what_the_provider_does_not_say_stays_unknown() {
         let nothing = ModelReply {
             text: String::new(),
             model: None,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
             finish_reason: None,
             calls: Vec::new(),
             said: Value::Null,

@@ -20,7 +20,7 @@ pub(crate) struct ToldError<'a> {
 worded! {
     /// A part of a request that some models refuse.
     #[derive(PartialOrd, Ord)]
-    pub(crate) enum Part {
+    pub(crate) enum RequestPart {
         /// The old name of the limit of tokens.
         LimitName = "`max_tokens` (it is told as `max_completion_tokens`)",
         Limit = "`maxTokens`",
@@ -30,13 +30,13 @@ worded! {
     }
 }
 
-impl Part {
+impl RequestPart {
     /// The one that a refusal names, of those that were sent: in the order of the words.
     pub(super) fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
-        const WORDS: [(Part, &[&str]); 4] = [
-            (Part::LimitName, &["max_completion_tokens"]),
+        const WORDS: [(RequestPart, &[&str]); 4] = [
+            (RequestPart::LimitName, &["max_completion_tokens"]),
             (
-                Part::Limit,
+                RequestPart::Limit,
                 &[
                     "max_tokens",
                     "max_completion_tokens",
@@ -45,9 +45,9 @@ impl Part {
                     "num_predict",
                 ],
             ),
-            (Part::Temperature, &["temperature"]),
+            (RequestPart::Temperature, &["temperature"]),
             (
-                Part::System,
+                RequestPart::System,
                 &["messages[0].role", "system", "developer instruction"],
             ),
         ];

@@ -164,7 +164,7 @@ async fn a_question_is_asked_with_all_it_needs() {
         ModelReply {
             text: "SCORE: 72".to_owned(),
             model: Some("used-model".to_owned()),
-            usage: Usage {
+            usage: ModelUsage {
                 input_tokens: Some(7),
                 output_tokens: Some(3),
             },
@@ -215,7 +215,7 @@ async fn what_the_provider_does_not_say_stays_unknown() {
             ModelReply {
                 text: want.to_owned(),
                 model: None,
-                usage: Usage::default(),
+                usage: ModelUsage::default(),
                 finish_reason: Some("stop".to_owned()),
                 calls: Vec::new(),
                 said: Value::Null,

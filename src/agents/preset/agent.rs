@@ -13,7 +13,7 @@ use crate::mission::model::{
 };
 use crate::supervisor;
 
-use super::invocation::{Invocation, Session, Start, Use};
+use super::invocation::{Invocation, ProgramStart, TurnSession, Use};
 
 /// An agent that is a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ impl ByPreset {
     }
 
     /// The options for the agent's client; `None` where it has none.
-    fn acp_options(&self, start: &Start<'_>) -> Option<Value> {
+    fn acp_options(&self, start: &ProgramStart<'_>) -> Option<Value> {
         self.client.as_ref()?;
         let permissions = match start.purpose {
             Use::Question => PermissionSet::Read,
@@ -83,8 +83,8 @@ impl ByPreset {
             "permissions": permissions.as_str(),
             "rules": has_rules.then_some(rules),
             "session": match start.session {
-                Session::New(_) => None,
-                Session::Resumed(id) => Some(id),
+                TurnSession::New(_) => None,
+                TurnSession::Resumed(id) => Some(id),
             },
             "model": self.model,
             "allowed": start.allowed,
@@ -103,7 +103,7 @@ impl CommandAgent {
     pub fn start(
         &self,
         mut told: Vec<(String, String)>,
-        start: &Start<'_>,
+        start: &ProgramStart<'_>,
     ) -> (Vec<String>, Vec<(String, String)>) {
         let words = self.program.argv(&start.placeholders);
         let Some(by) = &self.by else {

@@ -17,7 +17,7 @@ pub enum Use {
 
 /// The session of a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Session<'a> {
+pub enum TurnSession<'a> {
     /// A new one; where the program takes an id of ours, this one.
     New(&'a str),
     /// The program goes on in the session of this id.
@@ -26,10 +26,10 @@ pub enum Session<'a> {
 
 /// The values that differ between starts of a program.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct ProgramStart<'a> {
     pub placeholders: Placeholders<'a>,
     pub purpose: Use,
-    pub session: Session<'a>,
+    pub session: TurnSession<'a>,
     /// The JSON Schema that the reply is to keep, as a text and as the path of a file.
     pub schema: Option<(&'a str, &'a str)>,
     /// The text of the prompt, for programs that take it as an argument.
@@ -49,7 +49,7 @@ pub struct Invocation<'a> {
     pub model: Option<&'a str>,
     /// The most that it may cost.
     pub budget: Option<Money>,
-    pub start: &'a Start<'a>,
+    pub start: &'a ProgramStart<'a>,
 }
 
 impl Invocation<'_> {
@@ -79,11 +79,11 @@ impl Invocation<'_> {
         }
         match (self.start.purpose, self.start.session) {
             (Use::Question, _) => add(&preset.throwaway),
-            (Use::Work(_), Session::New(_)) => add(&preset.new),
-            (Use::Work(_), Session::Resumed(_)) if preset.resume_at.is_none() => add(&preset.resume),
-            (Use::Work(_), Session::Resumed(_)) => {}
+            (Use::Work(_), TurnSession::New(_)) => add(&preset.new),
+            (Use::Work(_), TurnSession::Resumed(_)) if preset.resume_at.is_none() => add(&preset.resume),
+            (Use::Work(_), TurnSession::Resumed(_)) => {}
         }
-        if let (Use::Work(_), Session::Resumed(_), Some(at)) =
+        if let (Use::Work(_), TurnSession::Resumed(_), Some(at)) =
             (self.start.purpose, self.start.session, preset.resume_at)
         {
             self.resume_at(&mut argv, at as usize);
@@ -136,8 +136,8 @@ impl Invocation<'_> {
         let (schema, schema_file) = self.start.schema.unwrap_or_default();
         let budget = self.budget.map(|budget| budget.to_f64().to_string());
         let session = match self.start.session {
-            Session::New(id) => ("{uuid}", id),
-            Session::Resumed(id) => ("{session}", id),
+            TurnSession::New(id) => ("{uuid}", id),
+            TurnSession::Resumed(id) => ("{session}", id),
         };
         let values = [
             session,
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::mission::preset_of;
 
-    const START: Start<'_> = Start {
+    const START: ProgramStart<'_> = ProgramStart {
         placeholders: Placeholders {
             task: "",
             attempt: "",
@@ -167,14 +167,14 @@ mod tests {
             workspace: "",
         },
         purpose: Use::Work(PermissionSet::Edit),
-        session: Session::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+        session: TurnSession::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
         schema: None,
         prompt: "do it",
         files: "/state/1.preset.",
         allowed: None,
     };
-    const RESUMED: Start<'_> = Start {
-        session: Session::Resumed("S"),
+    const RESUMED: ProgramStart<'_> = ProgramStart {
+        session: TurnSession::Resumed("S"),
         ..START
     };
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_question_is_asked_with_what_lets_it_look_only_in_a_session_of_its_own() {
         let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
-        let start = Start {
+        let start = ProgramStart {
             purpose: Use::Question,
             schema: Some(("{\"a\": \"{model}\"}", "/s")),
             ..START

@@ -12,5 +12,5 @@ mod invocation;
 mod reading;
 
 pub use agent::{ByPreset, CommandAgent};
-pub use invocation::{Session, Start, Use};
-pub use reading::{Called, Heard, Reading};
+pub use invocation::{ProgramStart, TurnSession, Use};
+pub use reading::{Called, OutputReader, PrintedTurn};

@@ -26,7 +26,7 @@ const LONGEST_NAME: usize = 200;
 
 /// The usage of a turn, as its program tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Usage {
+pub struct PresetUsage {
     /// The tokens that were read.
     pub input: Option<u64>,
     /// The tokens that were written.
@@ -65,7 +65,7 @@ impl Called {
 
 /// The values about a turn that its program printed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Heard {
+pub struct PrintedTurn {
     pub session: Option<String>,
     pub model: Option<String>,
     /// The last message of the program.
@@ -73,7 +73,7 @@ pub struct Heard {
     /// A reply that is held to a schema.
     pub structured: Option<Value>,
     /// Where the preset says so, from the beginning of its session.
-    pub usage: Usage,
+    pub usage: PresetUsage,
     /// How many tools it called.
     pub calls: u32,
     /// The tool calls in the order in which they came.
@@ -98,16 +98,16 @@ pub struct Heard {
 
 /// Reads what a program prints, line by line.
 #[derive(Debug)]
-pub struct Reading {
+pub struct OutputReader {
     preset: Arc<Preset>,
-    pub heard: Heard,
+    pub heard: PrintedTurn,
 }
 
-impl Reading {
+impl OutputReader {
     pub fn of(preset: Arc<Preset>) -> Self {
         Self {
             preset,
-            heard: Heard::default(),
+            heard: PrintedTurn::default(),
         }
     }
 
@@ -244,7 +244,7 @@ impl Reading {
     }
 }
 
-impl Heard {
+impl PrintedTurn {
     fn event(&mut self, event: &Value, rules: &[Rule]) {
         for rule in rules.iter().filter(|rule| fits(event, rule)) {
             for setting in &rule.set {
@@ -456,8 +456,8 @@ mod tests {
 
     const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "qwen", "acp"];
 
-    fn read(name: &str, output: impl Read) -> Heard {
-        let mut reading = Reading::of(preset_of(name));
+    fn read(name: &str, output: impl Read) -> PrintedTurn {
+        let mut reading = OutputReader::of(preset_of(name));
         reading.output(BufReader::new(output)).unwrap();
         reading.heard
     }
@@ -516,7 +516,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_output_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..2000), which in 0..NAMES.len()) {
-            let mut reading = Reading::of(preset_of(NAMES[which]));
+            let mut reading = OutputReader::of(preset_of(NAMES[which]));
             reading.output(Cursor::new(&bytes)).unwrap();
             reading.standard_error(&String::from_utf8_lossy(&bytes));
             let _ = (reading.error(), reading.is_complete());

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Protocol, version_after};
 use crate::agents::model::{
-    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, string,
-    temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolExchange,
+    non_empty, string, temperature, told_message,
 };
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
@@ -75,14 +75,14 @@ fn body(model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dia
     body
 }
 
-fn answer(body: &Value) -> Answer {
+fn answer(body: &Value) -> ResponseBody {
     let Some(blocks) = body["content"].as_array() else {
-        return Answer::NotAReply;
+        return ResponseBody::NotAReply;
     };
     let finish_reason = non_empty(&body["stop_reason"]);
     let mut text: String = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     if finish_reason.as_deref() == Some("refusal") {
-        return Answer::Declined(format!("the model refuses: {text}"));
+        return ResponseBody::Declined(format!("the model refuses: {text}"));
     }
     // What was said beside the tool is not the reply. Two calls are two replies, between which there is no choice.
     let calls = blocks
@@ -104,15 +104,15 @@ fn answer(body: &Value) -> Answer {
         })
         .collect();
     if finish_reason.as_deref() == Some("tool_use") && calls.is_empty() && !by_tool {
-        return Answer::Declined("the reply stops for calls of tools and has none".to_owned());
+        return ResponseBody::Declined("the reply stops for calls of tools and has none".to_owned());
     }
     let usage = &body["usage"];
-    Answer::Reply(ModelReply {
+    ResponseBody::Reply(ModelReply {
         said: body["content"].clone(),
         calls,
         text,
         model: non_empty(&body["model"]),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: input_tokens(usage),
             output_tokens: usage["output_tokens"].as_u64(),
         },
@@ -144,7 +144,7 @@ fn question(request: &ModelRequest) -> Value {
 }
 
 /// The messages of one exchange: the reply, and the results of the tools.
-fn turns(exchange: &Exchange) -> [Value; 2] {
+fn turns(exchange: &ToolExchange) -> [Value; 2] {
     let results: Vec<Value> = exchange
         .calls
         .iter()

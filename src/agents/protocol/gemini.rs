@@ -6,8 +6,8 @@ use crate::domain::Millis;
 
 use super::{Protocol, version_after};
 use crate::agents::model::{
-    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, millis_of, non_empty,
-    string, temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolExchange,
+    millis_of, non_empty, string, temperature, told_message,
 };
 
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
@@ -91,19 +91,19 @@ fn body(_model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Di
     body
 }
 
-fn answer(body: &Value) -> Answer {
+fn answer(body: &Value) -> ResponseBody {
     if let Some(reason) = non_empty(&body["promptFeedback"]["blockReason"]) {
-        return Answer::Declined(format!("the provider blocked the prompt: {reason}"));
+        return ResponseBody::Declined(format!("the provider blocked the prompt: {reason}"));
     }
     // A reply without candidates is told from any other JSON by what else it carries.
     if ["candidates", "usageMetadata", "promptFeedback"]
         .iter()
         .all(|key| body.get(key).is_none())
     {
-        return Answer::NotAReply;
+        return ResponseBody::NotAReply;
     }
     let Some(candidate) = body["candidates"].get(0) else {
-        return Answer::Declined("the provider's answer has no candidates".to_owned());
+        return ResponseBody::Declined("the provider's answer has no candidates".to_owned());
     };
     let finish_reason = non_empty(&candidate["finishReason"]);
     let parts = candidate["content"]["parts"].as_array();
@@ -113,12 +113,12 @@ fn answer(body: &Value) -> Answer {
         // Thoughts are not the reply.
         .filter(|part| part["thought"] != json!(true));
     let usage = &body["usageMetadata"];
-    Answer::Reply(ModelReply {
+    ResponseBody::Reply(ModelReply {
         said: candidate["content"].clone(),
         calls: calls(parts),
         text: said.filter_map(|part| part["text"].as_str()).collect(),
         model: non_empty(&body["modelVersion"]),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: usage["promptTokenCount"].as_u64(),
             output_tokens: output_tokens(usage),
         },
@@ -149,7 +149,7 @@ fn told_error(body: &Value) -> ToldError<'_> {
 }
 
 /// The messages of one exchange: the reply, and the results of the tools.
-fn turns(exchange: &Exchange) -> [Value; 2] {
+fn turns(exchange: &ToolExchange) -> [Value; 2] {
     let parts: Vec<Value> = exchange
         .calls
         .iter()

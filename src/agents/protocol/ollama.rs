@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::openai::{calls, messages, said, tools};
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, string, temperature,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, non_empty, string, temperature,
     told_message,
 };
 
@@ -73,19 +73,19 @@ fn body(model: &str, _has_new_name: bool, request: &ModelRequest, dialogue: &Dia
     body
 }
 
-fn answer(body: &Value) -> Answer {
+fn answer(body: &Value) -> ResponseBody {
     if !body["message"].is_object() {
-        return Answer::NotAReply;
+        return ResponseBody::NotAReply;
     }
     if body["done"] != json!(true) {
-        return Answer::Declined("the server sent only the beginning of its reply".to_owned());
+        return ResponseBody::Declined("the server sent only the beginning of its reply".to_owned());
     }
-    Answer::Reply(ModelReply {
+    ResponseBody::Reply(ModelReply {
         said: said(&body["message"]),
         calls: calls(&body["message"]),
         text: string(&body["message"]["content"]),
         model: non_empty(&body["model"]),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: body["prompt_eval_count"].as_u64(),
             output_tokens: body["eval_count"].as_u64(),
         },

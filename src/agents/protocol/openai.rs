@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Answer, Dialogue, ModelReply, ModelRequest, ToldError, ToolCall, ToolResult, ToolSpec, Usage, non_empty,
-    string, temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolResult, ToolSpec,
+    non_empty, string, temperature, told_message,
 };
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
@@ -75,28 +75,28 @@ fn body(model: &str, has_new_name: bool, request: &ModelRequest, dialogue: &Dial
     body
 }
 
-fn answer(body: &Value) -> Answer {
+fn answer(body: &Value) -> ResponseBody {
     let Some(choices) = body.get("choices") else {
-        return Answer::NotAReply;
+        return ResponseBody::NotAReply;
     };
     let Some(choice) = choices.get(0) else {
-        return Answer::Declined("the provider's answer has no choices".to_owned());
+        return ResponseBody::Declined("the provider's answer has no choices".to_owned());
     };
     let message = &choice["message"];
     if let Some(refusal) = non_empty(&message["refusal"]) {
-        return Answer::Declined(format!("the model refuses: {refusal}"));
+        return ResponseBody::Declined(format!("the model refuses: {refusal}"));
     }
     let finish_reason = non_empty(&choice["finish_reason"]);
     let calls = calls(message);
     if finish_reason.as_deref() == Some("tool_calls") && calls.is_empty() {
-        return Answer::Declined("the reply stops for calls of tools and has none".to_owned());
+        return ResponseBody::Declined("the reply stops for calls of tools and has none".to_owned());
     }
-    Answer::Reply(ModelReply {
+    ResponseBody::Reply(ModelReply {
         said: said(message),
         calls,
         text: content_of(message),
         model: non_empty(&body["model"]),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: body["usage"]["prompt_tokens"].as_u64(),
             output_tokens: body["usage"]["completion_tokens"].as_u64(),
         },

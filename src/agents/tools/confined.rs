@@ -29,17 +29,17 @@ pub struct Confined {
     path: PathBuf,
     /// A folder that is not shown, wherever it lies.
     hidden: Option<PathBuf>,
-    guard: Option<Guard>,
+    guard: Option<WriteGuard>,
     /// The mounts that a process in its place would have.
     mounts: MountPlan,
 }
 
 /// Says of an absolute path whether it may not be written.
-type Guard = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+type WriteGuard = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Why a path is refused or cannot be used: a text for the model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Refused {
+pub enum PathRefused {
     /// The name is one of those that are never shown.
     #[error("'{0}' is not shown to anybody")]
     Hidden(String),
@@ -62,7 +62,7 @@ pub enum Refused {
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct FolderEntry {
     /// The name; a folder's ends in `/`.
     pub name: String,
     /// The size of a regular file, in bytes.
@@ -73,7 +73,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     /// The names, sorted.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FolderEntry>,
     /// Whether there are more.
     pub more: bool,
     /// Names that are not UTF-8, so that nobody can ask for them.
@@ -127,12 +127,12 @@ impl Confined {
     ///
     /// # Errors
     /// When it is hidden, outside, missing or no regular file.
-    pub fn read(&self, path: &str) -> Result<File, Refused> {
+    pub fn read(&self, path: &str) -> Result<File, PathRefused> {
         let file = self.open_beneath(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
         let file = File::from(file);
         match file.metadata() {
             Ok(data) if data.is_file() => Ok(file),
-            Ok(_) => Err(Refused::NotA(path.to_owned(), "a regular file")),
+            Ok(_) => Err(PathRefused::NotA(path.to_owned(), "a regular file")),
             Err(error) => Err(system(path, &error)),
         }
     }
@@ -141,7 +141,7 @@ impl Confined {
     ///
     /// # Errors
     /// When it is hidden, outside, missing or no folder.
-    pub fn list(&self, path: &str, most: usize) -> Result<Listing, Refused> {
+    pub fn list(&self, path: &str, most: usize) -> Result<Listing, PathRefused> {
         let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
         let mut found = Listing::default();
@@ -171,11 +171,11 @@ impl Confined {
     ///
     /// # Errors
     /// When it is hidden, outside, or what is there is no regular file.
-    pub fn write(&self, path: &str, content: &[u8]) -> Result<(), Refused> {
+    pub fn write(&self, path: &str, content: &[u8]) -> Result<(), PathRefused> {
         self.check_write(path)?;
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
-            return Err(Refused::NotA(path.to_owned(), "a regular file"));
+            return Err(PathRefused::NotA(path.to_owned(), "a regular file"));
         };
         let mut below = String::new();
         for folder in folders {
@@ -189,7 +189,7 @@ impl Confined {
         }
         let mode = match rustix::fs::statat(&parent, *name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile => {
-                return Err(Refused::NotA(path.to_owned(), "a regular file"));
+                return Err(PathRefused::NotA(path.to_owned(), "a regular file"));
             }
             Ok(there) => Some(Mode::from_raw_mode(there.st_mode & 0o777)),
             Err(Errno::NOENT) => None,
@@ -202,25 +202,25 @@ impl Confined {
     ///
     /// # Errors
     /// When it is hidden, outside, no file, or protected.
-    pub fn check_write(&self, path: &str) -> Result<(), Refused> {
+    pub fn check_write(&self, path: &str) -> Result<(), PathRefused> {
         let parts = parts(path)?;
         if parts.is_empty() {
-            return Err(Refused::NotA(path.to_owned(), "a regular file"));
+            return Err(PathRefused::NotA(path.to_owned(), "a regular file"));
         }
         self.unguarded(path, &self.path.join(parts.join("/")))
     }
 
-    fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {
+    fn unguarded(&self, path: &str, real: &Path) -> Result<(), PathRefused> {
         match &self.guard {
-            _ if self.mounts.access(real) != Access::Write => Err(Refused::Protected(path.to_owned())),
-            Some(is_guarded) if is_guarded(real) => Err(Refused::Protected(path.to_owned())),
+            _ if self.mounts.access(real) != Access::Write => Err(PathRefused::Protected(path.to_owned())),
+            Some(is_guarded) if is_guarded(real) => Err(PathRefused::Protected(path.to_owned())),
             _ => Ok(()),
         }
     }
 
-    fn make_folder(&self, path: &str) -> Result<(), Refused> {
+    fn make_folder(&self, path: &str) -> Result<(), PathRefused> {
         match self.folder(path) {
-            Err(Refused::Missing(_)) => {}
+            Err(PathRefused::Missing(_)) => {}
             found => return found.map(|_| ()),
         }
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -229,11 +229,11 @@ impl Confined {
             .map_err(|error| system(path, &error.into()))
     }
 
-    fn folder(&self, path: &str) -> Result<OwnedFd, Refused> {
+    fn folder(&self, path: &str) -> Result<OwnedFd, PathRefused> {
         self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
     }
 
-    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refused> {
+    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, PathRefused> {
         let parts = parts(path)?;
         let inner = if parts.is_empty() {
             ".".to_owned()
@@ -244,11 +244,11 @@ impl Confined {
         let opened = no_links::opened(self.root.as_fd(), Path::new(&inner), how, true).map_err(|error| {
             let path = path.to_owned();
             match error {
-                Errno::NOENT => Refused::Missing(path),
-                Errno::XDEV | Errno::LOOP => Refused::Outside(path),
-                Errno::NOTDIR => Refused::NotA(path, "a folder"),
+                Errno::NOENT => PathRefused::Missing(path),
+                Errno::XDEV | Errno::LOOP => PathRefused::Outside(path),
+                Errno::NOTDIR => PathRefused::NotA(path, "a folder"),
                 // A socket, or a FIFO without a reader.
-                Errno::NXIO | Errno::ISDIR => Refused::NotA(path, "a regular file"),
+                Errno::NXIO | Errno::ISDIR => PathRefused::NotA(path, "a regular file"),
                 _ => system(&path, &error.into()),
             }
         })?;
@@ -256,7 +256,7 @@ impl Confined {
     }
 
     /// A link with a harmless name may lead to a hidden file: what was really opened counts.
-    fn still_shown(&self, path: &str, opened: OwnedFd) -> Result<OwnedFd, Refused> {
+    fn still_shown(&self, path: &str, opened: OwnedFd) -> Result<OwnedFd, PathRefused> {
         let (Some(root), Some(real)) = (real_path(&self.root), real_path(&opened)) else {
             // No /proc: then links are not followed at all (see [`no_links::opened`]), so the name is the file.
             return Ok(opened);
@@ -270,7 +270,7 @@ impl Confined {
             .as_ref()
             .is_some_and(|folder| real.starts_with(folder));
         if hidden || in_folder || self.mounts.access(&real) > Access::Read {
-            return Err(Refused::Hidden(path.to_owned()));
+            return Err(PathRefused::Hidden(path.to_owned()));
         }
         Ok(opened)
     }
@@ -286,20 +286,22 @@ fn real_path(opened: &OwnedFd) -> Option<PathBuf> {
 }
 
 /// The parts of a path that may lead somewhere beneath the folder.
-fn parts(path: &str) -> Result<Vec<&str>, Refused> {
+fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
     let mut parts = Vec::new();
     for part in Path::new(path).components() {
         match part {
             Component::CurDir => {}
             Component::Normal(part) => {
-                let part = part.to_str().ok_or_else(|| Refused::Missing(path.to_owned()))?;
+                let part = part
+                    .to_str()
+                    .ok_or_else(|| PathRefused::Missing(path.to_owned()))?;
                 if is_hidden(part) {
-                    return Err(Refused::Hidden(path.to_owned()));
+                    return Err(PathRefused::Hidden(path.to_owned()));
                 }
                 parts.push(part);
             }
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                return Err(Refused::Outside(path.to_owned()));
+                return Err(PathRefused::Outside(path.to_owned()));
             }
         }
     }
@@ -314,16 +316,16 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
-fn system(path: &str, error: &io::Error) -> Refused {
-    Refused::System(path.to_owned(), error.to_string())
+fn system(path: &str, error: &io::Error) -> PathRefused {
+    PathRefused::System(path.to_owned(), error.to_string())
 }
 
-fn described(folder: &OwnedFd, name: &str) -> Entry {
+fn described(folder: &OwnedFd, name: &str) -> FolderEntry {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
     let is = |kind| stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind);
     let end = if is(FileType::Directory) { "/" } else { "" };
     let size = stat.filter(|_| is(FileType::RegularFile));
-    Entry {
+    FolderEntry {
         name: format!("{name}{end}"),
         size: size.and_then(|stat| u64::try_from(stat.st_size).ok()),
     }
@@ -400,21 +402,21 @@ mod tests {
         let confined = confined(&outer).planned(mounts);
         confined.write("new.txt", b"mine").unwrap();
         assert!(confined.read("src/b.rs").is_ok());
-        let protected = Err(Refused::Protected("src/b.rs".to_owned()));
+        let protected = Err(PathRefused::Protected("src/b.rs".to_owned()));
         assert_eq!(confined.write("src/b.rs", b"evil"), protected);
         assert!(matches!(
             confined.write("src/deep/new.rs", b"evil"),
-            Err(Refused::Protected(_))
+            Err(PathRefused::Protected(_))
         ));
-        assert!(matches!(confined.read("a.txt"), Err(Refused::Hidden(_))));
-        assert!(matches!(confined.read("inside"), Err(Refused::Hidden(_))));
+        assert!(matches!(confined.read("a.txt"), Err(PathRefused::Hidden(_))));
+        assert!(matches!(confined.read("inside"), Err(PathRefused::Hidden(_))));
     }
 
     fn confined(outer: &tempfile::TempDir) -> Confined {
         Confined::open(&outer.path().join("work")).unwrap()
     }
 
-    fn text(confined: &Confined, path: &str) -> Result<String, Refused> {
+    fn text(confined: &Confined, path: &str) -> Result<String, PathRefused> {
         let (bytes, _) = read_at_most(confined.read(path)?, 100).unwrap();
         Ok(String::from_utf8(bytes).unwrap())
     }
@@ -446,7 +448,7 @@ mod tests {
             "loop",
         ] {
             assert!(
-                matches!(text(&confined, path), Err(Refused::Outside(_))),
+                matches!(text(&confined, path), Err(PathRefused::Outside(_))),
                 "{path}"
             );
             assert!(confined.list(path, 10).is_err(), "{path}");
@@ -469,11 +471,11 @@ mod tests {
         ] {
             let refused = text(&confined, path).unwrap_err();
             assert!(
-                matches!(refused, Refused::Hidden(_) | Refused::Outside(_)),
+                matches!(refused, PathRefused::Hidden(_) | PathRefused::Outside(_)),
                 "{path}: {refused}"
             );
         }
-        assert!(matches!(confined.write(".env", b""), Err(Refused::Hidden(_))));
+        assert!(matches!(confined.write(".env", b""), Err(PathRefused::Hidden(_))));
         let entries = confined.list(".", 100).unwrap().entries;
         let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
         assert!(names.contains(&"src/") && names.contains(&"a.txt"), "{names:?}");
@@ -489,14 +491,17 @@ mod tests {
         let outer = workspace();
         let confined = confined(&outer);
         for path in ["fifo", "src"] {
-            assert!(matches!(text(&confined, path), Err(Refused::NotA(..))), "{path}");
             assert!(
-                matches!(confined.write(path, b""), Err(Refused::NotA(..))),
+                matches!(text(&confined, path), Err(PathRefused::NotA(..))),
+                "{path}"
+            );
+            assert!(
+                matches!(confined.write(path, b""), Err(PathRefused::NotA(..))),
                 "{path}"
             );
         }
-        assert!(matches!(confined.list("a.txt", 1), Err(Refused::NotA(..))));
-        assert!(matches!(text(&confined, "none"), Err(Refused::Missing(_))));
+        assert!(matches!(confined.list("a.txt", 1), Err(PathRefused::NotA(..))));
+        assert!(matches!(text(&confined, "none"), Err(PathRefused::Missing(_))));
     }
 
     #[test]
@@ -506,7 +511,10 @@ mod tests {
         confined.write("new/deep/file.txt", b"one").unwrap();
         confined.write("new/deep/file.txt", b"two").unwrap();
         assert_eq!(text(&confined, "new/deep/file.txt").as_deref(), Ok("two"));
-        assert!(matches!(confined.write("inside", b"x"), Err(Refused::NotA(..))));
+        assert!(matches!(
+            confined.write("inside", b"x"),
+            Err(PathRefused::NotA(..))
+        ));
         assert!(confined.write("up/new.txt", b"x").is_err());
         assert_eq!(text(&confined, "a.txt").as_deref(), Ok("alpha"));
         let left: Vec<_> = fs::read_dir(outer.path().join("work/new/deep"))

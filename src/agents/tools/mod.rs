@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{ToolCall, ToolResult, ToolSpec};
-use confined::{Confined, Refused, read_at_most};
+use confined::{Confined, PathRefused, read_at_most};
 
 /// Names that one listing shows.
 const MOST_ENTRIES: usize = 500;
@@ -125,7 +125,7 @@ pub struct Toolbox {
 /// A tool call with its arguments.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-enum Request {
+enum ToolRequest {
     List {
         #[serde(default = "here")]
         path: String,
@@ -178,12 +178,12 @@ impl Toolbox {
     /// Why not, for the model.
     pub fn check(&self, call: &ToolCall) -> Result<(), ToolError> {
         match self.request(call)? {
-            Request::Write { path, .. } => Ok(self.folder.check_write(&path)?),
+            ToolRequest::Write { path, .. } => Ok(self.folder.check_write(&path)?),
             _ => Ok(()),
         }
     }
 
-    fn request(&self, call: &ToolCall) -> Result<Request, ToolError> {
+    fn request(&self, call: &ToolCall) -> Result<ToolRequest, ToolError> {
         let names: Vec<_> = self.tools.iter().map(|tool| tool.as_str()).collect();
         if !names.contains(&call.name.as_str()) {
             return Err(ToolError::Unknown(call.name.clone(), names.join(", ")));
@@ -197,10 +197,10 @@ impl Toolbox {
 
     fn attempt(&self, call: &ToolCall) -> Result<String, ToolError> {
         match self.request(call)? {
-            Request::List { path } => self.list(&path),
-            Request::Read { path, offset } => self.read(&path, offset),
-            Request::Search { pattern, path } => self.search(&pattern, &path),
-            Request::Write { path, content } => self.write(&path, &content),
+            ToolRequest::List { path } => self.list(&path),
+            ToolRequest::Read { path, offset } => self.read(&path, offset),
+            ToolRequest::Search { pattern, path } => self.search(&pattern, &path),
+            ToolRequest::Write { path, content } => self.write(&path, &content),
         }
     }
 
@@ -264,7 +264,7 @@ impl Toolbox {
         };
         match self.folder.list(path, 0) {
             Ok(_) => search.folder(&self.folder, path, 0),
-            Err(Refused::NotA(..)) => search.file(&self.folder, path)?,
+            Err(PathRefused::NotA(..)) => search.file(&self.folder, path)?,
             Err(refused) => return Err(refused.into()),
         }
         Ok(search.told())
@@ -293,7 +293,7 @@ pub enum ToolError {
     Arguments(serde_json::Error),
     /// The path is refused.
     #[error(transparent)]
-    Path(#[from] Refused),
+    Path(#[from] PathRefused),
     /// A file that the system does not read.
     #[error("'{0}' cannot be read: {1}")]
     Unreadable(String, #[source] std::io::Error),
@@ -339,8 +339,8 @@ struct Missed {
 impl Missed {
     /// Counts a file that could not be read. A hidden one does not exist for a model, and one that vanishes
     /// meanwhile is not there.
-    fn refused(&mut self, refused: &Refused) {
-        if !matches!(refused, Refused::Hidden(_) | Refused::Missing(_)) {
+    fn refused(&mut self, refused: &PathRefused) {
+        if !matches!(refused, PathRefused::Hidden(_) | PathRefused::Missing(_)) {
             self.unreadable += 1;
         }
     }
@@ -414,7 +414,7 @@ impl Search {
             || self.bytes >= MOST_SEARCHED_IN_ALL
     }
 
-    fn file(&mut self, confined: &Confined, path: &str) -> Result<(), Refused> {
+    fn file(&mut self, confined: &Confined, path: &str) -> Result<(), PathRefused> {
         let file = confined.read(path)?;
         let Ok((bytes, more)) = read_at_most(file, MOST_SEARCHED) else {
             self.missed.unreadable += 1;

@@ -25,7 +25,7 @@ use crate::cli::screen::Screen;
 use crate::cli::session::fork_supervisor;
 use crate::domain::AgentId;
 use crate::executor::error::WorkError;
-use crate::judging::calibration::{Collector, Shown, shown};
+use crate::judging::calibration::{Collector, ReviewerView, shown};
 use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
 use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
@@ -308,7 +308,7 @@ impl LiveReplies<'_> {
     }
 }
 
-fn piece(shown: Shown) -> Piece {
+fn piece(shown: ReviewerView) -> Piece {
     Piece {
         task: shown.task,
         criteria: shown.criteria,

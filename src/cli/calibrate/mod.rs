@@ -20,7 +20,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 
 use crate::domain::Points;
-use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
+use crate::judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps};
 use crate::report::documents::calibration::{CalibrationDocument, human};
 
 use crate::cli::failure::Failure;
@@ -120,7 +120,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         }
         None => read(&arguments.labels)?,
     };
-    let settings = Settings {
+    let settings = EvaluationSettings {
         bar: arguments.bar.unwrap_or_else(|| Points::whole(60)),
         rounds: arguments.bootstrap,
         seed: arguments.seed,

@@ -9,7 +9,7 @@ use crate::cli::calibration::{PLACE, stored_fits};
 use crate::cli::failure::Failure;
 use crate::domain::{Digest, Points};
 use crate::judging::calibration::{
-    Drift, Entry, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
+    Drift, EvaluatedJudge, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
 };
 use crate::mission::{Plan, dimensions_digest};
 use crate::report::documents::calibration::DriftRow;
@@ -66,7 +66,7 @@ pub fn save(
 fn stored(
     plan: &Plan,
     set: &LabelSet,
-    entry: &Entry,
+    entry: &EvaluatedJudge,
     good_from: Points,
 ) -> Result<anyhow::Result<StoredFit>, Failure> {
     let mut seats = Vec::new();

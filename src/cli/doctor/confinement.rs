@@ -4,7 +4,7 @@ use crate::report::doctor::{CheckOutcome, HealthCheck};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
-use crate::supervisor::{Tier, Way};
+use crate::supervisor::{NamespaceMaker, Tier};
 
 /// Confines a process of ours, which does nothing: whether that can be done, and by what.
 pub fn tier() -> Result<Tier, Failure> {
@@ -24,8 +24,8 @@ pub fn check(tier: Tier, required: Option<&'static str>) -> HealthCheck {
         Tier::None(why) => ("none", None, Some(why.clone())),
     };
     let (way, by) = match way {
-        Some(Way::Native) => (Some("native"), "by namespaces of the kernel (native)"),
-        Some(Way::Bubblewrap) => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
+        Some(NamespaceMaker::Native) => (Some("native"), "by namespaces of the kernel (native)"),
+        Some(NamespaceMaker::Bubblewrap) => (Some("bubblewrap"), "by namespaces that bubblewrap makes"),
         None => (None, ""),
     };
     let told = match tier {

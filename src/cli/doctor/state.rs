@@ -12,7 +12,7 @@ use crate::engine::Salvaged;
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::report::documents::commands::SalvageDocument;
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
-use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, StateFolder, waiting};
+use crate::store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolder, waiting};
 
 use super::super::confirm;
 use super::super::failure::Failure;
@@ -205,9 +205,9 @@ fn inbox(folder: &StateFolder) -> HealthCheck {
         Ok(found) if found.is_empty() => check(CheckOutcome::Ok, "empty".to_owned()),
         Ok(found) => {
             let refused = found.iter().find_map(|found| match found {
-                Found::Refused(path, why) => Some(format!("{} is no command: {why}", path.display())),
-                Found::Stranger(path) => Some(format!("{} is no command", path.display())),
-                Found::Command(..) => None,
+                InboxFile::Refused(path, why) => Some(format!("{} is no command: {why}", path.display())),
+                InboxFile::Stranger(path) => Some(format!("{} is no command", path.display())),
+                InboxFile::Command(..) => None,
             });
             let count = format!("{} file(s) wait for the next writer", found.len());
             match refused {

@@ -3,27 +3,28 @@
 
 use crate::domain::BeforeWork;
 use crate::engine::event::{Event, RunEvent};
-use crate::judging::baseline::{self, Item, items, named};
+use crate::judging::baseline::{self, BaselineCheck, items, named};
 use crate::mission::model::{BeforeRule, TaskType};
 
 use super::transaction::Transaction;
 
-fn before(draft: &Transaction<'_>, item: &Item) -> BeforeWork {
+fn before(draft: &Transaction<'_>, item: &BaselineCheck) -> BeforeWork {
     let of_draft = draft.task.seen_before(item);
     of_draft.map_or(BeforeWork::Unknown, |seen| seen.before)
 }
 
 /// Checks that are to fail before the work and do not.
-pub fn wrongly_green(draft: &Transaction<'_>) -> Vec<Item> {
+pub fn wrongly_green(draft: &Transaction<'_>) -> Vec<BaselineCheck> {
     baseline::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
 }
 
 /// Says beforehand that nothing would show that the work was done.
 pub fn warn(draft: &mut Transaction<'_>) {
     let all = items(draft.task_plan());
-    let is_green = |item: &Item| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
+    let is_green =
+        |item: &BaselineCheck| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
     let is_refactoring = draft.task_plan().kind == TaskType::Refactor && draft.task_plan().is_of_mission();
-    let brings_tests = |item: &Item| item.declared == Some(BeforeRule::NewTests);
+    let brings_tests = |item: &BaselineCheck| item.declared == Some(BeforeRule::NewTests);
     if is_refactoring
         || all.iter().any(brings_tests)
         || !all.iter().all(is_green)

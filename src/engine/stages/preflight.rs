@@ -7,10 +7,10 @@ use crate::domain::{Cause, Severity, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
-use crate::judging::baseline::{CheckPlace, Item, Weighed};
+use crate::judging::baseline::{BaselineCheck, CheckPlace, Weighed};
 use crate::judging::evidence_rules::{
-    FileState, PreflightReject, TargetFile, artifacts, hollow_work, is_all_watched, must_touch, must_write,
-    nothing_touched, nothing_written, requires_tool_calls, watched, zero_tool_calls,
+    FileState, PreflightReject, TargetFileFact, artifacts, hollow_work, is_all_watched, must_touch,
+    must_write, nothing_touched, nothing_written, requires_tool_calls, watched, zero_tool_calls,
 };
 use crate::judging::write_intent::asked_files;
 use crate::mission::{Extent, Plan};
@@ -95,7 +95,7 @@ pub fn open(view: View<'_>) -> Next {
 pub fn untouched(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, task) = (view.state, view.task);
     let is_none = undone(view.plan(), view.id, task) == Some(false) && nothing_to_do(task).is_none();
-    let may_prove = |item: &Item| {
+    let may_prove = |item: &BaselineCheck| {
         // These facts are looked at later.
         let is_later = matches!(item.place, CheckPlace::Criterion(_));
         let weighed = state.weighed(view.id, task, item);
@@ -123,7 +123,7 @@ fn reject(view: View<'_>, cause: Cause, found: PreflightReject) -> Box<StageRepo
 fn artifacts_missing(view: View<'_>) -> Option<PreflightReject> {
     let files = view.files();
     let lost = view.task.reopened.as_deref().map_or(&[][..], |open| &open.files);
-    let lost: Vec<TargetFile> = lost
+    let lost: Vec<TargetFileFact> = lost
         .iter()
         .filter(|recorded| is_lost(recorded, files))
         .map(|recorded| target_file(&recorded.path, files))
@@ -132,7 +132,7 @@ fn artifacts_missing(view: View<'_>) -> Option<PreflightReject> {
         return artifacts(&lost);
     }
     let targets = view.work().target_files.iter();
-    let targets: Vec<TargetFile> = targets.map(|path| target_file(path, files)).collect();
+    let targets: Vec<TargetFileFact> = targets.map(|path| target_file(path, files)).collect();
     artifacts(&targets)
 }
 
@@ -166,7 +166,7 @@ fn not_done(view: View<'_>) -> Option<PreflightReject> {
         .map(hollow_work)
 }
 
-fn target_file(path: &str, files: &[FileFact]) -> TargetFile {
+fn target_file(path: &str, files: &[FileFact]) -> TargetFileFact {
     let fact = files.iter().find(|file| file.path == path);
     let state = match fact.map(|fact| (fact.size, &fact.obstacle)) {
         None | Some((None, None)) => FileState::Missing,
@@ -174,7 +174,7 @@ fn target_file(path: &str, files: &[FileFact]) -> TargetFile {
         Some((Some(0), _)) => FileState::Empty,
         Some((Some(_), _)) => FileState::Filled,
     };
-    TargetFile {
+    TargetFileFact {
         path: path.to_owned(),
         state,
     }

@@ -4,7 +4,7 @@
 use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
-use crate::judging::baseline::{Item, ProofOf, Weighed, named, proof_of};
+use crate::judging::baseline::{BaselineCheck, ProofOf, Weighed, named, proof_of};
 use crate::mission::ListOf;
 use crate::mission::model::{BeforeRule, ProofRule, TaskType};
 
@@ -84,9 +84,9 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
 }
 
 /// What the mission expected of its checks, and was not so.
-fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
-    let before = |item: &Item| view.state.before(view.id, item).result;
-    let of_list = |item: &&Item| item.list == Some(ListOf::FailToPass);
+fn surprises(view: View<'_>, items: &[BaselineCheck]) -> Vec<Finding> {
+    let before = |item: &BaselineCheck| view.state.before(view.id, item).result;
+    let of_list = |item: &&BaselineCheck| item.list == Some(ListOf::FailToPass);
     let mut of_lists = items.iter().filter(of_list);
     let some_failed = of_lists.any(|item| before(item) == BeforeWork::Red);
     let told = items.iter().filter_map(|item| {
@@ -112,7 +112,7 @@ fn surprises(view: View<'_>, items: &[Item]) -> Vec<Finding> {
 }
 
 /// A check that failed before the work and goes by files that the work made, which nobody asked for.
-fn made(view: View<'_>, item: &Item) -> Option<Finding> {
+fn made(view: View<'_>, item: &BaselineCheck) -> Option<Finding> {
     let (work, mut all) = (view.work(), view.state.seen_before(view.id).iter());
     let seen = all.find(|seen| seen.key == item.key && seen.before == BeforeWork::Red)?;
     let files = seen.lacks.iter();

@@ -8,7 +8,7 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::engine::state::TaskState;
 use crate::engine::test_looks::{Look, Looked};
-use crate::judging::baseline::{Item, items};
+use crate::judging::baseline::{BaselineCheck, items};
 use crate::mission::Plan;
 use crate::mission::model::{BeforeRule, TaskType};
 
@@ -72,7 +72,7 @@ pub fn told(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 }
 
 /// The checks that are to fail with the tests of the work and without the rest of it, and do not.
-fn lacking(plan: &Plan, id: TaskId, task: &TaskState) -> impl Iterator<Item = Item> {
+fn lacking(plan: &Plan, id: TaskId, task: &TaskState) -> impl Iterator<Item = BaselineCheck> {
     let items = items(plan.task(id)).into_iter();
     items.filter(move |item| {
         let fails = task.new_tests_fail(plan, id, item.key);
@@ -109,7 +109,7 @@ fn old_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Option<(Finding, bool
 /// What is worth knowing beside that, and decides nothing here.
 fn remarks(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let (work, looks) = (plan.task(id), &task.attempt.looks);
-    let seen = |item: &Item| looks.new_tests(item.key) == Some(BeforeWork::Green);
+    let seen = |item: &BaselineCheck| looks.new_tests(item.key) == Some(BeforeWork::Green);
     let is_about_tests = work.kind == TaskType::Test && work.is_of_mission();
     let severity = match is_about_tests {
         true => Severity::Info,

@@ -5,7 +5,7 @@ use crate::domain::{
     Answer, Cause, CriterionGrade, Points, Purpose, RubricReply, Severity, StageKey, Verdict,
 };
 use crate::engine::job::Job;
-use crate::judging::verification::{Decision, decide};
+use crate::judging::verification::{VerificationDecision, decide};
 use crate::judging::{probes, rubric};
 use crate::mission::VerificationPlan;
 use crate::mission::model::{OnRefer, Rubric};
@@ -156,7 +156,7 @@ fn settle(
     view: View<'_>,
     by: &VerificationPlan,
     grades: &[CriterionGrade],
-    decision: Decision,
+    decision: VerificationDecision,
     unsure: String,
     question: String,
 ) -> Next {

@@ -16,7 +16,7 @@ use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, Fi
 use crate::engine::remedies::DependencyRecovery;
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::work::retry::Tries;
-use crate::judging::baseline::{CheckPlace, Item};
+use crate::judging::baseline::{BaselineCheck, CheckPlace};
 use crate::mission::SubTask;
 
 use super::attempt::{Attempt, Course};
@@ -539,7 +539,7 @@ impl TaskState {
     }
 
     /// What is on record of what a check of it said before the work.
-    pub(crate) fn seen_before(&self, item: &Item) -> Option<&SeenBefore> {
+    pub(crate) fn seen_before(&self, item: &BaselineCheck) -> Option<&SeenBefore> {
         let baseline = self.course.baseline.as_deref()?;
         baseline.checks.iter().find(|seen| seen.key == item.key)
     }

@@ -4,8 +4,8 @@ use crate::domain::Points;
 use crate::mission::model::Consensus;
 
 use super::{
-    Case, Fit, Item, LabelSet, Measures, Sample, Skips, Suggestion, Unfit, consensus_points, lowest, skips,
-    suggest,
+    CalibrationItem, Fit, LabelSet, LabelledWork, Measures, Sample, Skips, Suggestion, Unfit,
+    consensus_points, lowest, skips, suggest,
 };
 
 /// Up to so many judges, panels of three are made of all of them where none is named.
@@ -21,7 +21,7 @@ pub const RULES: [Consensus; 4] = [
 
 /// How rows are held against people.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct EvaluationSettings {
     /// The bar of good work, for judges and for people.
     pub bar: Points,
     /// Bootstrap resamples; 0 gives no intervals.
@@ -32,13 +32,13 @@ pub struct Settings {
 
 /// One judge, or one panel by one rule.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct EvaluatedJudge {
     /// The judges, by position in the set.
     pub seats: Vec<usize>,
     /// How the scores of the seats become one; `None` for a judge alone.
     pub rule: Option<Consensus>,
     /// Replies that our parser read, that only the recording has a score for, and that nobody read.
-    pub replies: Replies,
+    pub replies: ReplyCounts,
     /// The measures over all dimensions.
     pub measures: Measures,
     /// The measures of each dimension; `None` where people did not score it.
@@ -46,7 +46,7 @@ pub struct Entry {
     /// The provable stop, for panels of three.
     pub skips: Option<Skips>,
     /// The items that all judges of the entry scored.
-    pub cases: Vec<Case>,
+    pub cases: Vec<LabelledWork>,
     /// The fit of the scores to the labels, or why there is none.
     pub fit: Result<Fit, Unfit>,
     /// The rows that the entry is measured on.
@@ -55,7 +55,7 @@ pub struct Entry {
 
 /// How many replies could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Replies {
+pub struct ReplyCounts {
     /// Replies that our own parser read.
     pub read: u32,
     /// Replies that only whoever recorded them read.
@@ -68,7 +68,7 @@ pub struct Replies {
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     /// Judges alone, then panels.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EvaluatedJudge>,
     /// The suggested entry, by its position, and its bar; `None` where the rows do not tell good work from bad.
     pub suggestion: Option<Suggestion>,
 }
@@ -78,7 +78,7 @@ pub struct Evaluation {
 pub fn evaluate(
     set: &LabelSet,
     panels: &[Vec<usize>],
-    settings: &Settings,
+    settings: &EvaluationSettings,
     mut step: impl FnMut(),
 ) -> Evaluation {
     let mut entries = Vec::new();
@@ -131,7 +131,12 @@ fn triples(set: &LabelSet) -> Vec<Vec<usize>> {
 }
 
 /// The points that one judge or a panel gives an item; `None` where there are none.
-fn said_of(set: &LabelSet, item: &Item, seats: &[usize], rule: Option<Consensus>) -> Option<Points> {
+fn said_of(
+    set: &LabelSet,
+    item: &CalibrationItem,
+    seats: &[usize],
+    rule: Option<Consensus>,
+) -> Option<Points> {
     match rule {
         None => set.points_of(item, *seats.first()?),
         Some(rule) => consensus_points(set, item, seats, rule),
@@ -139,13 +144,13 @@ fn said_of(set: &LabelSet, item: &Item, seats: &[usize], rule: Option<Consensus>
 }
 
 /// The labelled items that every seat scored.
-pub fn cases(set: &LabelSet, seats: &[usize], rule: Option<Consensus>, bar: Points) -> Vec<Case> {
-    let is_whole = |item: &&Item| {
+pub fn cases(set: &LabelSet, seats: &[usize], rule: Option<Consensus>, bar: Points) -> Vec<LabelledWork> {
+    let is_whole = |item: &&CalibrationItem| {
         let mut says = seats.iter().filter_map(|seat| item.says[*seat].as_ref());
         says.all(|say| say.complete().is_some())
     };
-    let case = |item: &Item| {
-        Some(Case {
+    let case = |item: &CalibrationItem| {
+        Some(LabelledWork {
             row: item.row,
             group: item.group,
             points: said_of(set, item, seats, rule)?,
@@ -156,7 +161,12 @@ pub fn cases(set: &LabelSet, seats: &[usize], rule: Option<Consensus>, bar: Poin
     set.items_of(seats).filter(is_whole).filter_map(case).collect()
 }
 
-fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &Settings) -> Entry {
+fn entry(
+    set: &LabelSet,
+    seats: Vec<usize>,
+    rule: Option<Consensus>,
+    settings: &EvaluationSettings,
+) -> EvaluatedJudge {
     let mut sample = Sample::default();
     for item in set.items_of(&seats) {
         let Some(good) = item.truth.is_good(settings.bar) else {
@@ -179,7 +189,7 @@ fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &
         })
         .collect();
     let mut cases = cases(set, &seats, rule, settings.bar);
-    Entry {
+    EvaluatedJudge {
         replies: replies(set, &seats),
         measures: sample.measures(settings.rounds, settings.seed),
         dimensions,
@@ -202,7 +212,7 @@ fn sample_of_dimension(
     bar: Points,
 ) -> Sample {
     // The same rows with one dimension: what holds for the whole holds for it.
-    let only = |item: &Item| Item {
+    let only = |item: &CalibrationItem| CalibrationItem {
         row: item.row,
         group: item.group,
         truth: item.truth.clone(),
@@ -242,8 +252,8 @@ fn sample_of_dimension(
     sample
 }
 
-fn replies(set: &LabelSet, seats: &[usize]) -> Replies {
-    let mut replies = Replies::default();
+fn replies(set: &LabelSet, seats: &[usize]) -> ReplyCounts {
+    let mut replies = ReplyCounts::default();
     for item in set.items_of(seats) {
         for say in seats.iter().filter_map(|seat| item.says[*seat].as_ref()) {
             replies.read += say.read;

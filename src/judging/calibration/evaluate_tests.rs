@@ -28,7 +28,7 @@ fn set() -> LabelSet {
 #[test]
 fn judges_and_panels_are_measured_and_the_fewest_good_seats_suggested() {
     let set = set();
-    let settings = Settings {
+    let settings = EvaluationSettings {
         bar: Points::whole(60),
         rounds: 50,
         seed: 1,
@@ -107,7 +107,7 @@ fn one_score_among_verdicts_is_enough_to_go_by_scores() {
         for row in rows {
             collector.push(&row.replace('\n', " ")).unwrap();
         }
-        let settings = Settings {
+        let settings = EvaluationSettings {
             bar: Points::whole(60),
             rounds: 0,
             seed: 1,

@@ -22,7 +22,7 @@ pub const FEW: usize = 100;
 /// One labelled piece of work that every judge gave a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Case {
+pub struct LabelledWork {
     /// The row that it stands in, whoever judged it.
     pub row: Digest,
     /// The group of the case: cases of one group are not independent.
@@ -82,7 +82,7 @@ impl Fit {
     ///
     /// # Errors
     /// Where they are too few.
-    pub fn of(cases: &mut [Case]) -> Result<Self, Unfit> {
+    pub fn of(cases: &mut [LabelledWork]) -> Result<Self, Unfit> {
         let good = cases.iter().filter(|case| case.good).count();
         let bad = cases.len() - good;
         if cases.len() < FEWEST {
@@ -115,19 +115,19 @@ impl Fit {
 
     /// The lowest score at which, as at all above it, the share of bad work that passes is below the cap: by the fits to
     /// other groups, at the upper end of its 80 % interval. `None` where no score is.
-    pub fn bar(&self, cases: &[Case], cap: f64) -> Option<Points> {
+    pub fn bar(&self, cases: &[LabelledWork], cap: f64) -> Option<Points> {
         let bars = scores(cases);
         let bars = bars.into_iter().rev();
         bars.take_while(|bar| self.most_false_passes(cases, *bar) < cap)
             .last()
     }
 
-    fn most_false_passes(&self, cases: &[Case], bar: Points) -> f64 {
+    fn most_false_passes(&self, cases: &[LabelledWork], bar: Points) -> f64 {
         let least = self.good(bar);
-        let passes = |case: &Case| case.points >= bar || case.held_out >= least;
+        let passes = |case: &LabelledWork| case.points >= bar || case.held_out >= least;
         let groups = by_group(cases).into_values().filter_map(|members| {
-            let bad: Vec<&Case> = members.iter().map(|index| &cases[*index]).collect();
-            let bad: Vec<&Case> = bad.into_iter().filter(|case| !case.good).collect();
+            let bad: Vec<&LabelledWork> = members.iter().map(|index| &cases[*index]).collect();
+            let bad: Vec<&LabelledWork> = bad.into_iter().filter(|case| !case.good).collect();
             let passed = bad.iter().filter(|case| passes(case)).count();
             (!bad.is_empty()).then_some((passed as f64, bad.len() as f64))
         });
@@ -136,7 +136,7 @@ impl Fit {
 
     /// The scores around a bar, the lowest and the highest, whose verdicts are referred: of all runs of neighbours that
     /// touch the bar and hold at most this share of the cases the one in which most verdicts are expected to be wrong.
-    pub fn band(&self, cases: &[Case], bar: Points, share: f64) -> Option<[Points; 2]> {
+    pub fn band(&self, cases: &[LabelledWork], bar: Points, share: f64) -> Option<[Points; 2]> {
         let mut counts: BTreeMap<Points, f64> = BTreeMap::new();
         for case in cases {
             *counts.entry(case.points).or_default() += 1.0;
@@ -166,7 +166,7 @@ impl Fit {
     }
 
     /// The figures of the fit on groups that it was not fitted to.
-    pub fn figures(&self, cases: &[Case]) -> Figures {
+    pub fn figures(&self, cases: &[LabelledWork]) -> Figures {
         let n = cases.len() as f64;
         let share = |count: usize| four(count as f64 / n.max(1.0));
         let is_wrong: Vec<bool> = cases
@@ -174,7 +174,7 @@ impl Fit {
             .map(|case| (case.held_out >= 0.5) != case.good)
             .collect();
         // By the whole fit: who is left out of one leaves a trace of the truth among equal scores.
-        let doubt = |case: &Case| -(self.good(case.points) - 0.5).abs();
+        let doubt = |case: &LabelledWork| -(self.good(case.points) - 0.5).abs();
         let doubts: Vec<f64> = cases.iter().map(doubt).collect();
         let mut sorted = doubts.clone();
         sorted.sort_by(f64::total_cmp);
@@ -218,10 +218,11 @@ pub struct Drift {
 
 impl Drift {
     /// Holds judges against what they did; `None` where too few groups say anything.
-    pub fn of(fit: &Fit, then: &[Case], now: &[Case], seed: u64) -> Option<Self> {
+    pub fn of(fit: &Fit, then: &[LabelledWork], now: &[LabelledWork], seed: u64) -> Option<Self> {
         const ROUNDS: usize = 1_000;
-        let known: BTreeMap<Digest, &Case> = then.iter().map(|case| (case.row, case)).collect();
-        let error = |case: &Case, truth: bool| (fit.good(case.points) - f64::from(u8::from(truth))).powi(2);
+        let known: BTreeMap<Digest, &LabelledWork> = then.iter().map(|case| (case.row, case)).collect();
+        let error =
+            |case: &LabelledWork, truth: bool| (fit.good(case.points) - f64::from(u8::from(truth))).powi(2);
         let mut groups: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
         for (now, then) in now.iter().filter_map(|now| Some((now, known.get(&now.row)?))) {
             let sums = groups.entry(then.group).or_default();
@@ -259,7 +260,7 @@ fn sums(all: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
 }
 
 /// The forecast beside the truth, in ten classes of P(good): the mean of each, the share of good work, cases.
-pub fn reliability(cases: &[Case]) -> Vec<(f64, f64, usize)> {
+pub fn reliability(cases: &[LabelledWork]) -> Vec<(f64, f64, usize)> {
     let mut classes = [(0.0, 0.0, 0); 10];
     for case in cases {
         let class = &mut classes[((case.held_out * 10.0) as usize).min(9)];
@@ -274,7 +275,7 @@ pub fn reliability(cases: &[Case]) -> Vec<(f64, f64, usize)> {
 }
 
 /// The shares of bad and of good work that pass at each bar, from the strictest to the kindest.
-pub fn roc(cases: &[Case]) -> Vec<(f64, f64)> {
+pub fn roc(cases: &[LabelledWork]) -> Vec<(f64, f64)> {
     let share = |bar: Points, good: bool| {
         let of_kind = || cases.iter().filter(|case| case.good == good);
         let passed = of_kind().filter(|case| case.points >= bar).count();
@@ -287,12 +288,12 @@ pub fn roc(cases: &[Case]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn scores(cases: &[Case]) -> Vec<Points> {
+fn scores(cases: &[LabelledWork]) -> Vec<Points> {
     let scores: std::collections::BTreeSet<Points> = cases.iter().map(|case| case.points).collect();
     scores.into_iter().collect()
 }
 
-fn by_group(cases: &[Case]) -> BTreeMap<usize, Vec<usize>> {
+fn by_group(cases: &[LabelledWork]) -> BTreeMap<usize, Vec<usize>> {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate() {
         groups.entry(case.group).or_default().push(index);
@@ -302,7 +303,7 @@ fn by_group(cases: &[Case]) -> BTreeMap<usize, Vec<usize>> {
 
 /// Newton's steps to the most probable a and b; a weak prior on b keeps it finite where the points tell all good from all
 /// bad work.
-fn newton<'a>(cases: impl Iterator<Item = &'a Case> + Clone, start: Fit) -> Fit {
+fn newton<'a>(cases: impl Iterator<Item = &'a LabelledWork> + Clone, start: Fit) -> Fit {
     // On the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
     const MIDDLE: f64 = 60.0;
     const UNIT: f64 = 20.0;

@@ -3,10 +3,10 @@
 use super::*;
 
 /// Groups of four, of whose points the truth follows with a slip in every `slip`.
-fn cases(n: usize, slip: usize) -> Vec<Case> {
+fn cases(n: usize, slip: usize) -> Vec<LabelledWork> {
     let case = |index: usize| {
         let points = 20 + (index * 37 % 81) as u8;
-        Case {
+        LabelledWork {
             row: Digest::of(index.to_string().as_bytes()),
             group: index / 4,
             points: Points::whole(points),
@@ -112,14 +112,14 @@ fn groups_that_hold_together_count_for_fewer() {
 fn drift_is_scores_that_moved_or_that_say_less() {
     let mut then = cases(120, 10);
     let fit = Fit::of(&mut then).unwrap();
-    let drift = |change: &dyn Fn(usize, &Case) -> u8| {
+    let drift = |change: &dyn Fn(usize, &LabelledWork) -> u8| {
         let mut now = then.clone();
         for (index, case) in now.iter_mut().enumerate() {
             case.points = Points::whole(change(index, case));
         }
         Drift::of(&fit, &then, &now, 1).unwrap()
     };
-    let points = |case: &Case| case.points.to_f64() as u8;
+    let points = |case: &LabelledWork| case.points.to_f64() as u8;
     let same = drift(&|_, case| points(case));
     assert_eq!(
         (same.rows, same.shift, same.drifted),

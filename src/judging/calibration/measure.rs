@@ -45,7 +45,7 @@ impl Sample {
         Confusion::of(self.said.iter().map(|said| *said >= bar), &self.good)
     }
 
-    fn values(&self) -> Values {
+    fn values(&self) -> MeasureValues {
         let verdicts = Confusion::of(self.passed.iter().copied(), &self.good);
         [
             spearman(&self.said, &self.truth),
@@ -125,7 +125,7 @@ impl Sample {
     }
 }
 
-type Values = [Option<f64>; 8];
+type MeasureValues = [Option<f64>; 8];
 
 /// A value, and the middle 95 % of what resamples of the rows give; four decimals, more than any is sure of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]

@@ -23,11 +23,11 @@ pub mod statistics;
 mod stored;
 mod suggest;
 
-pub use evaluate::{Entry, Evaluation, MOST_JUDGES, Settings, cases, evaluate, steps};
-pub use fit::{Case, Drift, FEW, Figures, Fit, Unfit, reliability, roc};
+pub use evaluate::{EvaluatedJudge, Evaluation, EvaluationSettings, MOST_JUDGES, cases, evaluate, steps};
+pub use fit::{Drift, FEW, Figures, Fit, LabelledWork, Unfit, reliability, roc};
 pub use measure::{Estimate, Measures, Sample, rounded};
 pub use panel::{Skips, consensus_points, skips};
-pub use rows::{Collector, Shown, row_key, shown};
+pub use rows::{Collector, ReviewerView, row_key, shown};
 pub use stored::{StoredFit, StoredFits, StoredSeat};
 pub use suggest::{Suggestion, suggest};
 
@@ -45,12 +45,12 @@ pub struct LabelSet {
     /// The names of the judges.
     pub judges: Vec<String>,
     /// The items, one for each row.
-    pub items: Vec<Item>,
+    pub items: Vec<CalibrationItem>,
 }
 
 /// One piece of work that people and judges looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct CalibrationItem {
     /// The row that it stands in, whoever judged it.
     pub row: Digest,
     /// The document, dialogue or project that it belongs to: items of one group are not independent.
@@ -101,7 +101,7 @@ impl Say {
 
 impl LabelSet {
     /// The points that one judge's scores of an item come to; `None` where it gave none.
-    pub fn points_of(&self, item: &Item, judge: usize) -> Option<Points> {
+    pub fn points_of(&self, item: &CalibrationItem, judge: usize) -> Option<Points> {
         let scores = item.says.get(judge)?.as_ref()?.complete()?;
         let parts = scores
             .into_iter()
@@ -110,8 +110,9 @@ impl LabelSet {
     }
 
     /// The items that all these judges were asked about.
-    pub fn items_of<'a>(&'a self, judges: &'a [usize]) -> impl Iterator<Item = &'a Item> {
-        let asked = |item: &Item, judge: &usize| item.says.get(*judge).is_some_and(Option::is_some);
+    pub fn items_of<'a>(&'a self, judges: &'a [usize]) -> impl Iterator<Item = &'a CalibrationItem> {
+        let asked =
+            |item: &CalibrationItem, judge: &usize| item.says.get(*judge).is_some_and(Option::is_some);
         self.items
             .iter()
             .filter(move |item| judges.iter().all(|judge| asked(item, judge)))

@@ -4,14 +4,19 @@ use crate::domain::{DimensionScore, Points};
 use crate::judging::consensus::{SeatScores, is_decided, merge};
 use crate::mission::model::Consensus;
 
-use super::{Item, LabelSet, Say};
+use super::{CalibrationItem, LabelSet, Say};
 
 /// The points that the panel gives an item by a rule; `None` where no seat could be read.
-pub fn consensus_points(set: &LabelSet, item: &Item, panel: &[usize], rule: Consensus) -> Option<Points> {
+pub fn consensus_points(
+    set: &LabelSet,
+    item: &CalibrationItem,
+    panel: &[usize],
+    rule: Consensus,
+) -> Option<Points> {
     merge(&seats(set, item, panel), &set.dimensions, rule).points
 }
 
-fn seats(set: &LabelSet, item: &Item, panel: &[usize]) -> Vec<SeatScores> {
+fn seats(set: &LabelSet, item: &CalibrationItem, panel: &[usize]) -> Vec<SeatScores> {
     let said = panel.iter().filter_map(|judge| item.says.get(*judge)?.as_ref());
     said.filter_map(|say| seat(set, say)).collect()
 }

@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::domain::{Digest, Dimension, Points};
 use crate::judging::parser::{Quoted, Scale, parse_rating, parse_scores};
 
-use super::{Item, LabelSet, Say, Truth, on_scale};
+use super::{CalibrationItem, LabelSet, Say, Truth, on_scale};
 
 /// A line of a file of labels.
 #[derive(Debug, Deserialize)]
-struct Row {
+struct CalibrationRow {
     #[serde(default)]
     source: Option<String>,
     #[serde(default)]
@@ -56,19 +56,19 @@ struct Replies {
     #[serde(default)]
     cut_short: bool,
     #[serde(default)]
-    asked: Option<Asked>,
+    asked: Option<JudgeRecord>,
 }
 
 /// The record of how a judge was asked.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct JudgeRecord {
     #[serde(default)]
     seat: Option<Digest>,
 }
 
 /// The parts of a row that a live reviewer is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct ReviewerView {
     /// The work that was asked for.
     pub task: String,
     /// The criteria for good work, where the row has any.
@@ -126,14 +126,14 @@ pub enum RowError {
 ///
 /// What is wrong with the row: everything that would be found when it is held against people, before anybody is
 /// asked.
-pub fn shown(line: &str) -> Result<Shown, RowError> {
-    let row: Row = serde_json::from_str(line)?;
-    let Judged { dimensions, .. } = judged(&row)?;
+pub fn shown(line: &str) -> Result<ReviewerView, RowError> {
+    let row: CalibrationRow = serde_json::from_str(line)?;
+    let JudgedRow { dimensions, .. } = judged(&row)?;
     let said = |text: Option<String>, what: &'static str| {
         let text = text.filter(|text| !text.trim().is_empty());
         text.ok_or(RowError::NotShown(what))
     };
-    Ok(Shown {
+    Ok(ReviewerView {
         dimensions,
         criteria: row.criteria,
         task: said(row.task, "task")?,
@@ -170,8 +170,8 @@ impl Collector {
     pub fn push(&mut self, line: &str) -> Result<(), RowError> {
         let value: Value = serde_json::from_str(line)?;
         let key = row_key(&value);
-        let row: Row = serde_json::from_str(line)?;
-        let Judged {
+        let row: CalibrationRow = serde_json::from_str(line)?;
+        let JudgedRow {
             dimensions,
             truth,
             says: said,
@@ -193,7 +193,7 @@ impl Collector {
             says.resize(set.judges.len(), None);
             says[judge] = Some(say);
         }
-        set.items.push(Item {
+        set.items.push(CalibrationItem {
             row: key,
             group,
             truth,
@@ -241,7 +241,7 @@ pub fn row_key(row: &Value) -> Digest {
 }
 
 /// The content of a row.
-struct Judged<'a> {
+struct JudgedRow<'a> {
     dimensions: Vec<Dimension>,
     truth: Truth,
     /// The reply of each judge, by its name.
@@ -249,7 +249,7 @@ struct Judged<'a> {
 }
 
 /// Reads all of a row.
-fn judged(row: &Row) -> Result<Judged<'_>, RowError> {
+fn judged(row: &CalibrationRow) -> Result<JudgedRow<'_>, RowError> {
     let scales = scales(row)?;
     let dimensions = dimensions(row)?;
     let truth = truth(row, &scales)?;
@@ -266,7 +266,7 @@ fn judged(row: &Row) -> Result<Judged<'_>, RowError> {
         }
         says.push((name, say));
     }
-    Ok(Judged {
+    Ok(JudgedRow {
         dimensions,
         truth,
         says,
@@ -281,7 +281,7 @@ fn judge(set: &mut LabelSet, name: &str) -> usize {
     })
 }
 
-fn scales(row: &Row) -> Result<Vec<Scale>, RowError> {
+fn scales(row: &CalibrationRow) -> Result<Vec<Scale>, RowError> {
     row.dims
         .iter()
         .map(|name| {
@@ -291,7 +291,7 @@ fn scales(row: &Row) -> Result<Vec<Scale>, RowError> {
         .collect()
 }
 
-fn dimensions(row: &Row) -> Result<Vec<Dimension>, RowError> {
+fn dimensions(row: &CalibrationRow) -> Result<Vec<Dimension>, RowError> {
     if row.dims.is_empty() {
         return Err(RowError::NoDimension);
     }
@@ -320,7 +320,7 @@ fn dimensions(row: &Row) -> Result<Vec<Dimension>, RowError> {
         .collect()
 }
 
-fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
+fn truth(row: &CalibrationRow, scales: &[Scale]) -> Result<Truth, RowError> {
     let human = &row.human;
     if !human.mean.is_empty() && human.mean.len() != row.dims.len() {
         return Err(RowError::Count(human.mean.len(), "human means", row.dims.len()));

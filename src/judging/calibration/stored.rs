@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Case, Figures, Fit, Unfit};
+use super::fit::{Figures, Fit, LabelledWork, Unfit};
 use crate::domain::{Digest, Points};
 use crate::mission::model::Consensus;
 
@@ -32,7 +32,7 @@ pub struct StoredFit {
     pub good_from: Points,
     pub fit: Fit,
     pub figures: Figures,
-    pub cases: Vec<Case>,
+    pub cases: Vec<LabelledWork>,
 }
 
 /// A judge as it was asked.

@@ -32,12 +32,12 @@ pub struct FileFacts {
     /// The path as the criterion writes it.
     pub path: String,
     /// The content of the file; `None` if there is no file.
-    pub content: Option<Content>,
+    pub content: Option<FileContent>,
 }
 
 /// The content of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Content {
+pub struct FileContent {
     /// The size in bytes.
     pub bytes: u64,
     /// The text; `None` if the content could not be read as text.
@@ -65,17 +65,17 @@ pub struct CommandFacts {
 }
 
 /// Whether something holds, `None` where nobody can know, and the evidence.
-type Seen = (Option<bool>, String);
+type Observation = (Option<bool>, String);
 
 /// A statement of a criterion about a subject.
 struct Clause<'a> {
     /// A path or a command; empty for the output of the work.
     subject: &'a str,
-    form: Form<'a>,
+    form: ClaimForm<'a>,
 }
 
 /// The form of a statement. Where a form has a `bool`, `false` says the opposite.
-enum Form<'a> {
+enum ClaimForm<'a> {
     Exists(bool),
     Contains(bool, &'a str),
     /// At least, or at most, a number of lines, words or bytes.
@@ -121,7 +121,7 @@ fn named(criteria: &[String], wanted: impl Fn(&Clause<'_>) -> bool) -> Vec<Strin
 }
 
 fn is_command(clause: &Clause<'_>) -> bool {
-    matches!(clause.form, Form::Exits(_))
+    matches!(clause.form, ClaimForm::Exits(_))
 }
 
 /// Reads a criterion; `None` where any part of it has none of the forms.
@@ -152,24 +152,24 @@ fn read(criterion: &str) -> Option<Vec<Clause<'_>>> {
             form: form(said, || quoted.next())?,
         };
         // Of the output there may be only a part, so nothing of it is counted.
-        (!clause.subject.is_empty() || matches!(clause.form, Form::Contains(..))).then_some(clause)
+        (!clause.subject.is_empty() || matches!(clause.form, ClaimForm::Contains(..))).then_some(clause)
     });
     clauses.collect()
 }
 
-fn form<'a>(words: &[&str], mut quoted: impl FnMut() -> Option<&'a str>) -> Option<Form<'a>> {
+fn form<'a>(words: &[&str], mut quoted: impl FnMut() -> Option<&'a str>) -> Option<ClaimForm<'a>> {
     Some(match *words {
-        ["exists"] => Form::Exists(true),
-        ["does", "not", "exist"] => Form::Exists(false),
-        ["contains", "`"] => Form::Contains(true, quoted()?),
-        ["does", "not", "contain", "`"] => Form::Contains(false, quoted()?),
+        ["exists"] => ClaimForm::Exists(true),
+        ["does", "not", "exist"] => ClaimForm::Exists(false),
+        ["contains", "`"] => ClaimForm::Contains(true, quoted()?),
+        ["does", "not", "contain", "`"] => ClaimForm::Contains(false, quoted()?),
         ["has", "at", bound @ ("least" | "most"), count, unit] => {
             let mut units = ["lines", "words", "bytes"].into_iter();
             let unit = units.find(|known| *known == unit)?;
-            Form::Has(bound == "least", count.parse().ok()?, unit)
+            ClaimForm::Has(bound == "least", count.parse().ok()?, unit)
         }
-        ["passes"] => Form::Exits(0),
-        ["exits", code] => Form::Exits(code.parse().ok()?),
+        ["passes"] => ClaimForm::Exits(0),
+        ["exits", code] => ClaimForm::Exits(code.parse().ok()?),
         _ => return None,
     })
 }
@@ -186,11 +186,11 @@ pub fn grade(criteria: &[String], facts: &Facts) -> Vec<CriterionGrade> {
 }
 
 /// Grades a criterion: a clause that does not hold decides, then one of which nobody knows.
-fn grade_one(criterion: &str, facts: &Facts) -> Seen {
+fn grade_one(criterion: &str, facts: &Facts) -> Observation {
     let Some(clauses) = read(criterion) else {
         return (None, "it has none of the forms that facts can decide".to_owned());
     };
-    let seen: Vec<Seen> = clauses.iter().map(|clause| judge(clause, facts)).collect();
+    let seen: Vec<Observation> = clauses.iter().map(|clause| judge(clause, facts)).collect();
     let first = |holds| seen.iter().find(|one| one.0 == holds).cloned();
     first(Some(false)).or_else(|| first(None)).unwrap_or_else(|| {
         let evidence: Vec<&str> = seen.iter().map(|one| &*one.1).collect();
@@ -198,13 +198,13 @@ fn grade_one(criterion: &str, facts: &Facts) -> Seen {
     })
 }
 
-fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
+fn judge(clause: &Clause<'_>, facts: &Facts) -> Observation {
     let place = if clause.subject.is_empty() {
         "the output"
     } else {
         clause.subject
     };
-    if let Form::Exits(code) = clause.form {
+    if let ClaimForm::Exits(code) = clause.form {
         let command = facts.commands.iter().find(|command| command.command == place);
         return command.map_or_else(
             || (None, format!("`{place}` was not run")),
@@ -219,13 +219,13 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
         format!("{place} is not a text that could be read to its end"),
     );
     match (&clause.form, &file.content) {
-        (Form::Exists(wanted), Some(_)) => (Some(*wanted), format!("{place} exists")),
+        (ClaimForm::Exists(wanted), Some(_)) => (Some(*wanted), format!("{place} exists")),
         // What is not there has no lines and lacks no words.
         (form, None) => (
-            Some(matches!(form, Form::Exists(false))),
+            Some(matches!(form, ClaimForm::Exists(false))),
             format!("{place} does not exist"),
         ),
-        (Form::Contains(wanted, literal), Some(Content { text: Some(text), .. })) => {
+        (ClaimForm::Contains(wanted, literal), Some(FileContent { text: Some(text), .. })) => {
             let there = text.text.contains(literal);
             let verb = if there { "contains" } else { "does not contain" };
             if there || text.whole {
@@ -234,7 +234,7 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
                 unread
             }
         }
-        (Form::Has(least, count, unit), Some(content)) => {
+        (ClaimForm::Has(least, count, unit), Some(content)) => {
             let (has, whole) = match (*unit, &content.text) {
                 ("bytes", _) => (content.bytes, true),
                 (_, None) => return unread,
@@ -254,7 +254,7 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Seen {
 }
 
 /// How a command ended; of one that should have ended otherwise also the end of what it printed.
-fn exits(command: &CommandFacts, code: i32) -> Seen {
+fn exits(command: &CommandFacts, code: i32) -> Observation {
     let how = match command.exit {
         Some(code) => exited(&command.command, code),
         None => "was killed".to_owned(),

@@ -12,7 +12,7 @@ fn text(text: &str) -> Text {
 fn file(path: &str, content: Option<&str>) -> FileFacts {
     FileFacts {
         path: path.to_owned(),
-        content: content.map(|content| Content {
+        content: content.map(|content| FileContent {
             bytes: content.len() as u64,
             text: Some(text(content)),
         }),
@@ -41,11 +41,11 @@ fn facts() -> Facts {
             file("", Some("The answer is 42.")),
             FileFacts {
                 path: "image.png".to_owned(),
-                content: Some(Content { bytes: 9, text: None }),
+                content: Some(FileContent { bytes: 9, text: None }),
             },
             FileFacts {
                 path: "large.log".to_owned(),
-                content: Some(Content {
+                content: Some(FileContent {
                     bytes: 9_000_000,
                     text: Some(part),
                 }),

@@ -24,10 +24,10 @@ const EVIDENCE: &[&str] = &["evidence", "proof", "location", "file", "line"];
 const NOTHING: &[&str] = &["-", "n/a", "na", "none", "null", "unknown"];
 
 /// One item of a list of findings, with the value that holds it; `None` if it says nothing.
-pub(crate) type Item<'a> = Option<(Finding, &'a Json)>;
+pub(crate) type FindingItem<'a> = Option<(Finding, &'a Json)>;
 
 /// The items of all lists of findings that a value has, in their order; `None` if it has no such list.
-pub(crate) fn items_of(value: &Json) -> Option<Vec<Item<'_>>> {
+pub(crate) fn items_of(value: &Json) -> Option<Vec<FindingItem<'_>>> {
     let lists: Vec<&Json> = match value {
         value if matches!(value, Json::List(_)) || is_finding(value) => vec![value],
         object => object.all(LISTS).collect(),
@@ -57,7 +57,7 @@ pub(crate) fn findings_of(verdict: &Json, most: usize) -> Vec<Finding> {
 }
 
 /// Adds the items of a list, or of an object of them: its keys may say how bad they are.
-fn add<'a>(list: &'a Json, severity: Option<Severity>, items: &mut Vec<Item<'a>>) {
+fn add<'a>(list: &'a Json, severity: Option<Severity>, items: &mut Vec<FindingItem<'a>>) {
     let is_list = |value: &Json| matches!(value, Json::List(_) | Json::Object(_));
     match list {
         Json::List(inner) => inner.iter().for_each(|one| match one {
@@ -76,7 +76,7 @@ fn add<'a>(list: &'a Json, severity: Option<Severity>, items: &mut Vec<Item<'a>>
 
 /// A finding of whatever form. One whose severity is missing, or none that is known, is taken for a high one; a mere text
 /// that names none, for a medium one.
-fn item(item: &Json, severity: Option<Severity>) -> Item<'_> {
+fn item(item: &Json, severity: Option<Severity>) -> FindingItem<'_> {
     let field = |names: &[&str]| {
         let words = names.iter().filter_map(|name| item.get(&[name])).map(Json::words);
         words.into_iter().find(|words| !is_nothing(words))

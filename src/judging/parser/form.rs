@@ -10,18 +10,18 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::findings::findings_of;
-use super::json::{self, Json, Place, is_in, plain};
+use super::json::{self, Json, JsonPlace, is_in, plain};
 use super::quoted::Quoted;
 use super::text::{Parts, fold, own_words, split};
 use super::{Scale, Unparsed};
 use crate::domain::Finding;
 
 /// The JSON values of a reply, apart by whose words they may be.
-pub(crate) struct Values {
+pub(crate) struct ReplyValues {
     /// The judge's own values, in their order, each with its place in the reply.
-    pub own: Vec<(Json, Place)>,
+    pub own: Vec<(Json, JsonPlace)>,
     /// The values that stand in the work too, or within a sentence: they can contradict, but never testify.
-    pub doubted: Vec<(Json, Place)>,
+    pub doubted: Vec<(Json, JsonPlace)>,
     /// Whether something started like JSON and was not.
     pub broken: bool,
     /// Whether the judge declares beside all that that the work passes, if it declares anything and does not say both.
@@ -32,25 +32,25 @@ pub(crate) struct Values {
 ///
 /// # Errors
 /// When it is empty, or the work holds so many verdicts that none can be told from a quotation.
-pub(crate) fn values(reply: &str, work: &Quoted) -> Result<Values, Unparsed> {
+pub(crate) fn values(reply: &str, work: &Quoted) -> Result<ReplyValues, Unparsed> {
     let reply = own_words(reply)?;
     values_of(&reply, &split(&reply), work)
 }
 
 /// Reads the values of a reply that was taken apart into lines.
-pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<Values, Unparsed> {
+pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<ReplyValues, Unparsed> {
     if work.drowns_out() {
         return Err(Unparsed::Drowned);
     }
     let mut found = json::find(reply, parts);
     for (value, place) in &mut found.values {
         if work.has_object(value) {
-            *place = Place::InWork;
+            *place = JsonPlace::InWork;
         }
     }
-    let is_own = |(_, place): &(Json, Place)| matches!(place, Place::Whole | Place::Embedded);
+    let is_own = |(_, place): &(Json, JsonPlace)| matches!(place, JsonPlace::Whole | JsonPlace::Embedded);
     let (own, doubted): (Vec<_>, Vec<_>) = found.values.into_iter().partition(is_own);
-    Ok(Values {
+    Ok(ReplyValues {
         declared: declared(&parts.own, &own),
         own,
         doubted,
@@ -58,11 +58,15 @@ pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<Val
     })
 }
 
-impl Values {
+impl ReplyValues {
     /// Why no value that `has_form` is the judge's word; `otherwise` where there is none at all.
-    pub fn nothing_own(&self, has_form: impl Fn(&(Json, Place)) -> bool, otherwise: Unparsed) -> Unparsed {
+    pub fn nothing_own(
+        &self,
+        has_form: impl Fn(&(Json, JsonPlace)) -> bool,
+        otherwise: Unparsed,
+    ) -> Unparsed {
         match self.doubted.iter().find(|value| has_form(value)) {
-            Some((_, Place::Aside)) => Unparsed::Aside,
+            Some((_, JsonPlace::Aside)) => Unparsed::Aside,
             Some(_) => Unparsed::InWork,
             None if self.broken => Unparsed::BrokenJson,
             None => otherwise,
@@ -73,7 +77,10 @@ impl Values {
     /// objects repeat only once. A finding needs no form of its own to count.
     pub fn findings(&self, most: usize) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
-        let spoken = self.doubted.iter().filter(|(_, place)| *place == Place::Aside);
+        let spoken = self
+            .doubted
+            .iter()
+            .filter(|(_, place)| *place == JsonPlace::Aside);
         for (object, _) in self.own.iter().chain(spoken) {
             if matches!(object, Json::List(_)) {
                 continue;
@@ -102,7 +109,7 @@ pub(crate) fn read_object<T: PartialEq>(
     read: impl Fn(&Json) -> Result<T, Unparsed>,
 ) -> Result<T, Unparsed> {
     let found = values(reply, work)?;
-    let has_key = |(value, _): &(Json, Place)| value.get(&[key]).is_some();
+    let has_key = |(value, _): &(Json, JsonPlace)| value.get(&[key]).is_some();
     let mut agreed: Option<T> = None;
     for (object, _) in found.own.iter().filter(|value| has_key(value)) {
         let said = read(object.unambiguous()?)?;
@@ -251,7 +258,7 @@ const NO: &str = " fail failed fails failing failure reject rejected rejects dis
                   incorrect needs rework revise refer undecided unsure unknown unclear inconclusive abstain ";
 
 /// Whether the own lines and values of a reply say that the work passes; `None` where none of them says anything of it.
-fn declared(lines: &[&str], values: &[(Json, Place)]) -> Result<Option<bool>, Unparsed> {
+fn declared(lines: &[&str], values: &[(Json, JsonPlace)]) -> Result<Option<bool>, Unparsed> {
     let lines = lines.iter().filter_map(|line| of_line(line));
     let mut all: Vec<bool> = lines.collect();
     values.iter().for_each(|(value, _)| of_object(value, &mut all));

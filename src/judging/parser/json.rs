@@ -118,7 +118,7 @@ pub(super) fn is_in(words: &str, word: &str) -> bool {
 
 /// Where a JSON value was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum JsonPlace {
     /// The reply is nothing else.
     Whole,
     /// In a fence, or on lines of its own.
@@ -130,29 +130,29 @@ pub(crate) enum Place {
 }
 
 /// The JSON values of a reply.
-pub(super) struct Found {
-    pub values: Vec<(Json, Place)>,
+pub(super) struct ReplyJson {
+    pub values: Vec<(Json, JsonPlace)>,
     /// Whether something started like JSON and was not.
     pub broken: bool,
 }
 
 /// Finds the outermost JSON objects and lists of objects in the reviewer's own words.
-pub(super) fn find(reply: &str, parts: &Parts) -> Found {
-    let mut found = Found {
+pub(super) fn find(reply: &str, parts: &Parts) -> ReplyJson {
+    let mut found = ReplyJson {
         values: Vec::new(),
         broken: false,
     };
     if let Some(value) = parse(reply.trim()) {
-        found.values.push((value, Place::Whole));
+        found.values.push((value, JsonPlace::Whole));
         return found;
     }
     for fenced in &parts.json {
         match parse(fenced.trim()) {
             // A fence and nothing else is the reply.
             Some(value) if parts.own.iter().all(|line| line.trim().is_empty()) && parts.json.len() == 1 => {
-                found.values.push((value, Place::Whole));
+                found.values.push((value, JsonPlace::Whole));
             }
-            Some(value) => found.values.push((value, Place::Embedded)),
+            Some(value) => found.values.push((value, JsonPlace::Embedded)),
             None => scan(fenced, &mut found),
         }
     }
@@ -213,7 +213,7 @@ fn parse(text: &str) -> Option<Json> {
 
 /// Finds values amid prose in one pass. A value that is not valid is skipped as a whole and one that never ends takes
 /// the rest with it: the pieces of a broken object must not be read as if each were a verdict.
-fn scan(text: &str, found: &mut Found) {
+fn scan(text: &str, found: &mut ReplyJson) {
     let mut at = 0;
     while let Some(offset) = text[at..].find(['{', '[']) {
         let start = at + offset;
@@ -227,8 +227,8 @@ fn scan(text: &str, found: &mut Found) {
         };
         let (before, behind) = (&text[..start], &text[start + length..]);
         match parse(&text[start..start + length]) {
-            Some(value) if is_aside(before, behind) => found.values.push((value, Place::Aside)),
-            Some(value) => found.values.push((value, Place::Embedded)),
+            Some(value) if is_aside(before, behind) => found.values.push((value, JsonPlace::Aside)),
+            Some(value) => found.values.push((value, JsonPlace::Embedded)),
             None => found.broken = true,
         }
         at = start + length;

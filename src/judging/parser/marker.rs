@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use super::form::Values;
-use super::json::{Json, Place, is_in, plain};
+use super::form::ReplyValues;
+use super::json::{Json, JsonPlace, is_in, plain};
 use super::panel::score_value;
 use super::quoted::Quoted;
 use super::text::{Parts, fold};
@@ -34,7 +34,7 @@ const VERDICT_KEYS: &str = " score reasoning reason explanation rationale justif
 pub const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
 
 /// The one score of a reply.
-pub struct Read {
+pub struct MarkerScore {
     pub value: Decimal,
     /// The JSON object that holds it, if one does.
     pub json: Option<Json>,
@@ -65,7 +65,12 @@ impl Marker {
 
 /// The score of a reply's own text on `scale`. What also stands in the work may be a quotation, and what stands within a
 /// sentence is spoken of: it can contradict, but never testify.
-pub fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
+pub fn read(
+    parts: &Parts,
+    values: &ReplyValues,
+    scale: &Scale,
+    work: &Quoted,
+) -> Result<MarkerScore, Unparsed> {
     let (mut markers, object) = json_markers(&values.own, scale)?;
     let (mut doubts, _) = json_markers(&values.doubted, scale)?;
     for marker in line_markers(&parts.own, scale) {
@@ -76,7 +81,7 @@ pub fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Res
     }
     let value = match agree(&markers, scale) {
         Err(Unparsed::NoScore) if !doubts.is_empty() => {
-            let is_aside = |(_, place): &(Json, Place)| *place == Place::Aside;
+            let is_aside = |(_, place): &(Json, JsonPlace)| *place == JsonPlace::Aside;
             return Err(if values.doubted.iter().any(is_aside) {
                 Unparsed::Aside
             } else {
@@ -89,7 +94,7 @@ pub fn read(parts: &Parts, values: &Values, scale: &Scale, work: &Quoted) -> Res
     if doubts.iter().any(|doubt| *doubt != Marker::Value(value)) {
         return Err(Unparsed::Conflicting);
     }
-    Ok(Read { value, json: object })
+    Ok(MarkerScore { value, json: object })
 }
 
 /// The value that all markers share. A blank marker says nothing and so contradicts nothing.
@@ -123,7 +128,7 @@ pub fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unparsed> {
 /// # Errors
 /// When such an object has a key twice.
 pub fn json_markers(
-    values: &[(Json, Place)],
+    values: &[(Json, JsonPlace)],
     scale: &Scale,
 ) -> Result<(Vec<Marker>, Option<Json>), Unparsed> {
     let mut markers = Vec::new();
@@ -146,9 +151,10 @@ pub fn json_markers(
     Ok((markers, holder))
 }
 
-fn is_verdict(object: &Json, place: Place) -> bool {
+fn is_verdict(object: &Json, place: JsonPlace) -> bool {
     let mut keys = object.entries().iter().map(|(key, _)| plain(key));
-    place == Place::Whole || keys.all(|key| is_in(VERDICT_KEYS, &key) || SCALE_KEYS.contains(&key.as_str()))
+    place == JsonPlace::Whole
+        || keys.all(|key| is_in(VERDICT_KEYS, &key) || SCALE_KEYS.contains(&key.as_str()))
 }
 
 /// Whether the object names no other scale than ours.

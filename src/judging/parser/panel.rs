@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, DimensionScore, Points};
 
-use super::form::{Values, values};
-use super::json::{Json, Place, plain};
+use super::form::{ReplyValues, values};
+use super::json::{Json, JsonPlace, plain};
 use super::marker::number_in;
 use super::prior::answers_in;
 use super::quoted::Quoted;
@@ -32,7 +32,7 @@ pub(crate) const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rat
 pub(super) const MAX_FINDINGS: usize = 50;
 
 /// One dimension as the reply scores it.
-struct Entry<'a> {
+struct ScoreEntry<'a> {
     /// The position of the dimension in the task's list.
     dimension: usize,
     /// Everything given as its score; one, where the reply is well formed.
@@ -65,9 +65,9 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             }
         }
     }
-    let has_form = |(value, place): &(Json, Place)| entries_of(value, *place, dimensions).is_some();
+    let has_form = |(value, place): &(Json, JsonPlace)| entries_of(value, *place, dimensions).is_some();
     let verdict = verdict.ok_or_else(|| found.nothing_own(has_form, Unparsed::NoJson))?;
-    let agrees = |(value, place): &(Json, Place)| {
+    let agrees = |(value, place): &(Json, JsonPlace)| {
         entries_of(value, *place, dimensions).is_none_or(|entries| {
             scores_of(&entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
         })
@@ -110,7 +110,7 @@ pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unp
 pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
     let found = values(reply, work)?;
     // Names with their scores and nothing else, without a key around them.
-    let is_flat = |(value, _): &(Json, Place)| {
+    let is_flat = |(value, _): &(Json, JsonPlace)| {
         let mut entries = value.entries().iter();
         let names_scores =
             |(key, item): &(String, Json)| is_graded(item) && !SCORES.contains(&plain(key).as_str());
@@ -120,7 +120,7 @@ pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
 }
 
 /// The names that a reply scores under these keys. A doubted value can contradict.
-fn scored(found: &Values, keys: &[&str]) -> Vec<String> {
+fn scored(found: &ReplyValues, keys: &[&str]) -> Vec<String> {
     let objects = found.own.iter().chain(&found.doubted);
     let entries = objects.flat_map(|(value, _)| value.entries());
     let holders = entries.filter(|(key, _)| keys.contains(&plain(key).as_str()));
@@ -149,9 +149,13 @@ fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {
 }
 
 /// The scored dimensions of a value, or `None` if it is not a verdict at all but some other JSON amid the prose.
-fn entries_of<'a>(value: &'a Json, place: Place, dimensions: &[Dimension]) -> Option<Vec<Entry<'a>>> {
+fn entries_of<'a>(
+    value: &'a Json,
+    place: JsonPlace,
+    dimensions: &[Dimension],
+) -> Option<Vec<ScoreEntry<'a>>> {
     let mut entries = Vec::new();
-    let mut verdict = place == Place::Whole;
+    let mut verdict = place == JsonPlace::Whole;
     let containers = value
         .entries()
         .iter()
@@ -172,8 +176,8 @@ fn entries_of<'a>(value: &'a Json, place: Place, dimensions: &[Dimension]) -> Op
 }
 
 /// `{"dimension": "correctness", "score": 4, "reasoning": "…"}`
-fn listed<'a>(item: &'a Json, dimensions: &[Dimension]) -> Option<Entry<'a>> {
-    Some(Entry {
+fn listed<'a>(item: &'a Json, dimensions: &[Dimension]) -> Option<ScoreEntry<'a>> {
+    Some(ScoreEntry {
         dimension: find_dimension(item.get(NAMES)?.text()?, dimensions)?,
         values: scores_in(item),
         reasoning: reasoning_of(item),
@@ -181,8 +185,8 @@ fn listed<'a>(item: &'a Json, dimensions: &[Dimension]) -> Option<Entry<'a>> {
 }
 
 /// `"correctness": {"score": 4, "reasoning": "…"}` or `"correctness": 4`
-fn keyed<'a>(key: &str, item: &'a Json, dimensions: &[Dimension]) -> Option<Entry<'a>> {
-    Some(Entry {
+fn keyed<'a>(key: &str, item: &'a Json, dimensions: &[Dimension]) -> Option<ScoreEntry<'a>> {
+    Some(ScoreEntry {
         dimension: find_dimension(key, dimensions)?,
         values: match item {
             Json::Object(_) => scores_in(item),
@@ -216,8 +220,8 @@ fn find_dimension(name: &str, dimensions: &[Dimension]) -> Option<usize> {
 }
 
 /// Exactly one score on the scale for every dimension, in the task's order.
-fn scores_of(entries: &[Entry], dimensions: &[Dimension]) -> Result<Vec<DimensionScore>, Unparsed> {
-    let mut slots: Vec<Option<&Entry>> = vec![None; dimensions.len()];
+fn scores_of(entries: &[ScoreEntry], dimensions: &[Dimension]) -> Result<Vec<DimensionScore>, Unparsed> {
+    let mut slots: Vec<Option<&ScoreEntry>> = vec![None; dimensions.len()];
     for entry in entries {
         if slots[entry.dimension].replace(entry).is_some() {
             return Err(Unparsed::Duplicate(dimensions[entry.dimension].name.clone()));

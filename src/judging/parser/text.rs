@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::json::{self, Place};
+use super::json::{self, JsonPlace};
 use super::{UNTRUSTED_TAG, Unparsed, reasoning};
 use crate::domain::is_invisible;
 
@@ -28,7 +28,10 @@ pub struct Parts<'a> {
 pub(crate) fn own_words(reply: &str) -> Result<String, Unparsed> {
     let reply = visible(reply);
     // Marks within the texts of an object that is the whole reply are no marks.
-    let is_one_value = matches!(json::find(&reply, &split(&reply)).values[..], [(_, Place::Whole)]);
+    let is_one_value = matches!(
+        json::find(&reply, &split(&reply)).values[..],
+        [(_, JsonPlace::Whole)]
+    );
     let answer = if is_one_value {
         reply
     } else {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::domain::{BeforeWork, OutcomeClass, TaskId};
 use crate::engine::State;
-use crate::judging::baseline::{CheckPlace, Item, is_wanted, items, wrongly_green};
+use crate::judging::baseline::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
 use crate::mission::Plan;
 use crate::mission::model::{BeforeRule, Check};
 use crate::report::style::TextLayout;
@@ -87,7 +87,7 @@ impl<'a> BaselineDocument<'a> {
             let is_looked_at = not_before.is_empty();
             let checks = plan.task(id).checks();
             // People are told what workers are not.
-            let label = |item: &Item| match item.place {
+            let label = |item: &BaselineCheck| match item.place {
                 CheckPlace::Check(at) => checks.get(at as usize).map(Check::label),
                 _ => None,
             };
@@ -105,11 +105,11 @@ impl<'a> BaselineDocument<'a> {
     }
 
     /// Whether what the mission says of these checks holds: what does not comes before what nobody could tell.
-    fn weigh(&mut self, items: &[Item], before: impl Fn(&Item) -> BeforeWork) {
-        let is_wrong = |item: &Item| {
+    fn weigh(&mut self, items: &[BaselineCheck], before: impl Fn(&BaselineCheck) -> BeforeWork) {
+        let is_wrong = |item: &BaselineCheck| {
             item.declared == Some(BeforeRule::Green) && item.list.is_none() && before(item) == BeforeWork::Red
         };
-        let is_open = |item: &Item| {
+        let is_open = |item: &BaselineCheck| {
             let is_written = item.is_to_be_red() || item.declared == Some(BeforeRule::Green);
             is_written && before(item) == BeforeWork::Unknown
         };
@@ -137,7 +137,7 @@ impl<'a> BaselineDocument<'a> {
 }
 
 impl<'a> LookRow<'a> {
-    fn of(item: &Item, seen: Option<(&'a State, TaskId)>) -> Self {
+    fn of(item: &BaselineCheck, seen: Option<(&'a State, TaskId)>) -> Self {
         let before = seen.map(|(state, id)| state.before(id, item));
         let duration = before.map(|before| before.duration.0).filter(|took| *took > 0);
         Self {

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use crate::domain::{OutcomeClass, Points};
 use crate::judging::calibration::{
-    Drift, Entry, Evaluation, FEW, Figures, Fit, LabelSet, MOST_JUDGES, Measures, Settings, Suggestion,
-    reliability, roc, rounded,
+    Drift, EvaluatedJudge, Evaluation, EvaluationSettings, FEW, Figures, Fit, LabelSet, MOST_JUDGES,
+    Measures, Suggestion, reliability, roc, rounded,
 };
 use crate::mission::model::Consensus;
 
@@ -160,7 +160,7 @@ struct Suggested {
 
 impl CalibrationDocument {
     /// A document without any measurement yet.
-    pub fn new(settings: &Settings, asked: Vec<serde_json::Value>) -> Self {
+    pub fn new(settings: &EvaluationSettings, asked: Vec<serde_json::Value>) -> Self {
         Self {
             asked,
             saved: None,
@@ -184,7 +184,7 @@ impl CalibrationDocument {
     /// Takes in a set. `named` says whether panels were asked for by name.
     pub fn push(&mut self, set: &LabelSet, evaluation: &Evaluation, named: bool, bar: Points) {
         let groups: std::collections::BTreeSet<_> = set.items.iter().map(|item| item.group).collect();
-        let is_panel = |entry: &&Entry| entry.rule.is_some();
+        let is_panel = |entry: &&EvaluatedJudge| entry.rule.is_some();
         let mut notes = Vec::new();
         if !named && set.judges.len() > MOST_JUDGES {
             notes.push(format!(
@@ -228,7 +228,7 @@ impl CalibrationDocument {
     }
 }
 
-fn row(set: &LabelSet, entry: &Entry) -> Row {
+fn row(set: &LabelSet, entry: &EvaluatedJudge) -> Row {
     let seats: Vec<String> = entry.seats.iter().map(|seat| set.judges[*seat].clone()).collect();
     let replies = entry.replies;
     let all = replies.read + replies.recorded + replies.unread;
@@ -261,7 +261,7 @@ fn row(set: &LabelSet, entry: &Entry) -> Row {
 }
 
 /// The fit with the bounds of referral that runs take where their missions do not set any.
-fn fit_row(entry: &Entry, fit: Fit) -> FitRow {
+fn fit_row(entry: &EvaluatedJudge, fit: Fit) -> FitRow {
     const SHARE: f64 = 0.2;
     let bar = fit.bar(&entry.cases, SHARE);
     let refer = bar.and_then(|bar| fit.band(&entry.cases, bar, SHARE));

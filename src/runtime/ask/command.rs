@@ -5,16 +5,16 @@ use crate::domain::Digest;
 use crate::engine::Fact;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandRequest, Owner};
+use crate::executor::runner::{CommandOwner, CommandRequest};
 use crate::executor::spool::write_told;
 use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
-use crate::review::verdict::Reply;
+use crate::review::verdict::JudgeReply;
 use crate::runtime::commands::request;
 use crate::runtime::effects::{Message, Sender};
 use crate::runtime::reply;
 use crate::store::{AskFile, SpoolName};
-use crate::supervisor::Told;
+use crate::supervisor::RequestFile;
 
 use super::{Call, place};
 
@@ -31,10 +31,10 @@ impl Call {
         let by = agent.by.clone();
         Ok(request(
             sender,
-            Owner::Ask(id.task, self.agent),
+            CommandOwner::Ask(id.task, self.agent),
             job,
             move |end| {
-                let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
+                let parse = |reply: JudgeReply<'_>, said: &Quoted| self.read(reply, said);
                 let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
                 let preset = by.as_ref().map(|by| &by.preset);
                 self.came_to(reply::of_command((&who, preset), end, judgement, &place, parse))
@@ -45,7 +45,7 @@ impl Call {
     fn job(&self, agent: &CommandAgent) -> Result<(CommandJob, Judgement), WorkError> {
         let id = self.id;
         let asked = self.write_request()?;
-        let request = Told {
+        let request = RequestFile {
             path: self.path(AskFile::Request),
             digest: Digest::of(asked.prompt.joined().as_bytes()),
         };

@@ -7,8 +7,8 @@ use crate::engine::Fact;
 use crate::executor::error::WorkError;
 use crate::executor::spool::{sealed, write};
 use crate::mission::model::Rubric;
-use crate::review::handoff::{Author, Content, Handoff};
-use crate::review::rubric::{self, Acceptance};
+use crate::review::handoff::{Author, Handoff, HandoffContent};
+use crate::review::rubric::{self, AcceptanceCriteria};
 use crate::runtime::review_context::{Judged, Material};
 use crate::store::AskFile;
 
@@ -20,7 +20,7 @@ impl Call {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
-        let acceptance = Acceptance {
+        let acceptance = AcceptanceCriteria {
             criteria: &plan.task(id).acceptance,
             cut: &self.task.course.probes,
         };
@@ -62,7 +62,7 @@ impl Call {
         &self,
         round: u32,
         rubric: &Rubric,
-        acceptance: Acceptance<'_>,
+        acceptance: AcceptanceCriteria<'_>,
         material: &Material,
     ) -> Result<(), WorkError> {
         let author = |(id, state): &Judged| Author {
@@ -76,7 +76,7 @@ impl Call {
             attempt: state.attempt.number,
             model: state.output.model.as_deref().map(str::to_owned),
         };
-        let handoff = Handoff::new(Content {
+        let handoff = Handoff::new(HandoffContent {
             task: self.commands.plan.title(self.id.task),
             round,
             from: self.judged.iter().map(author).collect(),

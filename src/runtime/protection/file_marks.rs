@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Digest, TaskId};
 use crate::judging::protected::own_targets;
 use crate::mission::Plan;
-use crate::review::snapshot::{FileMarks, Mark, Stamp, changed_paths};
+use crate::review::snapshot::{FileMarks, PathState, Stamp, changed_paths};
 
 /// Takes what is there for what must be there.
 pub fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
@@ -30,17 +30,17 @@ pub fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
         .is_some()
 }
 
-pub fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
+pub fn digest_of(mark: Option<&PathState>) -> Option<Digest> {
     match mark? {
-        Mark::File { digest, .. } => *digest,
-        Mark::Link(target) => Some(Digest::of(target.as_bytes())),
-        Mark::Other => None,
+        PathState::File { digest, .. } => *digest,
+        PathState::Link(target) => Some(Digest::of(target.as_bytes())),
+        PathState::Other => None,
     }
 }
 
 /// The mark of a file by its recorded digest.
-pub fn of_record(digest: Option<Digest>) -> Mark {
-    Mark::File {
+pub fn of_record(digest: Option<Digest>) -> PathState {
+    PathState::File {
         size: 0,
         digest,
         stamp: Stamp::default(),

@@ -17,7 +17,7 @@ use crate::engine::{RunPhase, State};
 use crate::mission::model::{Agent, Preset};
 use crate::mission::presets::program_of;
 use crate::mission::{AgentPlan, Plan, RunOptions, expand};
-use crate::review::snapshot::{FileMarks, Guarded, Mark, Scope, changes, look};
+use crate::review::snapshot::{FileMarks, Guarded, PathState, Scope, changes, look};
 
 /// How many files a warning names.
 const MOST_NAMED: usize = 3;
@@ -118,7 +118,9 @@ impl Protection {
                 match look(std::slice::from_ref(&part), &self.never, 0) {
                     Ok(marks) => {
                         // What a link leads to is loaded through it.
-                        let links = marks.iter().filter(|(_, mark)| matches!(mark, Mark::Link(_)));
+                        let links = marks
+                            .iter()
+                            .filter(|(_, mark)| matches!(mark, PathState::Link(_)));
                         files.extend(links.map(|(path, _)| end_of(Path::new(path))));
                         scopes.push(part);
                     }
@@ -233,11 +235,11 @@ impl Protection {
         let latest = group.held().latest.clone();
         let is_loaded =
             |path: &Path| guarded.holds(path) || outside.iter().any(|place| path.starts_with(place));
-        let is_other = |(path, mark): &(&String, &Mark)| {
+        let is_other = |(path, mark): &(&String, &PathState)| {
             let inner = Path::new(path).strip_prefix(&group.root).ok();
             let start = inner.map_or_else(|| PathBuf::from(path), |inner| self.root.join(inner));
             let start = self.start.get(&*start.to_string_lossy());
-            let one = |mark: &Mark| -> FileMarks { BTreeMap::from([((*path).clone(), mark.clone())]) };
+            let one = |mark: &PathState| -> FileMarks { BTreeMap::from([((*path).clone(), mark.clone())]) };
             differs(&start.map(one).unwrap_or_default(), &one(mark), path)
         };
         let marks = latest.marks.iter().filter(|(path, _)| is_loaded(Path::new(path)));

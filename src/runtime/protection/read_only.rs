@@ -10,7 +10,7 @@ use super::{Group, PROGRAMS, Protection, protected_scopes, real, targets};
 use crate::domain::TaskId;
 use crate::judging::protected::PROTECTED;
 use crate::mission::Plan;
-use crate::review::snapshot::{Guarded, Mark, Scope};
+use crate::review::snapshot::{Guarded, PathState, Scope};
 
 /// The messages of systems and programs about a write that a mount refuses.
 const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";
@@ -184,13 +184,13 @@ fn named_by(scope: &Scope, pattern: &str) -> (PathBuf, bool) {
 
 impl NotHeld {
     /// Notes what of a protected file no mount can hold: the name of a link, and further names of a file.
-    fn look_at(&mut self, path: &Path, mark: &Mark) {
+    fn look_at(&mut self, path: &Path, mark: &PathState) {
         match mark {
-            Mark::Link(_) => self.links.push(path.to_owned()),
-            Mark::File { .. } if fs::symlink_metadata(path).is_ok_and(|found| found.nlink() > 1) => {
+            PathState::Link(_) => self.links.push(path.to_owned()),
+            PathState::File { .. } if fs::symlink_metadata(path).is_ok_and(|found| found.nlink() > 1) => {
                 self.linked.push(path.to_owned());
             }
-            Mark::File { .. } | Mark::Other => {}
+            PathState::File { .. } | PathState::Other => {}
         }
     }
 

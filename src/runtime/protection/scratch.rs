@@ -11,7 +11,7 @@ use super::{Protection, canonical, real};
 use crate::domain::{Digest, TaskId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
-use crate::executor::runner::Owner;
+use crate::executor::runner::CommandOwner;
 use crate::mission::{Confinement, Plan};
 use crate::review::snapshot::{Guarded, Scope};
 use crate::store::{RunFolder, remove_all};
@@ -156,7 +156,7 @@ impl Protection {
     /// Why something that work has left cannot be kept from it.
     pub fn scratch(
         &self,
-        (plan, owner, job): (&Plan, Owner, &CommandJob),
+        (plan, owner, job): (&Plan, CommandOwner, &CommandJob),
         root: &Path,
         mounts: bool,
         run: &RunFolder,
@@ -206,7 +206,7 @@ impl Protection {
         };
         // Where there are no locks nothing is taken away.
         let _ = scratch.lock.lock_shared();
-        if mounts && !matches!(owner, Owner::Ask(..)) {
+        if mounts && !matches!(owner, CommandOwner::Ask(..)) {
             let built = scratch.folders.iter().filter(|folder| is_built(folder));
             let built = built.cloned().chain([scratch.root.clone(), canonical(&job.cwd)]);
             let builds = built.map(|folder| folder.join(TARGET));

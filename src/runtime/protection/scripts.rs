@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::moved::recorded;
 use super::real;
 use crate::engine::{RunPhase, State, judging_agents};
-use crate::judging::protected::{Named, named_by_judging, named_by_serving};
+use crate::judging::protected::{NamedPaths, named_by_judging, named_by_serving};
 use crate::mission::RunOptions;
 use crate::review::snapshot::{Scope, look};
 
@@ -64,7 +64,7 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
 }
 
 /// The files that all commands that judge or serve may mean.
-pub fn named(state: &State, options: &RunOptions) -> [Named; 2] {
+pub fn named(state: &State, options: &RunOptions) -> [NamedPaths; 2] {
     let plan = &state.plan;
     [
         named_by_judging(plan, plan.selected_ids(), &judging_agents(state)),

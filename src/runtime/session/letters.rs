@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::engine::Fact;
-use crate::store::{self, Found, OperatorKey};
+use crate::store::{self, InboxFile, OperatorKey};
 
 use super::{INBOX_TROUBLES_TOLD, RunError, Session};
 use crate::runtime::operator;
@@ -28,32 +28,32 @@ impl Session {
         };
         for file in found {
             let (path, why) = match file {
-                Found::Command(path, _) if self.listens => {
+                InboxFile::Command(path, _) if self.listens => {
                     let why = "it came while the session listened at its socket, where it must be said";
                     (path, why.to_owned())
                 }
-                Found::Command(path, queued)
+                InboxFile::Command(path, queued)
                     if !self.killed.is_empty() && queued.command.is_a_persons_word() =>
                 {
                     let why =
                         "it was left while no supervisor lived that would know who left it; say it again";
                     (path, why.to_owned())
                 }
-                Found::Command(path, queued) if queued.run == *self.folder.id() => {
+                InboxFile::Command(path, queued) if queued.run == *self.folder.id() => {
                     inputs.extend(operator::files_of(&self.state, &queued.command));
                     inputs.push(operator::input_of(&queued));
                     taken.push(path);
                     continue;
                 }
-                Found::Command(path, queued) => {
+                InboxFile::Command(path, queued) => {
                     self.others.find(path, *queued);
                     continue;
                 }
-                Found::Stranger(path) => {
+                InboxFile::Stranger(path) => {
                     self.warn_once(operator::stranger(&path), inputs);
                     continue;
                 }
-                Found::Refused(path, why) => (path, why),
+                InboxFile::Refused(path, why) => (path, why),
             };
             let path_shown = path.display();
             match store::move_aside(&path) {

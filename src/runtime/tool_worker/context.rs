@@ -15,11 +15,11 @@ use crate::domain::{Digest, FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Fact, FailedTool, ToolCalls};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::error::WorkError;
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::TaskCommands;
 use crate::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
-use crate::review::fence::Excerpt;
+use crate::review::fence::TextExcerpt;
 use crate::runtime::agent_messages::handed_down;
 use crate::runtime::effects::Message;
 use crate::runtime::middleware::{self, Heard};
@@ -304,7 +304,7 @@ impl ToolContext {
             Ok(argv) => argv,
             Err(why) => return ToolResult::refused(why),
         };
-        let end = self.commands.run(Owner::Tool(self.turn), job).await;
+        let end = self.commands.run(CommandOwner::Tool(self.turn), job).await;
         let output = self.task.file(&output);
         let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
         let read = read.map_err(std::io::Error::other).and_then(|read| read);
@@ -323,7 +323,7 @@ fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Resu
 }
 
 /// The result of a command that ended, for the model.
-fn told_end(end: &CommandEnd, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
+fn told_end(end: &CommandEnd, timeout: Millis, output: std::io::Result<TextExcerpt>) -> ToolResult {
     let how = match end.how() {
         How::NotStarted(why) => return ToolResult::refused(format!("it could not be started: {why}")),
         How::TimedOut => format!("killed after its time-out of {timeout}"),

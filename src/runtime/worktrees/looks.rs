@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::TaskId;
 use crate::engine::Look;
 use crate::executor::error::WorkError;
-use crate::judging::touched::{Patterns, TouchedTests};
+use crate::judging::touched::{TestPatterns, TouchedTests};
 use crate::mission::Plan;
 
 use super::super::odd_files::odd_file;
@@ -159,7 +159,7 @@ impl Worktrees {
     pub fn touched(
         &self,
         [from, to]: [&str; 2],
-        patterns: &Patterns,
+        patterns: &TestPatterns,
     ) -> Result<Option<TouchedTests>, WorkError> {
         let all = self.between(from, to)?;
         Ok(patterns.touched(all.iter().map(|found| (&*found.path, found.was_there))))
@@ -180,7 +180,7 @@ impl Worktrees {
         self.remove_folder(name)?;
         let folder = self.root.join(name);
         make(&folder)?;
-        let patterns = Patterns::of(plan, task);
+        let patterns = TestPatterns::of(plan, task);
         let (mut lines, mut files) = (String::new(), Vec::new());
         for found in self.between(&sides.base, &sides.work)? {
             let over = match look {

@@ -5,7 +5,7 @@ use crate::domain::TaskId;
 use crate::engine::Committed;
 use crate::executor::command::COMMAND_TIMEOUT;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{Commands, Owner};
+use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::task_command::TaskCommands;
 use crate::review::checks::failure;
 use crate::store::SpoolName;
@@ -40,10 +40,10 @@ impl Folder {
         }
     }
 
-    fn owner(self) -> Owner {
+    fn owner(self) -> CommandOwner {
         match self {
-            Self::Verification(task) => Owner::Task(task),
-            Self::Audit => Owner::Audit,
+            Self::Verification(task) => CommandOwner::Task(task),
+            Self::Audit => CommandOwner::Audit,
         }
     }
 
@@ -67,7 +67,7 @@ impl Preparation {
         if self.task.plan.task(task).has_worktree() {
             let place = (
                 task.0.to_string(),
-                Owner::Task(task),
+                CommandOwner::Task(task),
                 SpoolName::Setup(Some(task)),
             );
             self.set_up(place).await?;
@@ -90,7 +90,10 @@ impl Preparation {
     ///
     /// # Errors
     /// Why it has failed.
-    pub async fn set_up(&self, (name, owner, output): (String, Owner, SpoolName)) -> Result<(), WorkError> {
+    pub async fn set_up(
+        &self,
+        (name, owner, output): (String, CommandOwner, SpoolName),
+    ) -> Result<(), WorkError> {
         let worktrees = &self.worktrees;
         if worktrees.ready_mark(&name).exists() {
             return Ok(());

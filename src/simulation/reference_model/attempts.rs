@@ -4,7 +4,7 @@ use crate::domain::{
     AgentId, AttemptKind, BeforeWork, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::{DeferralReason, Merged, State, Way};
-use crate::judging::baseline::{CheckPlace, Item, items};
+use crate::judging::baseline::{BaselineCheck, CheckPlace, items};
 use crate::mission::Part;
 use crate::mission::model::Adapter;
 
@@ -207,16 +207,17 @@ impl ReferenceModel {
     fn proof(&self, state: &State, task: TaskId) -> Proof {
         let (plan, seen) = (state.plan.task(task), &self.tasks[task.index()]);
         let before = &self.tasks[seen.fixup_of.unwrap_or(task).index()].before;
-        let said = |item: &Item| {
+        let said = |item: &BaselineCheck| {
             let known = before.as_ref().and_then(|before| before.get(&item.key));
             known.copied().unwrap_or((BeforeWork::Unknown, false))
         };
         let checks = items(plan);
-        let passes = |item: &Item| match item.place {
+        let passes = |item: &BaselineCheck| match item.place {
             CheckPlace::Finish(at) => seen.gate.get(at as usize) == Some(&true),
             _ => true,
         };
-        let is_guard = |item: &Item| item.is_declared_guard() || seen.begins_green && item.is_to_be_red();
+        let is_guard =
+            |item: &BaselineCheck| item.is_declared_guard() || seen.begins_green && item.is_to_be_red();
         let is_graded = plan.verification().is_some_and(|by| by.rubric.is_some());
         let by_stage = seen.steps.iter().any(|(step, said)| {
             let is_agent = plan.step_agent(*step).is_some();

@@ -9,7 +9,7 @@ use crate::supervisor::exits::ExitRecord;
 use crate::supervisor::identity::number;
 use crate::supervisor::orphans::Turns;
 use crate::supervisor::posix::{self, Waited};
-use crate::supervisor::protocol::Event;
+use crate::supervisor::protocol::SupervisorEvent;
 
 impl Supervisor {
     /// Ends the tree of every child that has exited, while its process id is still its own, then reaps it.
@@ -102,6 +102,6 @@ impl Supervisor {
             farewell: None,
         };
         self.record(&record);
-        self.send(&Event::Exited(exit));
+        self.send(&SupervisorEvent::Exited(exit));
     }
 }

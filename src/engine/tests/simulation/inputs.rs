@@ -5,7 +5,7 @@ use crate::domain::{BeforeWork, StageKey, TaskId};
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::payload::Commit;
 use crate::engine::{JobEnd, SeenBefore};
-use crate::judging::baseline::{Item, items};
+use crate::judging::baseline::{BaselineCheck, items};
 use crate::mission::TaskPlan;
 
 /// What the world says when an effect comes to this end.
@@ -517,7 +517,7 @@ fn said_before(plan: &TaskPlan, answer: &Response) -> Vec<SeenBefore> {
         Response::Before(mark) => *mark,
         _ => 0,
     };
-    let seen = |(at, item): (u32, Item)| {
+    let seen = |(at, item): (u32, BaselineCheck)| {
         let said = mark >> (2 * at % 64) & 3;
         SeenBefore {
             key: item.key,
