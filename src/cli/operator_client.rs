@@ -10,7 +10,7 @@ use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
 use crate::report::documents::commands::CommandDocument;
 use crate::report::sanitize;
-use crate::runtime::{Answer, ApplyError, NoWord, Reply, apply_offline, ask, drain};
+use crate::runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 use crate::supervisor;
 
@@ -115,8 +115,8 @@ pub fn submit_command(
             Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Submitted::Queued),
             Some(_) => {}
             None => match ask(folder, &queued, SOCKET_WITHIN) {
-                Reply::Answer(Answer::Result(met)) => return Ok(Submitted::Decided(met)),
-                Reply::Answer(Answer::Error(why)) => {
+                Reply::Answer(ControlAnswer::Result(met)) => return Ok(Submitted::Decided(met)),
+                Reply::Answer(ControlAnswer::Error(why)) => {
                     return Err(environment!("the live session refused: {why}"));
                 }
                 // It was reached, so its word counts and no file: whoever can write one could have kept it from speaking.

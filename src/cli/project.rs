@@ -9,7 +9,7 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{
-    CheckedOrigin, Origin, RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin,
+    CheckedOrigin, RecoverError, Recovered, RunOrigin, SettingsError, is_whole, newest, operator_key, origin,
     recover, settings_files, vouched,
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
@@ -176,8 +176,8 @@ pub fn trusted_run(of: &OfRun, trust: &Trust, screen: &Screen) -> Result<(StateF
 
 impl Trust {
     /// Refuses a run that nobody vouches for, where this machine has a key.
-    pub fn holds(&self, run: &RunFolder, origin: Origin) -> Result<(), Failure> {
-        let is_trusted = self.trust_origin || origin == Origin::Verified || operator_key().is_none();
+    pub fn holds(&self, run: &RunFolder, origin: RunOrigin) -> Result<(), Failure> {
+        let is_trusted = self.trust_origin || origin == RunOrigin::Verified || operator_key().is_none();
         if is_trusted {
             return Ok(());
         }

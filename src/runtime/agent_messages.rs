@@ -37,9 +37,9 @@ const MOST_PROGRESS: usize = 200;
 
 /// The progress messages of a turn, without repetitions in a row.
 #[derive(Debug, Default)]
-pub struct Heard(pub Vec<String>);
+pub struct TurnMessages(pub Vec<String>);
 
-impl Heard {
+impl TurnMessages {
     /// The progress message of a turn, if it is not the one before. Blocks.
     pub fn anew(&mut self, folder: &Path, secrets: &Secrets) -> Option<String> {
         let text = messages(folder, "progress").pop()?;
@@ -55,7 +55,7 @@ impl Heard {
 }
 
 /// Words of progress, by turn.
-pub type Progress = HashMap<TurnId, Heard>;
+pub type TurnProgress = HashMap<TurnId, TurnMessages>;
 
 impl Executor {
     /// Listens to the agents at work: what they said since the last time.

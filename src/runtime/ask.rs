@@ -33,9 +33,9 @@ use crate::store::{AskFile, RunFolder, SpoolName};
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
 use super::effects::{Executor, Message};
-use super::reply::{self, Place, nothing, write_judgement};
+use super::reply::{self, ReplyFiles, nothing, write_judgement};
 use super::review_context::{Case, Judged, judged};
-use super::reviewer_tools::{self, Answered, Question, ToolSession, ToolSessionSetup};
+use super::reviewer_tools::{self, JudgeAnswer, ToolQuestion, ToolSession, ToolSessionSetup};
 use super::stages;
 
 /// One call to an agent, with what it is about as it stood when the call was decided on.
@@ -55,7 +55,7 @@ struct Call {
 }
 
 /// The prompt for an agent.
-struct Asked {
+struct AskInput {
     prompt: JudgePrompt,
     judgement: Judgement,
     /// The prompt as data, for a command judge that does not read prose.
@@ -64,7 +64,7 @@ struct Asked {
     pictures: Vec<Picture>,
 }
 
-impl Asked {
+impl AskInput {
     /// A prompt that has no form as data.
     fn of(prompt: String, judgement: Judgement) -> Self {
         Self {
@@ -200,7 +200,7 @@ impl Call {
     /// # Errors
     ///
     /// When the subject is lost: work whose evidence is lost is not judged by the rest of it.
-    fn write_request(&self) -> Result<Asked, WorkError> {
+    fn write_request(&self) -> Result<AskInput, WorkError> {
         let asked = match self.purpose {
             Purpose::Score(place) => self.scoring(place)?,
             Purpose::Grade { round } => self.grading(round)?,
@@ -209,10 +209,10 @@ impl Call {
                 let unread = self.reprompt();
                 let (prompt, judgement, review) =
                     stages::compose(self.case(), (step, round), unread.as_deref(), &pictures)?;
-                Asked {
+                AskInput {
                     review: Some(review),
                     pictures,
-                    ..Asked::of(prompt.joined(), judgement)
+                    ..AskInput::of(prompt.joined(), judgement)
                 }
             }
             purpose => {
@@ -227,7 +227,7 @@ impl Call {
                 let prompt = questions::ask(purpose, &about)?;
                 let (nothing, now) = (Inputs::default(), Timestamp::now());
                 let judgement = Judgement::asked(&prompt, nothing, questions::quotes(&prompt), now);
-                Asked::of(prompt, judgement)
+                AskInput::of(prompt, judgement)
             }
         };
         let path = self.path(AskFile::Request);
@@ -283,10 +283,10 @@ impl Call {
         &self,
         line: &Transport,
         endpoint: &Endpoint,
-        (asked, session): (Asked, Option<ToolSession>),
+        (asked, session): (AskInput, Option<ToolSession>),
         tell: impl Fn(Fact),
     ) -> Fact {
-        let Asked {
+        let AskInput {
             prompt,
             judgement,
             pictures,
@@ -294,7 +294,7 @@ impl Call {
         } = asked;
         let images = pictures.iter();
         let agent = self.commands.plan.agent(self.agent);
-        let question = Question {
+        let question = ToolQuestion {
             line,
             endpoint,
             request: ModelRequest {
@@ -341,7 +341,7 @@ impl Call {
         &self,
         without_tools: AgentsWithoutTools,
         is_on_record: bool,
-    ) -> Result<(Option<Fact>, (Asked, Option<ToolSession>)), WorkError> {
+    ) -> Result<(Option<Fact>, (AskInput, Option<ToolSession>)), WorkError> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.write_request()?;
@@ -402,7 +402,7 @@ impl Call {
         verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 
-    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {
+    async fn read_model(&self, answered: JudgeAnswer, judgement: Judgement, endpoint: &Endpoint) -> Fact {
         let (id, reader) = (self.id, self.clone());
         let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
         let read = reply::of_model(
@@ -434,8 +434,8 @@ impl Call {
     }
 }
 
-fn place(folder: &RunFolder, id: AskId) -> Place {
-    Place {
+fn place(folder: &RunFolder, id: AskId) -> ReplyFiles {
+    ReplyFiles {
         reply: folder.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
         judgement: folder.spool_file(&SpoolName::Ask(id, AskFile::Judgement)),
     }

@@ -22,7 +22,7 @@ use crate::review::evidence;
 use crate::store::SpoolName;
 
 use super::effects::{Executor, Message};
-use super::worktrees::{Folder, note_stored};
+use super::worktrees::{FolderUse, note_stored};
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
@@ -46,7 +46,7 @@ impl Executor {
             return self.aside(look);
         };
         self.beside(async move {
-            preparation.of_accepted(Folder::Audit).await?;
+            preparation.of_accepted(FolderUse::Audit).await?;
             Ok(tokio::task::spawn_blocking(look).await?)
         });
     }
@@ -162,10 +162,14 @@ fn look(plan: &Plan, recorded: &Looks) -> Looks {
 }
 
 /// The result of a task's check.
-type Shown = (TaskId, u32, CheckResult);
+type RerunResult = (TaskId, u32, CheckResult);
 
 /// As many at once as tasks may run; those of exclusive tasks alone.
-async fn run_all(plan: &Arc<Plan>, commands: &Commands, reruns: Vec<Rerun>) -> Result<Vec<Shown>, WorkError> {
+async fn run_all(
+    plan: &Arc<Plan>,
+    commands: &Commands,
+    reruns: Vec<Rerun>,
+) -> Result<Vec<RerunResult>, WorkError> {
     let is_alone = |rerun: &Rerun| rerun.checks.iter().any(|(task, _)| plan.task(*task).exclusive);
     let (alone, others): (Vec<_>, Vec<_>) = reruns.into_iter().partition(is_alone);
     let slots = Arc::new(Semaphore::new(plan.rules.concurrency.max(1) as usize));
@@ -187,12 +191,12 @@ async fn run_all(plan: &Arc<Plan>, commands: &Commands, reruns: Vec<Rerun>) -> R
 }
 
 /// Runs the command, and again as long as one of its checks has not passed and may run again.
-async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<Shown>, WorkError> {
+async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<RerunResult>, WorkError> {
     let (mut open, mut shown) = (rerun.checks, Vec::new());
     for reruns in 0..=rerun.reruns {
         let end = commands.run(CommandOwner::Audit, rerun.job.clone()).await;
         let (plan, of) = (plan.clone(), open);
-        let results = tokio::task::spawn_blocking(move || -> Vec<Shown> {
+        let results = tokio::task::spawn_blocking(move || -> Vec<RerunResult> {
             let result = |(task, check)| CheckResult {
                 reruns,
                 ..check::result(&plan, task, check, &end)

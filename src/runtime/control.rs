@@ -35,14 +35,14 @@ const LONGEST_ID: usize = 128;
 /// The answer to a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub enum ControlAnswer {
     /// The durable result of the command: `{"result":"applied"}`.
     Result(CommandResult),
     /// The line is no command, is not this peer's to give, or cannot be taken: `{"error":"…"}`.
     Error(String),
 }
 
-impl Answer {
+impl ControlAnswer {
     /// The answer for the result of a command; `None` where the run takes none.
     pub(super) fn of(met: Option<CommandResult>) -> Self {
         let refused = || Self::Error("the run does not take commands now".to_owned());
@@ -53,13 +53,13 @@ impl Answer {
 /// A request that comes through the socket.
 pub enum ControlRequest {
     /// A command of a peer that may give it.
-    Asked(Asked),
+    Asked(PendingCommand),
     /// A peer was sent away.
     Refused(String),
 }
 
 /// A command that wants an answer. Dropped without one, the peer sees that it was not heard.
-pub struct Asked {
+pub struct PendingCommand {
     /// The command that was given.
     pub queued: Queued,
     /// Whether the command came with what only a person has: a terminal, or the key of this session's
@@ -72,13 +72,13 @@ pub struct Asked {
 /// has that.
 #[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize)]
-struct Request {
+struct SignedCommand {
     #[serde(flatten)]
     queued: Queued,
     code: Option<String>,
 }
 
-impl Request {
+impl SignedCommand {
     fn of(queued: &Queued) -> io::Result<Self> {
         let body = serde_json::to_string(queued)?;
         Ok(Self {
@@ -97,8 +97,8 @@ impl Request {
     }
 }
 
-impl Asked {
-    pub fn answer(self, answer: &Answer) {
+impl PendingCommand {
+    pub fn answer(self, answer: &ControlAnswer) {
         send_answer(self.peer, answer);
     }
 }
@@ -183,14 +183,14 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<ControlRequest>) {
 async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
     let at_terminal = pid_of(&peer).is_some_and(supervisor::is_at_terminal);
     let knock = match request(&mut peer).await {
-        Ok(request) => ControlRequest::Asked(Asked {
+        Ok(request) => ControlRequest::Asked(PendingCommand {
             proven: at_terminal || request.is_under_the_key(),
             queued: request.queued,
             peer,
         }),
         Err(PeerRefused::Gone) => return,
         Err(PeerRefused::Because(why)) => {
-            send_answer(peer, &Answer::Error(why.clone()));
+            send_answer(peer, &ControlAnswer::Error(why.clone()));
             ControlRequest::Refused(why)
         }
     };
@@ -204,7 +204,7 @@ async fn send_away(mut peer: UnixStream, why: String, patient: bool, sender: mps
     if patient {
         let _ = timeout(REQUEST_WITHIN, read_line(&mut peer)).await;
     }
-    send_answer(peer, &Answer::Error(why.clone()));
+    send_answer(peer, &ControlAnswer::Error(why.clone()));
     let _ = sender.send(ControlRequest::Refused(why)).await;
 }
 
@@ -224,7 +224,7 @@ fn may_answer(peer: &UnixStream) -> Result<(), PeerRefused> {
     supervisor::may_speak(credentials.uid(), pid_of(peer))
 }
 
-async fn request(peer: &mut UnixStream) -> Result<Request, PeerRefused> {
+async fn request(peer: &mut UnixStream) -> Result<SignedCommand, PeerRefused> {
     let no_command = |why: String| PeerRefused::Because(format!("what was sent is no command: {why}"));
     let line = match timeout(REQUEST_WITHIN, read_line(peer)).await {
         Err(_) => return Err(no_command("it did not come in time".to_owned())),
@@ -233,7 +233,7 @@ async fn request(peer: &mut UnixStream) -> Result<Request, PeerRefused> {
     };
     match line.strip_suffix(b"\n") {
         Some(line) => {
-            let request: Request =
+            let request: SignedCommand =
                 serde_json::from_slice(line).map_err(|error| no_command(error.to_string()))?;
             let id = &request.queued.id;
             if id.is_empty() || id.len() > LONGEST_ID {
@@ -259,7 +259,7 @@ async fn read_line(peer: &mut UnixStream) -> io::Result<Vec<u8>> {
 
 /// Writes an answer without ever waiting: it is smaller than what a socket takes at once, and a peer that does not
 /// listen any more has only itself to blame.
-fn send_answer(peer: UnixStream, answer: &Answer) {
+fn send_answer(peer: UnixStream, answer: &ControlAnswer) {
     let Ok(mut line) = serde_json::to_vec(answer) else {
         return;
     };
@@ -275,7 +275,7 @@ pub enum Reply {
     /// A runner was reached and has not answered: the command may yet be taken, once, whichever way it comes.
     Silence,
     /// The runner answered.
-    Answer(Answer),
+    Answer(ControlAnswer),
 }
 
 /// Asks the live runner of a state folder.
@@ -293,10 +293,10 @@ pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Reply {
                 "it is not the session that listens at {}",
                 folder.control().display()
             );
-            return Err(Reply::Answer(Answer::Error(why)));
+            return Err(Reply::Answer(ControlAnswer::Error(why)));
         }
         let unheard = |_: io::Error| Reply::Silence;
-        let request = Request::of(queued).map_err(unheard)?;
+        let request = SignedCommand::of(queued).map_err(unheard)?;
         let mut line = serde_json::to_vec(&request).map_err(|_| Reply::Silence)?;
         line.push(b'\n');
         // Whoever is sent away may be told so before having said all; the answer is there all the same.

@@ -29,7 +29,7 @@ use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
 use super::agent_backends::{AgentBackends, AgentsWithoutTools};
-use super::agent_messages::Progress;
+use super::agent_messages::TurnProgress;
 use super::confinement::Confiner;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
@@ -39,7 +39,7 @@ use super::protection::{Protection, Seen};
 use super::seen_on::SeenOn;
 use super::stall_detector::StallDetector;
 use super::upstream::{Remembered, UpstreamOutputs};
-use super::watch::{Before, Frozen, frozen};
+use super::watch::{Frozen, TurnBaseline, frozen};
 use super::worker_prompt;
 use super::worktrees::Worktrees;
 
@@ -117,12 +117,12 @@ pub struct Executor {
     pub judgings: u64,
     pub begun: Begun,
     /// The state of files before each turn in flight.
-    pub before: HashMap<TurnId, Before>,
+    pub before: HashMap<TurnId, TurnBaseline>,
     /// The tasks of turns that have ended and whose files are still looked at: alive as long as they are.
     pub looked_at: Vec<Weak<TaskId>>,
     /// The frozen missions of the run.
     pub frozen: Vec<Frozen>,
-    pub progress: Progress,
+    pub progress: TurnProgress,
     /// Turns at work whose agents may fall silent.
     pub stalls: StallDetector,
     pub programs_at_work: ProgramWatch,
@@ -174,7 +174,7 @@ impl Executor {
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
             without_tools: AgentsWithoutTools::default(),
-            progress: Progress::default(),
+            progress: TurnProgress::default(),
             stalls: StallDetector::default(),
             programs_at_work: ProgramWatch::default(),
             background: Vec::new(),

@@ -23,9 +23,9 @@ const MOST_NAMED: usize = 20;
 
 /// The state of a task's files, and their folders: files that were carried elsewhere are looked for there.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct FileRecord {
     #[serde(default)]
-    pub(super) folders: Vec<Folder>,
+    pub(super) folders: Vec<FolderId>,
     /// The protected files.
     #[serde(default)]
     pub(super) protected: FileMarks,
@@ -39,10 +39,10 @@ pub struct Record {
 
 /// A folder without links, and its number in the file system. A copy of it has another one, and does not show
 /// when its files were written.
-pub type Folder = (PathBuf, u64);
+pub type FolderId = (PathBuf, u64);
 
 /// The folders that files of a task lie in: that of the run, and its own.
-pub fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
+pub fn folders(plan: &Plan, task: TaskId) -> Vec<FolderId> {
     let all = [plan.root_of(task), plan.workspace_of(task)].map(|folder| canonical(&folder));
     all.map(|folder| {
         (
@@ -54,7 +54,7 @@ pub fn folders(plan: &Plan, task: TaskId) -> Vec<Folder> {
 }
 
 /// Marks of files that lay in folders which lie elsewhere now.
-pub fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
+pub fn carried(marks: FileMarks, from: &[FolderId], to: &[FolderId]) -> FileMarks {
     let place = |path: &str| {
         let mut folders = from.iter().zip(to);
         folders.find_map(|(from, to)| Some(to.0.join(Path::new(path).strip_prefix(&from.0).ok()?)))
@@ -63,7 +63,7 @@ pub fn carried(marks: FileMarks, from: &[Folder], to: &[Folder]) -> FileMarks {
     marks.into_iter().map(|(path, mark)| (name(path), mark)).collect()
 }
 
-pub fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
+pub fn read_record(path: &Path, expected: &FileRef) -> Result<FileRecord, WorkError> {
     check(path, expected)?;
     let bytes = store::read_regular(path, store::LONGEST_FILE)?;
     Ok(serde_json::from_slice(&bytes)?)

@@ -61,7 +61,7 @@ fn goes_to_a_delegator(plan: &Plan, task: TaskId) -> bool {
 
 /// The messages in the last words of a turn, beside the work.
 #[derive(Debug, Default, Clone)]
-pub struct Heard {
+pub struct LastMessage {
     /// The assumption of the prompt that does not hold, as the agent says.
     pub broken: Option<BrokenAssumption>,
     /// A warning for whoever watches.
@@ -89,8 +89,8 @@ pub fn listens(plan: &Plan, task: TaskId) -> bool {
 
 /// Reads the last message of a turn that ended well: behind the model where that is run here, else behind the
 /// turn.
-pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Heard {
-    let mut heard = Heard::default();
+pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> LastMessage {
+    let mut heard = LastMessage::default();
     if exit.failure.is_some() {
         return heard;
     }

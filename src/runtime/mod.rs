@@ -146,7 +146,7 @@ pub use adopt::{Keeping, Left, adopt};
 pub use agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate};
 pub use audit::missing_files;
 pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply, form_of_request};
-pub use control::{Answer, Reply, ask};
+pub use control::{ControlAnswer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use hidden::{hide, not_hidden};
 pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
@@ -157,7 +157,7 @@ pub use notices::Notification;
 pub use observer::Observer;
 pub use operator::{ApplyError, apply_offline, drain, vouch_for};
 pub use origin::{
-    CheckedOrigin, Origin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
+    CheckedOrigin, RunOrigin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
 };
 pub use protection::{ReadBefore, listed, named_scripts, unnamed};
 pub use recover::{RecoverError, Recovered, layers_of, recover};

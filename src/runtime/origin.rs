@@ -38,7 +38,7 @@ const PIECE: u64 = 1 << 20;
 worded! {
     /// The origin of a run by this machine's key.
     #[derive(PartialOrd, Ord)]
-    pub enum Origin {
+    pub enum RunOrigin {
         /// A code is not that of what it stands beside: another process made this.
         Forged = "forged",
         /// Nothing is known: the run carries no code, or that of another key, or there is no key here.
@@ -48,7 +48,7 @@ worded! {
     }
 }
 
-impl Origin {
+impl RunOrigin {
     /// The note on such a run in every output; `None` where all is well.
     #[must_use]
     pub fn note(self, run: &RunId) -> Option<String> {
@@ -158,7 +158,7 @@ fn text_of_word(run: &RunId, before: JournalEnd, text: &str) -> String {
 }
 
 /// The verdict of a key on the record that was read last.
-fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader: &Reader<R>) -> Origin {
+fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader: &Reader<R>) -> RunOrigin {
     let text = reader.covered().unwrap_or_default();
     says(
         key,
@@ -176,7 +176,7 @@ pub fn is_unsaid(run: &RunFolder, record: &Record, reader: &Reader) -> Result<bo
     let Some(key) = operator_key().filter(|_| record.fact.is_a_persons_word()) else {
         return Ok(false);
     };
-    if of_record(&key, run.id(), record, reader) == Origin::Verified {
+    if of_record(&key, run.id(), record, reader) == RunOrigin::Verified {
         return Ok(false);
     }
     is_last_word(&key, run, reader.end())
@@ -187,7 +187,7 @@ fn is_last_word(key: &OperatorKey, run: &RunFolder, from: JournalEnd) -> Result<
     let mut behind = Reader::open_at(&run.journal(), from)?;
     while let Some(record) = behind.next_record()? {
         let vouches = !record.fact.is_a_persons_word()
-            && of_record(key, run.id(), &record, &behind) == Origin::Verified;
+            && of_record(key, run.id(), &record, &behind) == RunOrigin::Verified;
         if vouches || !record.fact.may_come_from_outside() {
             return Ok(false);
         }
@@ -195,28 +195,28 @@ fn is_last_word(key: &OperatorKey, run: &RunFolder, from: JournalEnd) -> Result<
     Ok(true)
 }
 
-fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> Origin {
+fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> RunOrigin {
     match origin {
-        Some(origin) if origin.key != key.fingerprint() => Origin::Unknown,
-        Some(origin) if key.verifies(text, &origin.code) => Origin::Verified,
-        Some(_) => Origin::Forged,
-        None => Origin::Unknown,
+        Some(origin) if origin.key != key.fingerprint() => RunOrigin::Unknown,
+        Some(origin) if key.verifies(text, &origin.code) => RunOrigin::Verified,
+        Some(_) => RunOrigin::Forged,
+        None => RunOrigin::Unknown,
     }
 }
 
 /// The verdict of a key on the beginning of a run.
-fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
+fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> RunOrigin {
     match first.events.first() {
         Some(Event::Run(RunEvent::Started(started))) if started.run_id == *run.id() => {
             let text = text_of_start(run.id(), first.at, started.mission_digest);
             says(key, started.origin.as_ref(), &text)
         }
-        _ => Origin::Forged,
+        _ => RunOrigin::Forged,
     }
 }
 
 /// The verdict of a key on all of a run, see [`vouched`].
-pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
+pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> RunOrigin {
     vouched(run, key).origin
 }
 
@@ -225,7 +225,7 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
 pub struct CheckedOrigin {
     /// The worst that the key says of its beginning, of the end of each session and of what people said that sessions went by,
     /// since somebody vouched for all of it.
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// The bytes of the journal that were read, with their checksum; the number of the event is not counted (0).
     pub read: Option<JournalEnd>,
 }
@@ -234,11 +234,11 @@ pub struct CheckedOrigin {
 pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
     let Some(key) = key else {
         return CheckedOrigin {
-            origin: Origin::Unknown,
+            origin: RunOrigin::Unknown,
             read: None,
         };
     };
-    let mut worst = Origin::Verified;
+    let mut worst = RunOrigin::Verified;
     let mut word = None;
     let looked = each_end(run, |line, before| {
         let record = Record::of_line(line).ok()?;
@@ -247,8 +247,8 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
             _ if record.origin.is_some() || record.fact.is_a_persons_word() => {
                 let said = says(key, record.origin.as_ref(), &text_of_word(run.id(), before, text));
                 match said {
-                    Origin::Verified if record.fact.is_a_persons_word() => {}
-                    Origin::Verified => (worst, word) = (said, None),
+                    RunOrigin::Verified if record.fact.is_a_persons_word() => {}
+                    RunOrigin::Verified => (worst, word) = (said, None),
                     _ => {
                         let seq = record.seq;
                         word.get_or_insert((said, JournalEnd { seq, ..before }));
@@ -269,7 +269,7 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
                 };
                 let text = text_of_end(run.id(), record.at, before, [conditions, allowed], *outcome);
                 let said = says(key, origin.as_deref(), &text);
-                word = word.filter(|_| said != Origin::Verified);
+                word = word.filter(|_| said != RunOrigin::Verified);
                 said
             }
             _ => return None,
@@ -284,9 +284,9 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
     }
     let origin = match looked {
         // A flipped byte is not forged: whoever folds the journal names the place.
-        Ok(_) if worst == Origin::Forged && !is_whole(run) => Origin::Unknown,
+        Ok(_) if worst == RunOrigin::Forged && !is_whole(run) => RunOrigin::Unknown,
         Ok(_) => worst,
-        Err(_) => Origin::Unknown,
+        Err(_) => RunOrigin::Unknown,
     };
     CheckedOrigin {
         origin,
@@ -345,16 +345,16 @@ fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()
 }
 
 /// The verdict of a key on the beginning of each run, and whether it verifies any.
-fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Origin) {
+fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<RunOrigin>, RunOrigin) {
     let begins = |known: &KnownRun| match (key, &known.first) {
         (Some(key), Some(first)) => of_start(key, &known.folder, first),
-        _ => Origin::Unknown,
+        _ => RunOrigin::Unknown,
     };
-    let begins: Vec<Origin> = runs.iter().map(begins).collect();
-    let needed = if begins.contains(&Origin::Verified) {
-        Origin::Verified
+    let begins: Vec<RunOrigin> = runs.iter().map(begins).collect();
+    let needed = if begins.contains(&RunOrigin::Verified) {
+        RunOrigin::Verified
     } else {
-        Origin::Unknown
+        RunOrigin::Unknown
     };
     (begins, needed)
 }
@@ -378,7 +378,7 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
         let unreadable = known.first.is_none();
         if unreadable || begins >= needed {
             let vouched = vouched(&known.folder, key);
-            if unreadable || vouched.origin != Origin::Forged {
+            if unreadable || vouched.origin != RunOrigin::Forged {
                 return Newest {
                     run: Some((known.folder, vouched)),
                     passed_over,

@@ -12,15 +12,15 @@ use tokio::task::JoinHandle;
 use crate::engine::CommandResult;
 use crate::store::{self, Queued, StateFolder};
 
-use super::control::{Answer, Asked};
+use super::control::{ControlAnswer, PendingCommand};
 use super::operator;
 
 /// Peers whose commands may wait; who comes on top is sent away unheard, and asks again.
 const MOST_WAITING: usize = 64;
 
 /// Where a command came from.
-enum Origin {
-    Peer(Asked),
+enum CommandOrigin {
+    Peer(PendingCommand),
     File(PathBuf),
 }
 
@@ -30,7 +30,7 @@ type Met = Result<Option<CommandResult>, String>;
 /// The commands, in the order in which they came.
 pub struct Others {
     folder: StateFolder,
-    waiting: VecDeque<(Queued, Origin)>,
+    waiting: VecDeque<(Queued, CommandOrigin)>,
     /// The work on the first command.
     in_hand: Option<JoinHandle<Met>>,
     /// Files that were done with and would not go away.
@@ -48,18 +48,18 @@ impl Others {
     }
 
     /// Takes a command that came through the socket. It is answered when it is done.
-    pub fn ask(&mut self, asked: Asked) {
+    pub fn ask(&mut self, asked: PendingCommand) {
         if self.waiting.len() <= MOST_WAITING {
             self.waiting
-                .push_back((asked.queued.clone(), Origin::Peer(asked)));
+                .push_back((asked.queued.clone(), CommandOrigin::Peer(asked)));
         }
     }
 
     /// Takes a command of the inbox. Its file goes away when it is done.
     pub fn find(&mut self, path: PathBuf, queued: Queued) {
-        let is_it = |(_, origin): &(Queued, Origin)| matches!(origin, Origin::File(known) if *known == path);
+        let is_it = |(_, origin): &(Queued, CommandOrigin)| matches!(origin, CommandOrigin::File(known) if *known == path);
         if !self.stuck.contains(&path) && !self.waiting.iter().any(is_it) {
-            self.waiting.push_back((queued, Origin::File(path)));
+            self.waiting.push_back((queued, CommandOrigin::File(path)));
         }
     }
 
@@ -81,14 +81,14 @@ impl Others {
         self.conclude(origin, met)
     }
 
-    fn conclude(&mut self, origin: Origin, met: Met) -> Option<String> {
+    fn conclude(&mut self, origin: CommandOrigin, met: Met) -> Option<String> {
         let path = match origin {
-            Origin::Peer(asked) => {
-                let answer = met.map_or_else(Answer::Error, Answer::of);
+            CommandOrigin::Peer(asked) => {
+                let answer = met.map_or_else(ControlAnswer::Error, ControlAnswer::of);
                 asked.answer(&answer);
                 return None;
             }
-            Origin::File(path) => path,
+            CommandOrigin::File(path) => path,
         };
         let gone = match &met {
             Ok(_) => store::taken(&path),

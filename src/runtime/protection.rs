@@ -173,7 +173,7 @@ pub struct Compared {
 }
 
 /// The protection of a session, with what the run and people must know of it.
-pub struct Taken {
+pub struct SessionProtection {
     pub protection: Protection,
     /// The files that judge, where they are not on record yet.
     pub to_note: Option<ProtectedFiles>,
@@ -182,7 +182,11 @@ pub struct Taken {
 
 impl Protection {
     /// Looks at everything that is to be protected in a session of this state. Blocks.
-    pub fn take((state, options): (&State, &RunOptions), read: &ReadBefore, never: &Path) -> Taken {
+    pub fn take(
+        (state, options): (&State, &RunOptions),
+        read: &ReadBefore,
+        never: &Path,
+    ) -> SessionProtection {
         let plan = &state.plan;
         let root = canonical(&plan.rules.workspace);
         let folder = canonical(&options.mission_folder);
@@ -245,7 +249,7 @@ impl Protection {
         warnings.extend(protection.idle(plan));
         warnings.extend(idle_tests(plan, never));
         let now = ProtectedFiles { files, loaded };
-        Taken {
+        SessionProtection {
             to_note: (now != known).then_some(now),
             protection,
             warnings,

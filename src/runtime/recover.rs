@@ -109,7 +109,12 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    fold(run, Fold::Quick, |_, record, _| Taken::all_of(record), watch)
+    fold(
+        run,
+        Fold::Quick,
+        |_, record, _| RecoveryStep::all_of(record),
+        watch,
+    )
 }
 
 /// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees the events of each record
@@ -120,20 +125,20 @@ pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Re
 /// [`RecoverError`]
 pub fn retell(
     run: &RunFolder,
-    watch: impl FnMut(&State, &Record, usize) -> Taken,
+    watch: impl FnMut(&State, &Record, usize) -> RecoveryStep,
 ) -> Result<Recovered, RecoverError> {
     fold(run, Fold::AsItWas, watch, |_, _| {})
 }
 
 /// The number of events of a record that are done with, and their replacement.
-pub struct Taken {
+pub struct RecoveryStep {
     /// The number of events that are done with, at least one.
     pub count: usize,
     /// The events that are applied in their place; `None` where they stand.
     pub instead: Option<Vec<Event>>,
 }
 
-impl Taken {
+impl RecoveryStep {
     fn all_of(record: &Record) -> Self {
         Self {
             count: record.events.len(),
@@ -154,7 +159,7 @@ enum Fold {
 fn fold(
     run: &RunFolder,
     how: Fold,
-    mut before: impl FnMut(&State, &Record, usize) -> Taken,
+    mut before: impl FnMut(&State, &Record, usize) -> RecoveryStep,
     mut after: impl FnMut(&State, &Record),
 ) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
@@ -263,11 +268,15 @@ impl Recovered {
     }
 
     /// Applies the events of a record, as many at a time as `before` says, or what it says instead.
-    fn take_record(&mut self, record: &Record, before: &mut impl FnMut(&State, &Record, usize) -> Taken) {
+    fn take_record(
+        &mut self,
+        record: &Record,
+        before: &mut impl FnMut(&State, &Record, usize) -> RecoveryStep,
+    ) {
         self.note(record);
         let mut at = 0;
         while at < record.events.len() {
-            let Taken { count, instead } = before(&self.state, record, at);
+            let RecoveryStep { count, instead } = before(&self.state, record, at);
             let end = record.events.len().min(at + count.max(1));
             let applied = instead.as_deref().unwrap_or(&record.events[at..end]);
             applied.iter().for_each(|event| self.take(event));

@@ -35,13 +35,13 @@ use crate::review::verdict::{self, JudgeReply, LARGEST_REPLY};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
 pub use compare::said_by_answer;
-use compare::{Ground, Place, answer_difference, canonical, compare_with, differing, is_decisive};
+use compare::{DecisionKey, Ground, answer_difference, canonical, compare_with, differing, is_decisive};
 
-use shown::Shown;
+use shown::AskEvidence;
 
 use super::inspect::named_files;
-use super::origin::{Origin, operator_key, origin};
-use super::recover::{RecoverError, Recovered, Taken, retell};
+use super::origin::{RunOrigin, operator_key, origin};
+use super::recover::{RecoverError, Recovered, RecoveryStep, retell};
 
 /// Everything of a run that was derived again.
 pub struct Replay {
@@ -196,7 +196,7 @@ struct Rejudge<'a> {
     /// The calls that the record before asked for.
     just_asked: Vec<AskId>,
     /// The material of each call whose reply has not come.
-    shown: BTreeMap<AskId, Shown>,
+    shown: BTreeMap<AskId, AskEvidence>,
     /// The handoff of each open call: record, attempt, file.
     handed_over: BTreeMap<AskId, (u64, u32, FileRef)>,
     /// The number of the first event of the record that is looked at.
@@ -210,7 +210,7 @@ impl Rejudge<'_> {
     /// Takes the events of a record from number `at` on, with the state before them: what was decided about the fact, or
     /// what one more look at the state, or a prompt that was written for it, made due. Where the rules decide something else, that is what it goes on from: so
     /// each change is told where it was made, and not by all that follows from it.
-    fn take(&mut self, state: &State, record: &Record, at: usize) -> Taken {
+    fn take(&mut self, state: &State, record: &Record, at: usize) -> RecoveryStep {
         let (direct, due) = record.parts();
         let is_direct = at == 0;
         let read = if is_direct { self.open(state, record) } else { None };
@@ -225,7 +225,7 @@ impl Rejudge<'_> {
         };
         let is_unread = matches!(fact, Fact::Audited(report) if report.seen.is_none());
         if !self.is_comparable || is_unread {
-            return Taken {
+            return RecoveryStep {
                 count: recorded.len(),
                 instead: None,
             };
@@ -236,7 +236,7 @@ impl Rejudge<'_> {
             false => derived.len().clamp(1, recorded.len()),
         };
         let is_equal = self.compare(state, &recorded[..count], &derived);
-        Taken {
+        RecoveryStep {
             count,
             instead: (!is_equal).then_some(derived),
         }
@@ -246,7 +246,8 @@ impl Rejudge<'_> {
     fn open(&mut self, state: &State, record: &Record) -> Option<Fact> {
         self.record = record.seq;
         for id in std::mem::take(&mut self.just_asked) {
-            self.shown.extend(Shown::of(state, id).map(|shown| (id, shown)));
+            self.shown
+                .extend(AskEvidence::of(state, id).map(|shown| (id, shown)));
         }
         for event in &record.events {
             if let Event::Ask(id, AskEvent::Requested { .. }) = event {
@@ -375,7 +376,7 @@ impl Rejudge<'_> {
                 self.run.snapshot().display()
             )));
         }
-        if origin(self.run, operator_key().as_ref()) == Origin::Forged {
+        if origin(self.run, operator_key().as_ref()) == RunOrigin::Forged {
             let why = "the operator's key did not vouch for this: its code is of something else";
             doubt(Comparison::Differs(why.to_owned()));
         }
@@ -487,7 +488,7 @@ impl Rejudge<'_> {
         (Some(judgement), read)
     }
 
-    fn decided(&mut self, of: Place, recorded: Value, derived: Value, comparison: Comparison) {
+    fn decided(&mut self, of: DecisionKey, recorded: Value, derived: Value, comparison: Comparison) {
         self.decisions.push(Decision {
             record: Some(self.record),
             about: of.about,
@@ -519,11 +520,11 @@ impl Rejudge<'_> {
                 was.map(|was| canonical(state, was)),
                 is.map(|is| canonical(state, is)),
             );
-            let of = Place::of(state, event);
+            let of = DecisionKey::of(state, event);
             // What is decided instead is about something else.
             let derives_another = derived
                 .get(at)
-                .is_some_and(|is| Place::of(state, is).ground != of.ground);
+                .is_some_and(|is| DecisionKey::of(state, is).ground != of.ground);
             let comparison = match (&was, &is) {
                 (Some(was), Some(is)) if was == is => match &of.ground {
                     Some(ground) if self.doubtful.contains(ground) => {
@@ -551,7 +552,7 @@ impl Rejudge<'_> {
         let Some(event) = first.filter(|_| !is_told) else {
             return first_other.is_none();
         };
-        let of = Place::of(state, event);
+        let of = DecisionKey::of(state, event);
         let why = "what else follows is not what is recorded".to_owned();
         self.decided(of, Value::Null, Value::Null, Comparison::Differs(why));
         false

@@ -22,10 +22,10 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
 
 use super::effects::jitter;
-use super::reviewer_tools::Answered;
+use super::reviewer_tools::JudgeAnswer;
 
 /// Where a reply lies, and beside it what its verdict rests on.
-pub struct Place {
+pub struct ReplyFiles {
     pub reply: PathBuf,
     pub judgement: PathBuf,
 }
@@ -192,7 +192,7 @@ pub fn of_command<T>(
     (who, preset): (&str, Option<&Arc<Preset>>),
     end: &CommandEnd,
     mut judgement: Judgement,
-    place: &Place,
+    place: &ReplyFiles,
     parse: impl FnOnce(JudgeReply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), AskFailure> {
     if let Some(preset) = preset {
@@ -224,10 +224,10 @@ pub fn of_command<T>(
 
 /// Stores what a model replied, and reads it.
 pub async fn of_model<T: Send + 'static>(
-    answered: Answered,
+    answered: JudgeAnswer,
     judgement: Judgement,
     endpoint: &Endpoint,
-    place: Place,
+    place: ReplyFiles,
     parse: impl FnOnce(JudgeReply<'_>, &Quoted) -> T + Send + 'static,
 ) -> Result<(T, ReplyRef), AskFailure> {
     let used = answered.in_vain();
@@ -256,7 +256,7 @@ pub async fn of_model<T: Send + 'static>(
 /// Reads what a stored reply of at least so many bytes, and of this digest where it is known, says, and writes down what its
 /// verdict rests on. Blocks.
 fn read<T>(
-    place: &Place,
+    place: &ReplyFiles,
     judgement: &Judgement,
     (least, digest): (u64, Option<Digest>),
     (model, usage): (Option<String>, Usage),

@@ -81,7 +81,7 @@ fn a_lost_reply_is_no_empty_reply() {
         stdout_len: 3,
         ..exit
     };
-    let place = Place {
+    let place = ReplyFiles {
         reply: "/nothing/there".into(),
         judgement: "/nothing/there".into(),
     };

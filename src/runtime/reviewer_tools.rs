@@ -37,7 +37,7 @@ use super::tool_ledger::{ToolLedger, unkept};
 type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;
 
 /// A question to a model that judges.
-pub struct Question<'a> {
+pub struct ToolQuestion<'a> {
     pub line: &'a Transport,
     pub endpoint: &'a Endpoint,
     pub request: ModelRequest,
@@ -60,7 +60,7 @@ pub struct ToolSession {
 }
 
 /// The result of a question.
-pub struct Answered {
+pub struct JudgeAnswer {
     pub reply: Result<ModelReply, ModelError>,
     /// The last request that was made.
     request: ModelRequest,
@@ -225,12 +225,12 @@ impl ToolSession {
 }
 
 /// Asks a judge, with tools if it has any. A provider that takes none is asked without them, and that is told.
-pub async fn ask(question: Question<'_>, session: Option<&ToolSession>) -> Answered {
+pub async fn ask(question: ToolQuestion<'_>, session: Option<&ToolSession>) -> JudgeAnswer {
     match session {
         None => question.plainly().await,
         Some(session) => {
             let answered = ask_with_tools(question, session).await;
-            Answered {
+            JudgeAnswer {
                 saw: Some(session.said()),
                 ..answered
             }
@@ -238,7 +238,7 @@ pub async fn ask(question: Question<'_>, session: Option<&ToolSession>) -> Answe
     }
 }
 
-async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answered {
+async fn ask_with_tools(question: ToolQuestion<'_>, session: &ToolSession) -> JudgeAnswer {
     let mut request = question.request.clone();
     let system = request.system.get_or_insert_default();
     system.push_str(if system.is_empty() { "" } else { "\n\n" });
@@ -248,7 +248,7 @@ async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answer
         system.push_str(apart);
     }
     if let Err(why) = keep(&question.request_file, &request).await {
-        return Answered::failed(why, request);
+        return JudgeAnswer::failed(why, request);
     }
     let asked = converse(
         question.line,
@@ -266,15 +266,15 @@ async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answer
         }) => match session.ledger.clone().seal(&spent).await {
             Ok(tools) => {
                 let schema = request.schema.take().filter(|_| by_schema);
-                Answered {
+                JudgeAnswer {
                     tools: Some(tools),
-                    ..Answered::of(Ok(reply), ModelRequest { schema, ..request })
+                    ..JudgeAnswer::of(Ok(reply), ModelRequest { schema, ..request })
                 }
             }
             // What it did is not on record, so what it says rests on nothing. What it used is used all the same.
-            Err(why) => Answered {
+            Err(why) => JudgeAnswer {
                 used: used(usage_of(&reply), unkept(&spent)),
-                ..Answered::failed(why, request)
+                ..JudgeAnswer::failed(why, request)
             },
         },
         Err(Broken { error, spent }) if spent.requests == 0 && error.tools_unsupported => {
@@ -285,26 +285,26 @@ async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answer
                 .is_ok()
                 .then(|| session.goes_without(&error))
                 .flatten();
-            Answered { warning, ..answered }
+            JudgeAnswer { warning, ..answered }
         }
         Err(broken) => broke_off(session, broken, request).await,
     }
 }
 
-async fn broke_off(session: &ToolSession, broken: Broken, request: ModelRequest) -> Answered {
+async fn broke_off(session: &ToolSession, broken: Broken, request: ModelRequest) -> JudgeAnswer {
     let Broken { error, spent } = broken;
     if spent.requests == 0 {
-        return Answered::of(Err(error), request);
+        return JudgeAnswer::of(Err(error), request);
     }
     let usage = usage_until(&error, &spent);
     match session.ledger.clone().seal(&spent).await {
-        Ok(tools) => Answered {
+        Ok(tools) => JudgeAnswer {
             used: used(usage, tools),
-            ..Answered::of(Err(error), request)
+            ..JudgeAnswer::of(Err(error), request)
         },
-        Err(why) => Answered {
+        Err(why) => JudgeAnswer {
             used: used(usage, unkept(&spent)),
-            ..Answered::failed(why, request)
+            ..JudgeAnswer::failed(why, request)
         },
     }
 }
@@ -325,14 +325,14 @@ pub fn usage_until(error: &ModelError, spent: &ConversationUsage) -> Usage {
     }
 }
 
-impl Question<'_> {
+impl ToolQuestion<'_> {
     /// One question, one reply.
-    async fn plainly(mut self) -> Answered {
+    async fn plainly(mut self) -> JudgeAnswer {
         if let Err(why) = keep(&self.request_file, &self.request).await {
-            return Answered::failed(why, self.request);
+            return JudgeAnswer::failed(why, self.request);
         }
         let reply = model::complete_by_schema(self.line, self.endpoint, &mut self.request).await;
-        Answered::of(reply, self.request)
+        JudgeAnswer::of(reply, self.request)
     }
 }
 
@@ -351,7 +351,7 @@ async fn keep(path: &Path, request: &ModelRequest) -> Result<(), WorkError> {
     tokio::task::spawn_blocking(move || spool::write(&path, text.as_bytes())).await?
 }
 
-impl Answered {
+impl JudgeAnswer {
     fn of(reply: Result<ModelReply, ModelError>, request: ModelRequest) -> Self {
         Self {
             reply,

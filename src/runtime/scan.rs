@@ -7,14 +7,14 @@ use crate::mission::Plan;
 use crate::review::evidence;
 
 use super::effects::{Executor, Message};
-use super::watch::Answer;
-use super::worktrees::{Folder, note_stored};
+use super::watch::IdleAnswer;
+use super::worktrees::{FolderUse, note_stored};
 
 impl Executor {
     /// Looks at the files that a task's rules name.
     pub fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
         let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
-        let asked = Answer::asked(state, task);
+        let asked = IdleAnswer::asked(state, task);
         let look = move || JobEnd::Seen {
             files: files_of(&plan, task),
             hollow: asked.and_then(|asked| asked.hollow(&folder)),
@@ -43,7 +43,7 @@ impl Executor {
         let task = turn.task;
         let (protection, preparation) = (self.protection.clone(), self.preparation(state, task));
         self.beside(async move {
-            preparation.of_accepted(Folder::Verification(task)).await?;
+            preparation.of_accepted(FolderUse::Verification(task)).await?;
             let look = move || {
                 protection.take_folder(task);
                 look()

@@ -28,7 +28,7 @@ use crate::test_clock::scaled;
 use super::adopt::Adopted;
 use super::agent_backends::AgentBackends;
 use super::clock::Clock;
-use super::control::{Answer, Asked, ControlRequest, ControlSocket};
+use super::control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
 use super::effects::{Executor, Message};
 use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
@@ -39,7 +39,7 @@ use super::operator;
 use super::other_runs::Others;
 use super::protection::ReadBefore;
 use super::seen_on::SeenOn;
-use super::signals::{Signals, or_never};
+use super::signals::{SessionSignals, or_never};
 use super::snapshots::Snapshots;
 use super::supervision;
 use super::worktrees::Worktrees;
@@ -116,10 +116,10 @@ pub struct Session {
     listens: bool,
     /// Supervisors of earlier sessions that were killed.
     killed: Vec<ProcessIdentity>,
-    signals: Option<Signals>,
+    signals: Option<SessionSignals>,
     control: Option<ControlSocket>,
     /// Peers whose commands the next commit makes durable.
-    asked: Vec<Asked>,
+    asked: Vec<PendingCommand>,
     inbox: mpsc::UnboundedReceiver<Message>,
     /// Commands to be started for what works beside the loop.
     commands: mpsc::UnboundedReceiver<CommandRequest>,
@@ -193,7 +193,7 @@ impl Session {
     }
 
     async fn work(&mut self, first: Fact) -> Result<(), RunError> {
-        self.signals = Some(Signals::listen().map_err(RunError::Signals)?);
+        self.signals = Some(SessionSignals::listen().map_err(RunError::Signals)?);
         let begin = Instant::now();
         let (heartbeat, sign) = (scaled(HEARTBEAT), SIGN_OF_LIFE);
         let mut heartbeat = every(heartbeat, begin + heartbeat);
@@ -214,7 +214,7 @@ impl Session {
             overdue = is_held.then(|| overdue.unwrap_or_else(|| Instant::now() + LAST_DELIVERIES));
             tokio::select! {
                 biased;
-                heard = or_never(self.signals.as_mut().map(Signals::next)) => {
+                heard = or_never(self.signals.as_mut().map(SessionSignals::next)) => {
                     if heard.again {
                         self.executor.kill_all();
                         impatient.get_or_insert_with(|| Instant::now() + LAST_PATIENCE);
@@ -381,7 +381,7 @@ impl Session {
     }
 
     /// Why a command is refused now, though it came from one who may speak.
-    fn refusal(&self, asked: &Asked) -> Option<String> {
+    fn refusal(&self, asked: &PendingCommand) -> Option<String> {
         if !self.executor.is_supervised() {
             return Some(
                 "the process that holds the agents was killed; resume the run, then say it again".to_owned(),
@@ -397,7 +397,7 @@ impl Session {
             ControlRequest::Asked(asked) => match self.refusal(&asked) {
                 None => ControlRequest::Asked(asked),
                 Some(why) => {
-                    asked.answer(&Answer::Error(why.clone()));
+                    asked.answer(&ControlAnswer::Error(why.clone()));
                     ControlRequest::Refused(why)
                 }
             },
@@ -576,8 +576,8 @@ fn facts_of(prompts: impl IntoIterator<Item = Prompt>) -> impl Iterator<Item = F
 }
 
 /// The result of a command that was taken.
-fn answer_from(state: &State, asked: &Asked) -> Answer {
-    Answer::of(state.commands.get(&asked.queued.id).copied())
+fn answer_from(state: &State, asked: &PendingCommand) -> ControlAnswer {
+    ControlAnswer::of(state.commands.get(&asked.queued.id).copied())
 }
 
 /// Ticks from a moment on. Those that were missed are not made up for.

@@ -8,7 +8,7 @@ use crate::engine::StopCause;
 use crate::supervisor;
 
 /// The signals that end a session.
-pub struct Signals {
+pub struct SessionSignals {
     interrupt: Signal,
     terminate: Signal,
     /// `None` where whoever started us wants the session to survive its terminal (`nohup`).
@@ -17,14 +17,14 @@ pub struct Signals {
 }
 
 /// The request of a signal.
-pub struct Heard {
+pub struct SignalRequest {
     /// Why the session stops.
     pub cause: StopCause,
     /// Whether the same was asked before, so that the session will not wait any longer.
     pub again: bool,
 }
 
-impl Signals {
+impl SessionSignals {
     pub fn listen() -> io::Result<Self> {
         let hang_up = SignalKind::hangup();
         Ok(Self {
@@ -38,7 +38,7 @@ impl Signals {
     }
 
     /// The next signal. Cancel safe.
-    pub async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> SignalRequest {
         let cause = tokio::select! {
             _ = self.interrupt.recv() => StopCause::Interrupted,
             _ = self.terminate.recv() => StopCause::Terminated,
@@ -46,7 +46,7 @@ impl Signals {
             _ = or_never(self.hang_up.as_mut().map(Signal::recv)), if !self.heard => StopCause::Terminated,
         };
         let again = std::mem::replace(&mut self.heard, true);
-        Heard { cause, again }
+        SignalRequest { cause, again }
     }
 }
 

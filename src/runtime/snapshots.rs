@@ -17,7 +17,7 @@ use crate::store::{
 
 use super::adopt::Left;
 use super::moved;
-use super::origin::{CheckedOrigin, Origin, operator_key};
+use super::origin::{CheckedOrigin, RunOrigin, operator_key};
 
 /// A journal shorter than this, in bytes, is folded faster than a snapshot is worth.
 const SHORTEST_TAIL: u64 = 1024 * 1024;
@@ -140,7 +140,7 @@ pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Told>
     let key = operator_key();
     let (end, front) = Front::read(run, key.as_ref(), vouched.read)?;
     // Of a run that another process may have made every output says so.
-    if vouched.origin != Origin::Verified {
+    if vouched.origin != RunOrigin::Verified {
         return None;
     }
     let mut left = Left {

@@ -39,7 +39,7 @@ use crate::supervisor::MountPlan;
 use super::agent_messages::{handed_down, question};
 use super::calls::{CUT_SHORT, unanswered, usage_of};
 use super::effects::{Executor, Message, jitter, not_reachable};
-use super::middleware::{self, Heard};
+use super::middleware::{self, LastMessage};
 use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
@@ -57,7 +57,7 @@ that you only say is done: files that are to exist must be written. When you are
 you did, without calling a tool.";
 
 /// A turn, with all that it needs.
-struct Work {
+struct ToolTurn {
     turn: TurnId,
     line: Transport,
     endpoint: Endpoint,
@@ -78,7 +78,7 @@ impl Executor {
         self.remember(state, turn);
         let agent = state.plan.worker_of(turn.task);
         let dialog = state.task(turn.task).dialog.as_deref();
-        let work = Work {
+        let work = ToolTurn {
             turn,
             line,
             endpoint,
@@ -108,7 +108,7 @@ impl Executor {
     }
 }
 
-impl Work {
+impl ToolTurn {
     async fn go(mut self) {
         let (turn, sender) = (self.turn, self.sender.clone());
         // After the loop has ended it is of no use.
@@ -207,7 +207,7 @@ impl Work {
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
         let heard = match exit.failure {
             None => said.heard.clone(),
-            Some(_) => Heard::default(),
+            Some(_) => LastMessage::default(),
         };
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));

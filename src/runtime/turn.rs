@@ -239,7 +239,7 @@ struct EndedTurn {
     plan: Arc<Plan>,
     folder: RunFolder,
     /// The progress messages of the turn.
-    progress: agent_messages::Heard,
+    progress: agent_messages::TurnMessages,
 }
 
 /// The preset that reads what the program of a turn prints, if one does.

@@ -24,7 +24,7 @@ use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, diffe
 use crate::store::{RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
-use super::file_records::{Record, carried, cut, folders, read_record, tests_of, touched};
+use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
 use super::protection::{Protection, ReadBefore, Seen, protected_scopes};
 use super::worktrees::{NotCommitted, Preparation, Worktrees};
 
@@ -35,7 +35,7 @@ const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
 /// The state before a turn, which its files are held against once it ends.
 #[derive(Debug, Clone)]
-pub struct Before {
+pub struct TurnBaseline {
     noted: Option<(PathBuf, FileRef)>,
     /// The record of files before the first turn.
     first: Option<(PathBuf, FileRef)>,
@@ -125,7 +125,7 @@ impl Executor {
         by_default.is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
-        let before = Before {
+        let before = TurnBaseline {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
             first: state
                 .first_noted(turn.task)
@@ -373,7 +373,7 @@ fn note(
         MOST_READ,
     );
     let is_asked = touched::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
-    let record = Record {
+    let record = FileRecord {
         folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {
             cut(&mut unknown);
@@ -440,14 +440,14 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
 }
 
 /// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
-pub struct Answer {
+pub struct IdleAnswer {
     turn: TurnId,
     output: OutputRefs,
     /// Whether the turn can do nothing else than speak.
     only_speaks: bool,
 }
 
-impl Answer {
+impl IdleAnswer {
     /// The parts of a task's answer that are to be read, where its rules ask for that.
     pub fn asked(state: &State, id: TaskId) -> Option<Self> {
         let (plan, task) = (&state.plan, state.task(id));

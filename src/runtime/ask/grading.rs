@@ -12,11 +12,11 @@ use crate::review::rubric::{self, AcceptanceCriteria};
 use crate::runtime::review_context::{Judged, Material};
 use crate::store::AskFile;
 
-use super::{Asked, Call};
+use super::{AskInput, Call};
 
 impl Call {
     /// The prompt for a judge that grades the work by a rubric, and its record. Blocks.
-    pub fn grading(&self, round: u32) -> Result<Asked, WorkError> {
+    pub fn grading(&self, round: u32) -> Result<AskInput, WorkError> {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
@@ -46,9 +46,9 @@ impl Call {
             })
             .collect();
         let review = self.case().as_json(round, &asked, json!({"criteria": criteria}));
-        Ok(Asked {
+        Ok(AskInput {
             review: Some(review),
-            ..Asked::of(asked.joined(), judgement)
+            ..AskInput::of(asked.joined(), judgement)
         })
     }
 

@@ -6,11 +6,11 @@ use crate::domain::SeatPlace;
 use crate::executor::error::WorkError;
 use crate::review::prompt;
 
-use super::{Asked, Call};
+use super::{AskInput, Call};
 
 impl Call {
     /// The prompt for a reviewer, and its record. Reads the work's output and files. Blocks.
-    pub fn scoring(&self, place: SeatPlace) -> Result<Asked, WorkError> {
+    pub fn scoring(&self, place: SeatPlace) -> Result<AskInput, WorkError> {
         let (panel, strict) = (self.panel(), self.strict.as_deref());
         let (asked, judgement) = self.case().ask(|work| {
             Ok(match panel {
@@ -36,7 +36,7 @@ impl Call {
             "dimensions": dimensions,
         });
         let review = self.case().as_json(place.round, &asked, more);
-        Ok(Asked {
+        Ok(AskInput {
             prompt: asked,
             judgement,
             review: Some(review),

@@ -23,7 +23,7 @@ use crate::review::snapshot::{FileMarks, Guarded, PathState, Scope, changes, loo
 const MOST_NAMED: usize = 3;
 
 /// Files and folders that are protected together.
-pub type Places = (Vec<Scope>, Vec<PathBuf>);
+pub type ProtectedPlaces = (Vec<Scope>, Vec<PathBuf>);
 
 /// The programs of judges that load something by themselves, each with the name of a judge and the places outside of the
 /// workspace.
@@ -103,8 +103,8 @@ fn home() -> Option<PathBuf> {
 impl Protection {
     /// The files that the programs of judges load from the workspace and the home of the user. A file that
     /// cannot be looked at gives a warning. Blocks.
-    pub fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> Places {
-        let (mut scopes, mut files) = Places::default();
+    pub fn instructions(&mut self, plan: &Plan, warnings: &mut Vec<String>) -> ProtectedPlaces {
+        let (mut scopes, mut files) = ProtectedPlaces::default();
         for (judge, preset, outside) in programs(plan, &self.judges) {
             let all = scope(&self.root, &preset.loads.workspace);
             let parts = match look(std::slice::from_ref(&all), &self.never, 0) {
@@ -153,7 +153,7 @@ impl Protection {
     pub fn begin(
         &mut self,
         (state, options): (&State, &RunOptions),
-        (scopes, files): &Places,
+        (scopes, files): &ProtectedPlaces,
         warnings: &mut Vec<String>,
     ) -> Vec<(String, Option<Digest>)> {
         let mut now = self.baseline_marks();

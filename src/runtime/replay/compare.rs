@@ -152,7 +152,7 @@ impl Ground {
 }
 
 /// Where a decision belongs.
-pub struct Place {
+pub struct DecisionKey {
     pub(super) about: String,
     pub(super) task: Option<(TaskId, u32)>,
     pub(super) stage: &'static str,
@@ -162,7 +162,7 @@ pub struct Place {
     pub(super) is_beside: bool,
 }
 
-impl Place {
+impl DecisionKey {
     pub(super) fn of(state: &State, event: &Event) -> Self {
         let task = |id: TaskId, stage, ground: Option<Ground>| Self {
             // What is recorded may be about a task that the rules do not add.

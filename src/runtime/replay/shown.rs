@@ -6,12 +6,12 @@ use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
 
 /// The files and checks that could be shown to an agent that was asked about a task.
-pub struct Shown {
+pub struct AskEvidence {
     files: Vec<FileFact>,
     checks: Vec<CheckResult>,
 }
 
-impl Shown {
+impl AskEvidence {
     /// The material of a call that has just been made; `None` where it is not about the work of one task.
     pub fn of(state: &State, id: AskId) -> Option<Self> {
         let task = state.task(id.task);

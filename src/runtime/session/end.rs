@@ -4,7 +4,7 @@ use tokio::time::{Duration, Instant};
 
 use crate::engine::{self, StopCause};
 use crate::runtime::dead_letters;
-use crate::runtime::signals::{Signals, or_never};
+use crate::runtime::signals::{SessionSignals, or_never};
 
 use super::{Ending, LAST_RETRIES, RunError, Session};
 
@@ -22,7 +22,7 @@ impl Session {
                 biased;
                 _ = &mut draining => return,
                 // Whoever asks again at the end of a session waits for nothing more.
-                _ = or_never(self.signals.as_mut().map(Signals::next)) => break,
+                _ = or_never(self.signals.as_mut().map(SessionSignals::next)) => break,
                 () = tokio::time::sleep_until(end) => break,
                 Some(request) = self.commands.recv() => {
                     if self.executor.start(&self.state.plan, request).is_err() {

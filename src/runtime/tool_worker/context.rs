@@ -22,7 +22,7 @@ use crate::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
 use crate::review::fence::TextExcerpt;
 use crate::runtime::agent_messages::handed_down;
 use crate::runtime::effects::Message;
-use crate::runtime::middleware::{self, Heard};
+use crate::runtime::middleware::{self, LastMessage};
 use crate::runtime::permission::Permission;
 use crate::runtime::tool_ledger::ToolLedger;
 use crate::store::SpoolName;
@@ -64,7 +64,7 @@ pub struct Done {
     pub delegated: Vec<Value>,
     pub result: Option<String>,
     /// The messages in the last words of the turn, beside the work.
-    pub heard: Heard,
+    pub heard: LastMessage,
     /// Calls that came to nothing for a reason that may pass, by their digest. One that is made again and goes well is none.
     pub lost: Vec<(Digest, FailedTool)>,
 }

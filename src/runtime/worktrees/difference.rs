@@ -21,7 +21,7 @@ pub enum NotCommitted {
 
 /// The committed work of a task.
 #[derive(Debug)]
-pub struct Work {
+pub struct CommittedWork {
     /// The commit, and the size of its change.
     pub commit: Commit,
     /// Every path that differs from what the task began with.
@@ -49,7 +49,7 @@ impl Changed {
     }
 }
 
-impl Work {
+impl CommittedWork {
     /// The protected paths of the work, one sentence each: however often the work is tried, none of them may
     /// differ from what the task began with.
     pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {

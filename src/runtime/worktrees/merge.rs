@@ -14,7 +14,7 @@ use crate::store::no_links::open_folders;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;
-use super::difference::{APPEARED, Changed, Difference, GONE, NotCommitted, Work};
+use super::difference::{APPEARED, Changed, CommittedWork, Difference, GONE, NotCommitted};
 use super::folders::{make, remove};
 use super::git::{Git, entries, failed, refused};
 use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
@@ -32,7 +32,12 @@ impl Worktrees {
     ///
     /// # Errors
     /// Why there is no commit.
-    pub fn commit(&self, plan: &Plan, task: TaskId, known: &Committed) -> Result<Work, NotCommitted> {
+    pub fn commit(
+        &self,
+        plan: &Plan,
+        task: TaskId,
+        known: &Committed,
+    ) -> Result<CommittedWork, NotCommitted> {
         // What is on record weighs more than a reference, which an agent that is not confined could move.
         let base = match known.goes_on() {
             Some(commit) => commit.onto.to_string(),
@@ -72,7 +77,7 @@ impl Worktrees {
             self.commit_tree(plan, task, &tree, &[last])?
         };
         self.set(&commit_ref(task), &id, None)?;
-        Ok(Work {
+        Ok(CommittedWork {
             commit: difference.commit(&id, &base),
             changed: difference.changed,
         })

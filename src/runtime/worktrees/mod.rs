@@ -52,7 +52,7 @@ mod user_repository;
 
 pub(super) use difference::NotCommitted;
 pub(super) use looks::Sides;
-pub(super) use prepare::{Folder, Preparation};
+pub(super) use prepare::{FolderUse, Preparation};
 
 /// The reference of the commit that the run began with.
 const START: &str = "refs/quorum/start";

@@ -25,14 +25,14 @@ pub struct Preparation {
 
 /// The purpose of a folder that has all accepted work.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Folder {
+pub enum FolderUse {
     /// The folder is for a verification.
     Verification(TaskId),
     /// The audits of the run.
     Audit,
 }
 
-impl Folder {
+impl FolderUse {
     fn name(self) -> String {
         match self {
             Self::Verification(task) => task.0.to_string(),
@@ -79,7 +79,7 @@ impl Preparation {
     ///
     /// # Errors
     /// Why it cannot be looked at there.
-    pub async fn of_accepted(&self, folder: Folder) -> Result<(), WorkError> {
+    pub async fn of_accepted(&self, folder: FolderUse) -> Result<(), WorkError> {
         let (worktrees, plan, name) = (self.worktrees.clone(), self.task.plan.clone(), folder.name());
         tokio::task::spawn_blocking(move || worktrees.check_out_accepted(&plan, &name)).await??;
         self.set_up((folder.name(), folder.owner(), folder.output()))
