@@ -18,18 +18,18 @@ use crate::mission::{FilesIn, TaskPlan};
 
 use super::payload::{CheckResult, FileFact, FileRef};
 
-/// What a task was accepted for. Files and checks that it does not name are not in it.
+/// The evidence that a task was accepted for. Files and checks that it does not name are not in it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Acceptance {
     /// The files that were there, as an audit saw them last.
     pub files: Vec<FileFact>,
     /// The checks that passed, by position, each with the number of turns that had ended when it was asked for.
     pub checks: Vec<(u32, u64)>,
-    /// Its place among all acceptances: of two that name a file, the later one says what it holds.
+    /// The place among all acceptances: of two that name a file, the later one says what it holds.
     pub order: u64,
     /// Turns that had ended when its files were looked at last.
     pub turns: u64,
-    /// The session in which they were.
+    /// The session in which the work was accepted.
     pub session: u32,
 }
 
@@ -38,76 +38,77 @@ pub struct Acceptance {
 pub struct Audit {
     /// How many were asked for.
     pub number: u32,
-    /// How many of them in the session that works now, or did last.
+    /// The number of audits in the session that works now, or did last.
     pub of_session: u32,
     /// Whether one is under way.
     pub out: bool,
-    /// The last acceptance on record when it was asked for, by its [`order`](Acceptance::order). Of what was accepted
-    /// later it knows nothing.
+    /// The last acceptance on record when the audit was asked for, by its [`order`](Acceptance::order). The
+    /// audit knows nothing of what was accepted later.
     pub covers: u64,
     /// How many turns had ended when it was asked for.
     pub turns: u64,
-    /// The last of them where each task's files lie. Of what ends or is merged while it looks, it knows nothing.
+    /// The last end of a turn where each task's files lie. The audit knows nothing of what ends or is merged
+    /// while it looks.
     pub turn_ends: BTreeMap<FilesIn, u64>,
     /// Whether work was accepted, or a turn ended behind accepted work, since the last one.
     pub due: bool,
 }
 
-/// The word for it in documents.
+/// The state of the final check of accepted work, by its word in documents.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AuditStanding {
-    /// There is nothing that one could look at, or none is wanted.
+    /// There is nothing to look at, or no look is wanted.
     None,
-    /// What was accepted is still to be looked at.
+    /// Accepted work is still to be looked at.
     Open,
-    /// It was, and nothing happened since.
+    /// Accepted work was looked at, and nothing happened since.
     Held,
 }
 
-/// What follows once the files that a task's rules name were looked at.
+/// The step behind a look at the files that a task's rules name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum AfterScan {
-    /// Its judging begins.
+    /// The judging of the work begins.
     #[default]
     #[serde(rename = "p")]
     Preflight,
-    /// Its checks have passed, and judges are next.
+    /// The checks of the work have passed, and judges are next.
     #[serde(rename = "j")]
     Judges,
     /// A stage judged files that were changed meanwhile, and is asked once more.
     #[serde(rename = "r")]
     Repeat,
-    /// It is accepted.
+    /// The work is accepted.
     #[serde(rename = "a")]
     Accept,
 }
 
-/// What an audit saw of one task's files, in the order of its record.
+/// The files of each task as an audit saw them, in the order of its record.
 pub type Looks = Vec<(TaskId, Vec<FileFact>)>;
 
-/// What an audit came to. A record names the file that holds what was seen, by its digest: what many tasks have in common
-/// must not make a record that is too long.
+/// The result of an audit. A record names the file that holds what was seen, by its digest: what many tasks
+/// have in common must not make a record that is too long.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
-    /// Which audit.
+    /// The number of the audit in the run, from 1.
     pub number: u32,
     /// The sealed file that holds what was seen. `None` in older journals, whose records hold it themselves.
     pub file: Option<FileRef>,
-    /// What was seen; `None` where the file was not read.
+    /// The evidence; `None` where the file with it was not read.
     #[serde(skip)]
     pub seen: Option<Box<AuditEvidence>>,
 }
 
-/// What an audit saw of all accepted work.
+/// The evidence that an audit saw of all accepted work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AuditEvidence {
     /// The files before any command ran.
     pub looks: Looks,
     /// The checks that were due, each with the position of what it showed among `results`.
     pub checks: Vec<(TaskId, u32, u32)>,
-    /// What checks showed. Tasks that share a command share its result.
+    /// The results of the checks. Tasks that share a command share its result.
     pub results: Vec<CheckResult>,
     /// The files behind the commands; empty where none ran.
     pub behind: Looks,
@@ -124,22 +125,22 @@ impl AuditEvidence {
             .push((task, check, last.try_into().unwrap_or(u32::MAX)));
     }
 
-    /// What a check showed, of those in `checks`.
+    /// The result of a check, by its position in `checks`.
     pub fn result(&self, position: u32) -> Option<&CheckResult> {
         self.results.get(position as usize)
     }
 }
 
-/// What became of a recorded file.
+/// The state of a recorded file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Found {
-    /// It is what it was.
+    /// The file is unchanged since acceptance.
     Same,
-    /// It holds something else.
+    /// The file has another content.
     Changed,
-    /// It holds nothing any more.
+    /// The file is empty now.
     Emptied,
-    /// It is not there.
+    /// The file is not there any more.
     Gone,
 }
 

@@ -13,7 +13,7 @@ use crate::engine::mark::Mark;
 use crate::judging::touched::TouchedTests;
 use crate::mission::RunOptions;
 
-/// What was kept of a damaged journal, and what was not.
+/// The part of a damaged journal that was kept, and the part that was not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Salvaged {
     /// By whom, as recorded.
@@ -28,7 +28,7 @@ pub struct Salvaged {
     pub file: String,
 }
 
-/// What a run starts with.
+/// The start of a run.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,7 @@ pub struct RunStarted {
     pub rules: u32,
     /// The version of the program.
     pub version: String,
-    /// The run.
+    /// The id of the run.
     pub run_id: RunId,
     /// Digest of the frozen mission.
     pub mission_digest: Digest,
@@ -49,7 +49,7 @@ pub struct RunStarted {
     pub options: RunOptions,
     /// The process that holds this session's children.
     pub supervisor: SupervisorRef,
-    /// By whose key it is vouched for; `None` where there was no key.
+    /// The code of the key that vouches for the start; `None` where there was no key.
     pub origin: Option<OriginCode>,
 }
 
@@ -67,7 +67,7 @@ pub struct OriginCode {
 /// The supervisor of a session, as it can be recognised after a crash: a pid alone may be reused.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SupervisorRef {
-    /// Process id.
+    /// The process id.
     #[serde(rename = "p")]
     pub pid: u32,
     /// Start time in clock ticks since boot.
@@ -85,11 +85,11 @@ pub struct SupervisorRef {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// SIGINT.
+    /// A signal SIGINT stopped the session.
     Interrupted,
     /// SIGTERM, or a terminal that was closed (SIGHUP).
     Terminated,
-    /// `--timeout` was reached.
+    /// The time of `--timeout` was reached.
     TimeLimit,
 }
 
@@ -114,10 +114,10 @@ pub struct Exit {
     /// Signal, where one ended it.
     #[serde(rename = "s")]
     pub signal: Option<i32>,
-    /// What went wrong, by class; `None` if the agent finished.
+    /// The class of the failure; `None` if the agent finished.
     #[serde(rename = "f")]
     pub failure: Option<FailureClass>,
-    /// What went wrong, in words.
+    /// The failure in words.
     #[serde(rename = "m")]
     pub message: Option<String>,
     /// How long whoever failed asks to be left alone, where that was told.
@@ -147,14 +147,14 @@ pub struct Deferral {
     pub until: Timestamp,
     /// Since when the moment is waited for, in this session.
     pub since: Timestamp,
-    /// What was said of it.
+    /// The reason of the wait in words.
     #[serde(default, skip_serializing_if = "is_default")]
     pub message: String,
     /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
     pub stage: Option<StageKey>,
 }
 
-/// What a task waits for without a slot.
+/// The reason why a task waits without a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum DeferralReason {
     /// A limit of a subscription that resets (section 13).
@@ -163,7 +163,7 @@ pub enum DeferralReason {
     /// The pause between two attempts (section 4).
     #[serde(rename = "b")]
     BackOff,
-    /// Its judging goes on once a slot is free (section 5).
+    /// The judging of the task goes on once a slot is free (section 5).
     #[serde(rename = "s")]
     Slot,
 }
@@ -175,17 +175,17 @@ impl Exit {
     }
 }
 
-/// What a turn or call used. `None` is unknown, never free.
+/// The usage of a turn or call. `None` is unknown, never free.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read.
+    /// The tokens that were read.
     #[serde(rename = "i")]
     pub input_tokens: Option<u64>,
-    /// Tokens written.
+    /// The tokens that were written.
     #[serde(rename = "o")]
     pub output_tokens: Option<u64>,
-    /// What that cost: by the price table when it was decided, else as the agent said.
+    /// The cost: by the price table when it was decided, else as the agent said.
     #[serde(rename = "c")]
     pub cost: Option<Money>,
 }
@@ -200,15 +200,16 @@ impl Usage {
 /// The session of an agent's program, in which its next turn goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRef {
-    /// What the program calls it.
+    /// The id that the program gave the session.
     pub id: Box<str>,
-    /// What the program has counted in it so far, of what it counts from the session's beginning.
+    /// The usage that the program has counted in the session so far, of what it counts from the session's
+    /// beginning.
     #[serde(rename = "u", default, skip_serializing_if = "is_default")]
     pub counted: Usage,
 }
 
 impl Usage {
-    /// What was used since `before`, of what both count from the same beginning; the rest as it is.
+    /// The usage since `before`, for the values that both count from the same beginning; the rest as it is.
     #[must_use]
     pub(crate) fn since(self, counted: Self, before: Self) -> Self {
         let tokens = |told: Option<u64>, now: Option<u64>, before: Option<u64>| match (now, before) {
@@ -230,9 +231,9 @@ pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
 }
 
 worded! {
-    /// What was done about a dependency that failed.
+    /// The way around a dependency that failed.
     pub enum Way {
-        /// Enough of its files are there.
+        /// Enough of the dependency's files are there.
         Artifacts = "artifacts" as "a",
         /// Enough of the other dependencies are done.
         Partial = "partial" as "p",
@@ -243,13 +244,13 @@ worded! {
     }
 }
 
-/// What a turn ended with that may be a question.
+/// The possible question that a turn ended with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The agent's words, cut to a bounded length.
     #[serde(rename = "t")]
     pub text: String,
-    /// Whether it only looks like a question; else the agent asked in so many words.
+    /// Whether the text only looks like a question; else the agent asked in so many words.
     #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
     pub detected: bool,
     /// For a tool call that needs a person's word: its digest.
@@ -260,25 +261,25 @@ pub struct Asked {
 /// A file in the spool that a record vouches for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRef {
-    /// Its length in bytes.
+    /// The length in bytes.
     #[serde(rename = "n")]
     pub len: u64,
-    /// Its content.
+    /// The digest of the bytes.
     #[serde(rename = "d")]
     pub digest: Digest,
 }
 
-/// What the runtime saw of one file that the task's rules name.
+/// One file that the task's rules name, as the runtime saw it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileFact {
-    /// Its path, relative to the workspace.
+    /// The path of the file, relative to the workspace.
     #[serde(rename = "p")]
     pub path: String,
-    /// Its size in bytes; `None` if there is no such regular file.
+    /// The size in bytes; `None` if there is no such regular file.
     #[serde(rename = "n")]
     pub size: Option<u64>,
-    /// Its content, where it could be read.
+    /// The digest of the bytes; `None` where they could not be read.
     #[serde(rename = "d")]
     pub digest: Option<Digest>,
     /// Where there is no such regular file, but something stands there all the same: why it cannot be looked at.
@@ -290,24 +291,25 @@ pub struct FileFact {
 }
 
 impl FileFact {
-    /// Whether it is there, with something in it.
+    /// Whether the file is there, with something in it.
     pub fn has_content(&self) -> bool {
         self.size.is_some_and(|size| size > 0)
     }
 }
 
-/// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before
-/// and after.
+/// The changes of a turn to the files that its task's rules name or that are protected from it, as the runtime
+/// saw them before and after.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TurnFiles {
-    /// What became of protected files, one sentence a file.
+    /// The changes of protected files, one sentence each.
     #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
     /// Watched files whose content is another one now, that appeared or vanished; `None` where it is not known.
     #[serde(rename = "c")]
     pub changed: Option<u32>,
-    /// The same, and those that were written anew with what they held.
+    /// The watched files that count as changed, and those that were written anew with the bytes that they held;
+    /// `None` where it is not known.
     #[serde(rename = "w")]
     pub written: Option<u32>,
     /// Whether another turn overlapped: then it is not known who did it.
@@ -323,12 +325,12 @@ pub struct TurnFiles {
     pub tests: Option<Box<TouchedTests>>,
 }
 
-/// What judges, each file with the digest of its content.
+/// The files that judge, each with the digest of its content.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProtectedFiles {
     /// The programs and scripts, as they are.
     pub files: Vec<(String, Option<Digest>)>,
-    /// What programs of judges load by themselves, as it was when the run began.
+    /// The files that programs of judges load by themselves, as they were when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded: Vec<(String, Option<Digest>)>,
 }
@@ -336,7 +338,7 @@ pub struct ProtectedFiles {
 /// A commit of the work of an isolated task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Its name in git.
+    /// The name of the commit in git.
     pub id: Box<str>,
     /// Files that differ from what the task began with.
     #[serde(rename = "n")]
@@ -356,42 +358,43 @@ pub struct Commit {
     /// The first of the files that it removes and that other accepted work of the run had written.
     #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// What it lies on: the commit that the task began with, or that was merged into its folder since.
+    /// The commit that this one lies on: the one that the task began with, or that was merged into its folder
+    /// since.
     #[serde(rename = "o")]
     pub onto: Box<str>,
 }
 
-/// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter
-/// sees none of them have no ledger, which is unknown and not zero.
+/// The tool calls of a turn in an adapter's ledger: evidence, because the adapter itself saw the calls. Agents
+/// whose adapter sees none of them have no ledger, which is unknown and not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolCalls {
     /// Calls of every kind.
     #[serde(rename = "n")]
     pub calls: u32,
-    /// Those that wrote a file.
+    /// The calls that wrote a file.
     #[serde(rename = "w", default)]
     pub writes: u32,
 }
 
-/// What a check showed.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// Whether it passed.
+    /// Whether the check passed.
     #[serde(rename = "p")]
     pub passed: bool,
     /// In words, with the end of the output.
     #[serde(rename = "m", default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// How long it took.
+    /// The time that the check took.
     #[serde(rename = "d", default)]
     pub duration: Millis,
-    /// How often it had failed just before, and ran again for that.
+    /// How often the check had failed just before, and ran again for that.
     #[serde(rename = "r", default, skip_serializing_if = "is_default")]
     pub reruns: u32,
 }
 
 impl CheckResult {
-    /// What a check showed that ran once.
+    /// The result of a check that ran once.
     pub fn new(passed: bool, message: impl Into<String>, duration: Millis) -> Self {
         Self {
             passed,
@@ -406,25 +409,25 @@ impl CheckResult {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplyRef {
-    /// The reply's text.
+    /// The file with the reply's text.
     #[serde(rename = "f")]
     pub file: FileRef,
     /// The model as the provider returned it.
     #[serde(rename = "m")]
     pub model: Option<String>,
-    /// What the call used.
+    /// The usage of the call.
     #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
     pub usage: Usage,
-    /// What its verdict rests on beside the reply: prompt, inputs, parameters. `None` in older journals, and where no
-    /// verdict was asked for.
+    /// The grounds of the verdict beside the reply: prompt, inputs, parameters. `None` in older journals, and
+    /// where no verdict was asked for.
     #[serde(rename = "j")]
     pub judgement: Option<Box<FileRef>>,
-    /// What it did with tools, where it was given any and its provider took them.
+    /// The tool calls of the agent, where it was given tools and its provider took them.
     #[serde(rename = "l")]
     pub tools: Option<Box<ToolLedgerRef>>,
 }
 
-/// What a model did with the tools that it was given: every call is on record in the spool.
+/// The counts of a model's tool calls: every call is on record in the spool.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolLedgerRef {
     /// The record, one line a call; `None` if there was no call.
@@ -433,10 +436,10 @@ pub struct ToolLedgerRef {
     /// Calls that it asked for.
     #[serde(rename = "n", default)]
     pub calls: u32,
-    /// Those that were refused or failed.
+    /// The calls that were refused or failed.
     #[serde(rename = "x", default)]
     pub failed: u32,
-    /// Requests to its provider that were answered.
+    /// The requests to the provider that were answered.
     #[serde(rename = "q", default)]
     pub requests: u32,
     /// Requests that were made in vain: refused, or without an answer.
@@ -460,13 +463,13 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What a call that failed had used until then.
+/// The usage of a failed call until its failure.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Used {
-    /// Of its requests that were answered.
+    /// The usage of the requests that were answered.
     #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
     pub usage: Usage,
-    /// What it did with tools.
+    /// The tool calls until the failure.
     #[serde(rename = "l", default)]
     pub tools: ToolLedgerRef,
 }
@@ -494,7 +497,7 @@ pub struct StageReport {
     /// Seats and dimensions (by position) whose score was an outlier.
     #[serde(rename = "x", default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<(u32, u32)>,
-    /// What was found.
+    /// The findings of the stage.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// For the verification stage: one for each criterion, in their order.
@@ -506,10 +509,10 @@ pub struct StageReport {
     /// For the outcome stage: what the agent failed with.
     #[serde(rename = "w")]
     pub failure: Option<FailureClass>,
-    /// Who said so, where it was a person.
+    /// The name of the person who decided; `None` where no person did.
     #[serde(rename = "b")]
     pub by: Option<String>,
-    /// What it leaves to be known about the work, beside what its verdict and cause say.
+    /// The mark that the stage leaves on the work, beside what its verdict and cause say.
     #[serde(rename = "l")]
     pub mark: Option<Mark>,
     /// For one of the mission's own stages: its name.
@@ -518,7 +521,7 @@ pub struct StageReport {
     /// For one of the mission's own stages: why, in its words.
     #[serde(rename = "r")]
     pub reason: Option<String>,
-    /// The model of its judge, as the provider returned it. Of a panel the seats have it.
+    /// The model of the judge, as the provider returned it. Of a panel the seats have it.
     #[serde(rename = "m")]
     pub model: Option<String>,
     /// For a further stage: the agent that was asked last. `None` where none was, and in older journals.
@@ -576,17 +579,17 @@ impl StageReport {
     }
 }
 
-/// What came out of a gate.
+/// The result of a gate.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
-    /// Whether it passed.
+    /// Whether the gate passed.
     #[serde(rename = "p")]
     pub passed: bool,
-    /// The mean score of its tasks, where there are scores.
+    /// The mean score of the gate's tasks, where there are scores.
     #[serde(rename = "s")]
     pub avg: Option<Points>,
-    /// Why it failed, or what should be known about the pass.
+    /// Why the gate failed, or what should be known about the pass.
     #[serde(rename = "r")]
     pub reason: Option<String>,
 }

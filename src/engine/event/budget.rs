@@ -6,13 +6,13 @@ use crate::domain::{AgentId, Millis, Timestamp};
 use crate::engine::payload::{Usage, is_default};
 use crate::engine::work::id::WorkId;
 
-/// What happens to the budget of a run, and to the calls that it holds.
+/// An event of the budget of a run, or of a call that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum BudgetEvent {
     /// `budget:exhausted`: nothing more is started in this session. What runs may finish its turn.
     Exhausted {
-        /// What is used up.
+        /// The limit that is used up.
         ceiling: Ceiling,
     },
     /// `work:progressed` (`held`): a call has no room now.
@@ -27,7 +27,7 @@ pub enum BudgetEvent {
     /// instead of what it was charged with when it was dropped.
     Settled {
         call: WorkId,
-        /// What it used, with its price.
+        /// The usage of the call, with its price.
         #[serde(default, skip_serializing_if = "Usage::is_none")]
         usage: Usage,
         /// Requests beyond the one that was counted for it; below zero where it was none.
@@ -38,7 +38,7 @@ pub enum BudgetEvent {
     Clock {
         /// When this session began.
         since: Timestamp,
-        /// What the sessions before it took.
+        /// The time that the sessions before took.
         used: Millis,
         /// When nothing is left.
         until: Timestamp,
@@ -55,19 +55,19 @@ impl BudgetEvent {
     }
 }
 
-/// What a run may not use any more of.
+/// A limit of the budget that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ceiling {
-    /// `maxCost`
+    /// The limit of the cost, `maxCost`.
     #[serde(rename = "c")]
     Cost,
-    /// `maxTokens`
+    /// The limit of the tokens, `maxTokens`.
     #[serde(rename = "t")]
     Tokens,
-    /// `maxRequests`
+    /// The limit of the requests, `maxRequests`.
     #[serde(rename = "r")]
     Requests,
-    /// `maxTime`
+    /// The limit of the time, `maxTime`.
     #[serde(rename = "d")]
     Time,
     /// `maxCost`, because nobody knows what a call of this agent cost.
@@ -76,10 +76,10 @@ pub enum Ceiling {
     /// `maxTokens`, because nobody knows what a call of this agent used.
     #[serde(rename = "ut")]
     UnknownTokens(AgentId),
-    /// What of `maxCost` is not kept for judging: verdicts are still given.
+    /// The part of `maxCost` that is not kept for judging: verdicts are still given.
     #[serde(rename = "wc")]
     WorkCost,
-    /// What of `maxTokens` is not kept for judging.
+    /// The part of `maxTokens` that is not kept for judging.
     #[serde(rename = "wt")]
     WorkTokens,
 }

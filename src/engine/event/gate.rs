@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::payload::GateResult;
 
-/// What happens to a quality gate.
+/// An event of a quality gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum GateEvent {
-    /// `quality:gate:passed`, `quality:gate:failed`
+    /// The gate passed or failed (`quality:gate:passed`, `quality:gate:failed`).
     Evaluated {
-        /// What came out.
+        /// The result of the gate.
         result: GateResult,
     },
     /// `quality:gate:overridden`: a person let a failed gate pass. Audited, and not clean.
     Overridden {
-        /// Why, as given.
+        /// The reason that the person gave.
         reason: String,
         /// By whom, as recorded.
         by: String,

@@ -6,22 +6,23 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Cause, StageKey, Timestamp, WaitingReason};
 use crate::engine::payload::is_default;
 
-/// What happens to a hold.
+/// An event of a hold.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HoldEvent {
     /// `hold:opened`; of a task also `approval:requested`: it waits for a person, or for a moment.
     Opened {
-        /// The hold's number: how often its owner was held, this time included. Its id is made of it.
+        /// The number of the hold: how often its owner was held, this time included. The hold's id is made of
+        /// it.
         number: u32,
-        /// What is waited for.
+        /// The reason of the wait.
         reason: WaitingReason,
         /// For a refer: its cause.
         cause: Option<Cause>,
         /// For a refer: the stage that a person decides instead of; `None` is the judge.
         stage: Option<StageKey>,
-        /// What the person is told; empty where the mission says nothing.
+        /// The message for the person; empty where the mission says nothing.
         #[serde(default, skip_serializing_if = "is_default")]
         message: String,
         /// The approval gate that asks, where one does.
@@ -31,7 +32,7 @@ pub enum HoldEvent {
     },
     /// An approver that is no person left it open. That one's end is told.
     Undecided {
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
         /// The approver's position among those of the approval.
         approver: u32,
@@ -41,14 +42,14 @@ pub enum HoldEvent {
     },
     /// `approval:timeout`: nobody answered in time; it stays open.
     TimedOut {
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
     },
     /// `hold:closed`; of a task also `approval:resolved`.
     Closed {
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
-        /// How it was resolved.
+        /// The way in which the hold was resolved.
         resolution: String,
         /// By whom, as recorded.
         by: String,

@@ -37,8 +37,8 @@ pub use run::RunEvent;
 pub use task::TaskEvent;
 pub use work::{AskEvent, TurnEvent, WorkEvent};
 
-/// So many events are decided at once, where many tasks are concerned: a record that is too long could not be written, and
-/// would be made again by each session.
+/// The most events that are decided at once, where many tasks are concerned: a record that is too long could
+/// not be written, and would be made again by each session.
 pub const MOST_AT_ONCE: usize = 10_000;
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -78,7 +78,7 @@ impl Event {
         Self::Task(voided.work.task, TaskEvent::StageVoided(Box::new(voided)))
     }
 
-    /// What it changes of the plan, where that is not another mission.
+    /// The change of the plan that the event makes; `None` for no change, and for another mission.
     pub fn plan_step(&self) -> Option<PlanStep> {
         match self {
             Self::Run(RunEvent::TasksAdded(addition)) => Some(PlanStep::Added(addition.clone())),

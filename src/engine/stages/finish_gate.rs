@@ -38,7 +38,7 @@ pub fn conclude(view: View<'_>, gate: &FinishGatePlan) -> Next {
     }
 }
 
-/// What a gate misses, by the counter that it is told under.
+/// The unmet requirements of a gate, by the counter that they are told under.
 #[derive(Default)]
 struct Missing {
     compilation: Vec<Finding>,

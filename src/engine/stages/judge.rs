@@ -153,7 +153,7 @@ pub fn seats(view: View<'_>) -> Vec<Seat> {
     seats
 }
 
-/// Who judged instead of somebody else: never a silent thing.
+/// The findings about judges that were asked instead of somebody else, which is never silent.
 pub fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
     let instead = (0..).map(seat_at).zip(seats);
     instead.filter_map(move |(place, seat)| view.fell_back(Purpose::Score(place), Some(seat.agent)))
@@ -170,7 +170,7 @@ pub fn seat_at(seat: u32) -> SeatPlace {
 /// Reviewers that are named with what kept them from answering.
 const UNREACHED_NAMED: usize = 3;
 
-/// Who could not be reached, and why: `alice (provider_auth: HTTP 401 from …), bob (…)`.
+/// The judges that could not be reached, and why: `alice (provider_auth: HTTP 401 from …), bob (…)`.
 fn unreached(plan: &Plan, seats: &[Seat]) -> String {
     let why = |seat: &Seat| match (&seat.state, seat.unreached.as_deref()) {
         (SeatState::Failed(class), Some(message)) if !message.is_empty() => {

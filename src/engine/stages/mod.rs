@@ -75,7 +75,7 @@ pub fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
     }
 }
 
-/// What a stage makes of what counts of what came back.
+/// Concludes a stage by the part of its replies that counts.
 pub fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (stage, word) {
         (StagePlan::Preflight, _) => Next::Wait,
@@ -111,7 +111,7 @@ pub fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
     stage.key().step().is_some() && step::blocks(view, said)
 }
 
-/// What a stage makes of it that nothing counts of what was said in it, now and before.
+/// Decides a stage in which no reply counts, of those now and before.
 pub fn on_no_reply(
     stage: &StagePlan,
     view: View<'_>,
@@ -125,8 +125,8 @@ pub fn on_no_reply(
     }
 }
 
-/// What a stage makes of it that whoever spoke in it is not independent of the work after all. Asked again it would be
-/// answered by the same model. With what is said of it.
+/// Decides a stage in which a judge is not independent of the work after all. Asked again it would be answered
+/// by the same model.
 pub fn depends(
     stage: &StagePlan,
     view: View<'_>,

@@ -8,7 +8,7 @@ use super::prior::carry_on;
 use super::step::{Opening, open_points_of};
 use super::view::{Actor, Next, View};
 
-/// How it begins.
+/// Begins the stage.
 pub fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
     let StageJudge::Agent { agent, .. } = stage.by else {
         return Opening::Starts;
@@ -27,14 +27,14 @@ pub fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
     }
 }
 
-/// Its agent may not judge the work: by what the mission declares, or by the model that its provider says it used. Nothing
-/// that the worker could do would change it.
+/// Refers a stage whose agent may not judge the work: by what the mission declares, or by the model that its
+/// provider says it used. Nothing that the worker could do would change it.
 pub fn without(stage: &OwnStage, who: &str, why: &str) -> Opening {
     let why = format!("nobody may judge in the stage '{}': '{who}' {why}", stage.name);
     Opening::Refers(Cause::NoReviewer, why)
 }
 
-/// It gave its verdict.
+/// Concludes the stage by its agent's verdict.
 pub fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, speaker: Actor<'_>) -> Next {
     let (key, name) = (stage.key, &stage.name);
     let verdict = match opinion.verdict {

@@ -117,7 +117,7 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     Next::by_verdict(report, || question(view, panel, &scored, seats, points, cause))
 }
 
-/// What a person is asked whom the panel leaves the decision to.
+/// The question to a person whom the panel leaves the decision to.
 fn question(
     view: View<'_>,
     panel: &Panel,
@@ -161,7 +161,7 @@ fn findings(view: View<'_>, scored: &[Scored<'_>], seats: &[Seat], unasked: &[Ag
     findings
 }
 
-/// What should be known about how a panel's verdict came about.
+/// Remarks about the way in which a panel's verdict came about.
 fn remarks(seats: &[Seat], scored: usize) -> Vec<Finding> {
     let mut remarks = Vec::new();
     if seats.len() > 1 && scored == 1 {

@@ -29,7 +29,8 @@ fn has_no_calls(task: &TaskState) -> bool {
     task.attempt.calls.known().is_some_and(|calls| calls.calls == 0)
 }
 
-/// Whether it is known that no file was written: by what was looked at, or because the agent called nothing or has no hands.
+/// Whether it is known that the task's agent wrote no file: by what was looked at, or because the agent called
+/// nothing or has no way to write.
 fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
     let can_write = plan.worker_of(id).spec.has_hands();
     match task.course.evidence.written {
@@ -39,8 +40,8 @@ fn has_written_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> bool {
     }
 }
 
-/// Of work that is to touch files, and left all of them as they were: whether it wrote any anew. In a worktree all count but those
-/// that git ignores, elsewhere those that are named.
+/// Whether work that was to touch files wrote any anew, where it left all of them as they were; `None` where it
+/// did not, or need not. In a worktree all count but those that git ignores, elsewhere those that are named.
 pub fn undone(plan: &Plan, id: TaskId, task: &TaskState) -> Option<bool> {
     let (work, evidence) = (plan.task(id), &task.course.evidence);
     // What is handed down is written by others, later.
@@ -66,7 +67,8 @@ pub fn nothing_to_do(task: &TaskState) -> Option<&str> {
     task.output.nothing_to_do.as_deref().filter(|_| stands)
 }
 
-/// What judges are told where no file is another one than before the work, or where its worker says that there was nothing to do.
+/// Sentences for judges where no file is another one than before the work, or where its worker says that there
+/// was nothing to do.
 #[must_use]
 pub fn told_of_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<String> {
     let unchanged = undone(plan, id, task).map(|_| "No file is another one than before the work.".to_owned());
@@ -91,7 +93,8 @@ pub fn open(view: View<'_>) -> Next {
     Next::Pass((!is_silent).then_some(report))
 }
 
-/// What is said, behind its checks, against work that was to touch files and touched none, where no check shows that it was done.
+/// The report, behind the checks, against work that was to touch files and touched none, where no check shows
+/// that it was done.
 pub fn untouched(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, task) = (view.state, view.task);
     let is_none = undone(view.plan(), view.id, task) == Some(false) && nothing_to_do(task).is_none();
@@ -107,7 +110,7 @@ pub fn untouched(view: View<'_>) -> Option<Box<StageReport>> {
     (is_none && !stands).then(|| reject(view, Cause::Preflight, found()))
 }
 
-/// What is said against work whose declared files are all missing or empty.
+/// The report against work whose declared files are all missing or empty.
 pub fn lacks_files(view: View<'_>) -> Option<Box<StageReport>> {
     artifacts_missing(view).map(|found| reject(view, Cause::Artifact, found))
 }

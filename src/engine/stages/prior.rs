@@ -49,7 +49,7 @@ pub fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
     }
 }
 
-/// What a judge answered for the points of the review before.
+/// The answers of a judge to the points of the review before.
 pub fn answers(answer: &Answer) -> &[PriorAnswer] {
     match answer {
         Answer::Grades(reply) => &reply.prior,

@@ -13,7 +13,7 @@ use super::view::View;
 
 pub const KEY: StageKey = StageKey::Of(Stage::Proof);
 
-/// What is to be known of accepted work because of what its checks said before it; `None` where that is nothing.
+/// The report on accepted work by the results of its checks before it; `None` where there is nothing to say.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, work) = (view.state, view.work());
     let items = state.weighed_items(view.id);
@@ -83,7 +83,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     (!is_silent).then_some(report)
 }
 
-/// What the mission expected of its checks, and was not so.
+/// The findings about checks that were not what the mission expects of them.
 fn surprises(view: View<'_>, items: &[BaselineCheck]) -> Vec<Finding> {
     let before = |item: &BaselineCheck| view.state.before(view.id, item).result;
     let of_list = |item: &&BaselineCheck| item.list == Some(ListOf::FailToPass);

@@ -10,7 +10,7 @@ use super::view::{Actor, Next, View, Word};
 
 const KEY: StageKey = StageKey::RED_TEAM;
 
-/// How it begins, by the plan alone.
+/// Begins the red team, by the plan alone.
 pub fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
     if stakes < red_team.min_stakes {
         return Opening::Skips(format!(
@@ -26,7 +26,7 @@ pub fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
     }
 }
 
-/// Its agent may not attack: nothing that the worker could do would change it.
+/// Refuses or skips a red team whose agent may not attack: nothing that the worker could do would change it.
 pub fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
     let why = format!("the red team may not attack: '{who}' {why}");
     match red_team.on_missing {
@@ -59,7 +59,7 @@ fn has_deliverable(view: View<'_>) -> bool {
         || view.files().iter().any(FileFact::has_content)
 }
 
-/// It reported.
+/// Concludes the stage by the report of the red team.
 pub fn conclude(view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
         Word::Answered(Answer::Findings(report)) => found(view, (KEY, Cause::RedTeam), report, None, speaker),

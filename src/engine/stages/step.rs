@@ -18,20 +18,20 @@ use super::view::{Actor, Next, Request, View};
 
 /// How a stage begins, by the plan alone.
 pub enum Opening {
-    /// Its agent is asked, or its command is run.
+    /// The agent of the stage is asked, or its command is run.
     Starts,
-    /// It does not apply, and this is why.
+    /// The stage does not apply, for this reason.
     Skips(String),
     /// Judges are switched off.
     Withdrawn,
-    /// A person decides.
+    /// A person decides in place of the stage.
     Refers(Cause, String),
-    /// Its agent may not judge the work, and the work goes on without.
+    /// The agent of the stage may not judge the work, and the work goes on without.
     Faults(Cause, String),
 }
 
 impl Opening {
-    /// Why it will not be asked, where that is so.
+    /// Why the stage's agent will not be asked; `None` where it will be.
     pub fn why_not(self) -> Option<String> {
         match self {
             Self::Starts => None,

@@ -16,13 +16,14 @@ use super::checks::told_flaky;
 use super::proof;
 use super::view::View;
 
-/// What is said of work that brings no test which shows it.
+/// The words about work that brings no test which shows it.
 const NO_NEW_TEST: &str = "none of the tests that this work brings fails without it";
 /// How the mission lets work change tests.
 const WAYS_OUT: &str = "where that is meant, the mission says so: `mayChangeTests: true` on the task, or these files in its \
                         `targetFiles`";
 
-/// What is to be known before anybody judges the work. A fail sends it back as a check does. `None` where there is nothing.
+/// The report on tests before anybody judges the work. A fail sends the work back as a check does. `None` where
+/// there is nothing.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let findings = told(view.plan(), view.id, view.task);
     if findings.is_empty() && view.task.attempt.looks.made.is_empty() {
@@ -49,7 +50,7 @@ pub fn sends_back(view: View<'_>) -> bool {
     is_first && old_tests(view.plan(), view.id, view.task).is_some_and(is_seen)
 }
 
-/// What stays to be known of accepted work that changed tests, where nobody judged it and the mission does not let it.
+/// The report on accepted work that changed tests, where nobody judged it and the mission does not let it.
 pub fn accepted(view: View<'_>) -> Option<Box<StageReport>> {
     let is_grave = |(finding, _): &(Finding, bool)| finding.severity == Severity::High;
     let old = old_tests(view.plan(), view.id, view.task).filter(is_grave);
@@ -80,7 +81,7 @@ fn lacking(plan: &Plan, id: TaskId, task: &TaskState) -> impl Iterator<Item = Ba
     })
 }
 
-/// What is said of tests that were there and are changed or gone, and whether it was seen that they fail.
+/// The finding about tests that were there and are changed or gone, and whether they were seen to fail.
 fn old_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Option<(Finding, bool)> {
     let (what, is_red) = match task.old_tests(plan, id) {
         OldTests::Fine => return None,
@@ -106,7 +107,7 @@ fn old_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Option<(Finding, bool
     Some((Finding::new(severity, text), is_red))
 }
 
-/// What is worth knowing beside that, and decides nothing here.
+/// Remarks beside that, which decide nothing here.
 fn remarks(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let (work, looks) = (plan.task(id), &task.attempt.looks);
     let seen = |item: &BaselineCheck| looks.new_tests(item.key) == Some(BeforeWork::Green);

@@ -84,8 +84,8 @@ pub fn on_no_reply(view: View<'_>, why: &str) -> Next {
     )
 }
 
-/// Whoever was to grade, or to cut the criteria, is not independent after all. Asked again it would be answered by the same
-/// model: it is as if nobody had been eligible.
+/// Decides a verification whose grader, or whoever cut the criteria, is not independent after all. Asked again
+/// it would be answered by the same model: it is as if nobody had been eligible.
 pub fn depends(view: View<'_>, why: &str) -> Next {
     let message = format!("nobody may judge this work by its criteria: {why}");
     refer(view, Cause::NoReviewer, &message)
@@ -106,7 +106,7 @@ pub fn conclude(view: View<'_>, by: &VerificationPlan, word: Word<'_>, speaker: 
     }
 }
 
-/// The judge graded.
+/// Concludes the verification by the grades of its judge.
 fn judged(
     view: View<'_>,
     (by, rubric): (&VerificationPlan, &Rubric),
@@ -151,7 +151,8 @@ fn found(view: View<'_>, by: &VerificationPlan, grades: &[CriterionGrade]) -> Ne
     settle(view, by, grades, decision, unsure, question)
 }
 
-/// What follows from the grades. `unsure` says what speaks against deciding without a person, `question` says it to them.
+/// Settles the verification by the grades. `unsure` says what speaks against deciding without a person,
+/// `question` says it to them.
 fn settle(
     view: View<'_>,
     by: &VerificationPlan,

@@ -19,17 +19,17 @@ use super::prior::prior_points;
 pub struct View<'a> {
     /// The run as it was when the decision began.
     pub state: &'a State,
-    /// Which task.
+    /// The task that is judged.
     pub id: TaskId,
     /// The task with what was decided since.
     pub task: &'a TaskState,
 }
 
-/// What a stage wants.
+/// The wish of a stage.
 pub enum Next {
     /// Something that it asked for has not come back.
     Wait,
-    /// These are asked or run.
+    /// These judges are asked, or these commands run.
     Open(Vec<Request>),
     /// The criteria were cut into these probes, about which the judge is asked in the same round.
     Probed(Vec<Probe>),
@@ -41,13 +41,13 @@ pub enum Next {
     Nudge {
         /// Whether that its work does not compile.
         compilation: bool,
-        /// Whether anything else.
+        /// Whether the worker is told anything else.
         others: bool,
         missing: Vec<Finding>,
     },
     /// The work is not good enough.
     Fail(Box<StageReport>),
-    /// Whether it is good could not be told: this is the question.
+    /// Nobody can tell whether the work is good: the text is the question for a person.
     Refer(Box<StageReport>, String),
 }
 
@@ -59,7 +59,8 @@ impl StageReport {
 }
 
 impl Next {
-    /// What follows from a report by its verdict: where that is left open, a person is put this question.
+    /// The wish that follows from a report by its verdict: where that is left open, a person is put this
+    /// question.
     pub fn by_verdict(report: Box<StageReport>, question: impl FnOnce() -> String) -> Self {
         match report.verdict {
             Verdict::Pass | Verdict::Skip => Self::Pass(Some(report)),
@@ -78,10 +79,10 @@ pub enum Request {
     Run(Job),
 }
 
-/// What counts of what came back.
+/// The part of the replies that counts.
 #[derive(Clone, Copy)]
 pub enum Word<'a> {
-    /// It stands in the state: results of commands, replies of seats, files that were looked at.
+    /// The replies stand in the state: results of commands, replies of seats, files that were looked at.
     Known,
     /// A judge, or a command of a stage, said this.
     Answered(&'a Answer),
@@ -89,7 +90,8 @@ pub enum Word<'a> {
     Graded(&'a [CriterionGrade]),
 }
 
-/// Who speaks in a stage. Nobody where a command is run, facts are held against criteria or pictures are measured.
+/// The judge of a stage. Nobody where a command is run, facts are held against criteria or pictures are
+/// measured.
 #[derive(Clone, Copy, Default)]
 pub struct Actor<'a> {
     pub agent: Option<AgentId>,
@@ -98,7 +100,7 @@ pub struct Actor<'a> {
 }
 
 impl Actor<'_> {
-    /// Puts its name under a report.
+    /// Puts the judge's name under a report.
     pub fn sign(self, report: &mut StageReport) {
         report.judge = self.agent;
         report.model = self.model.map(str::to_owned);
@@ -116,13 +118,13 @@ impl<'a> View<'a> {
         self.state.plan.task(self.id)
     }
 
-    /// Its judging; an empty one before anything of it was asked for.
+    /// The judging of the task; an empty one before anything of it was asked for.
     pub fn judging(self) -> &'a Judging {
         static NONE: LazyLock<Judging> = LazyLock::new(Judging::default);
         self.task.judging().unwrap_or(&NONE)
     }
 
-    /// What was seen of the files that the task's rules name.
+    /// The files that the task's rules name, as they were seen.
     pub fn files(self) -> &'a [FileFact] {
         &self.judging().files
     }
@@ -136,7 +138,7 @@ impl<'a> View<'a> {
         Box::new(report)
     }
 
-    /// The same with one finding of no weight.
+    /// A report with one finding of no weight.
     pub fn remark(
         self,
         key: StageKey,
@@ -196,8 +198,8 @@ impl<'a> View<'a> {
         self.task.attempt.accepted.is_some() || verdicts.iter().any(has_passed)
     }
 
-    /// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its
-    /// reviewer; so they must know where nobody else was (sections 9 and 20).
+    /// The question for a person. Whoever says yes accepts the work, not only what they were asked about, and
+    /// is then its reviewer; so they must know where nobody else was (sections 9 and 20).
     pub fn put_to_a_person(self, at: StageKey, message: &str) -> String {
         let rest = if self.is_unreviewed(Some(at)) {
             "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
@@ -212,7 +214,7 @@ impl<'a> View<'a> {
         self.plan().judge(self.id).map_or(&[], Judge::seats)
     }
 
-    /// What should be known where a judge was asked instead of the one that was meant.
+    /// The finding about a judge that was asked instead of the one that was meant; `None` where that one was.
     pub fn fell_back(self, purpose: Purpose, instead: Option<AgentId>) -> Option<Finding> {
         let first = self.work().judge_of(purpose)?;
         let instead = instead.filter(|agent| *agent != first)?;

@@ -11,11 +11,11 @@ use super::view::{Actor, Next, Request, View, Word};
 
 const KEY: StageKey = StageKey::VISION;
 
-/// The round in which it is looked which of its screenshots are there, before anybody is asked. What was seen of them when
+/// The round that looks which of the screenshots are there, before anybody is asked. What was seen of them when
 /// the worker had finished is old: a check may have made them.
 const LOOK: u32 = 0;
 
-/// How it begins, by the plan alone.
+/// Begins the vision check, by the plan alone.
 pub fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
     match (vision.kind, vision.agent, &vision.barred) {
         (VisionKind::Noop, ..) => Opening::Skips("not asked: its kind is noop".to_owned()),
@@ -28,7 +28,7 @@ pub fn opening(plan: &Plan, vision: &VisionPlan) -> Opening {
     }
 }
 
-/// Its agent may not look: nothing that the worker could do would change it.
+/// Refers a vision check whose agent may not look: nothing that the worker could do would change it.
 pub fn without(who: &str, why: &str) -> Opening {
     Opening::Faults(Cause::NoReviewer, format!("nobody may look: '{who}' {why}"))
 }
@@ -55,8 +55,8 @@ pub fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Ac
     }
 }
 
-/// How it goes on once it is known which of its screenshots are there. Without any it does not apply; one that stands there
-/// and cannot be looked at may show anything, so nothing is known of what it should show.
+/// Begins the check once it is known which of the screenshots are there. Without any it does not apply; one
+/// that stands there and cannot be looked at may show anything, so nothing is known of what it should show.
 fn seen(view: View<'_>, vision: &VisionPlan) -> Opening {
     let is_absent =
         |file: Option<&FileFact>| file.is_none_or(|file| file.size.is_none() && file.obstacle.is_none());
@@ -81,7 +81,7 @@ fn screenshots(view: View<'_>) -> impl Iterator<Item = (&str, Option<&FileFact>)
     paths.map(move |path| (path, files.iter().find(|file| file.path == path)))
 }
 
-/// Those of the screenshots that are not there.
+/// The screenshots that are not there.
 fn missing_screenshots(view: View<'_>) -> Vec<&str> {
     let missing = screenshots(view).filter(|(_, file)| file.is_none_or(|file| file.size.is_none()));
     missing.map(|(path, _)| path).collect()

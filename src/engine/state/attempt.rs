@@ -12,33 +12,33 @@ use crate::judging::touched::TouchedTests;
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
 pub struct Attempt {
-    /// Its number; 0 before the first.
+    /// The number of the attempt; 0 before the first.
     pub number: u32,
     pub kind: AttemptKind,
-    /// Number of its current or last turn.
+    /// The number of the current or last turn.
     pub turn: u32,
     /// Rounds in which reviewers were asked about it. Numbers count on when a parked attempt is judged again, so that no
     /// reply ever takes the name of an older one.
     pub rounds: u32,
     /// The tool calls of its turns.
     pub calls: Calls,
-    /// What its agent's program was not allowed to do, each once.
+    /// The calls that the agent's program was not allowed to make, each once.
     pub denied: ThinVec<Box<str>>,
     /// How often the worker was told in it what its finish gate misses.
     pub nudged: Nudged,
-    /// What the worker was told last of that.
+    /// The unmet requirements that the worker was told last.
     pub missing: Vec<Finding>,
-    /// The last score.
+    /// The last score of the attempt.
     pub points: Option<Points>,
-    /// What its verdicts so far, and its acceptance, leave to be known about the work; each mark once. The worst of them is the
-    /// flag of the work.
+    /// The marks that the verdicts so far, and the acceptance, leave on the work; each once. The worst of them
+    /// is the flag of the work.
     pub marks: ThinVec<Mark>,
-    /// Whether it was accepted below its bar, and what a person said of that.
+    /// Whether the work was accepted below its bar, and what a person said of that.
     pub below_bar: BelowBar,
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
     pub accepted: Option<Box<HumanDecision>>,
-    /// What was looked at of tests that its last turn left changed.
+    /// The looks at tests that the last turn left changed.
     pub looks: TestLooks,
 }
 
@@ -47,9 +47,9 @@ pub struct Attempt {
 pub enum BelowBar {
     #[default]
     No,
-    /// It was, and operators were told.
+    /// The work was accepted below its bar, and operators were told.
     Told,
-    /// It was, and a person answered: it may stay so, or not.
+    /// The work was accepted below its bar, and a person answered whether it may stay so.
     Answered(bool),
 }
 
@@ -61,12 +61,12 @@ impl Attempt {
         self.missing = missing.to_vec();
     }
 
-    /// What its agent's program was not allowed to do, in one sentence.
+    /// The calls that the agent's program was not allowed to make, in one sentence.
     pub(crate) fn denials(&self) -> Option<String> {
         (!self.denied.is_empty()).then(|| format!("the agent was not allowed to: {}", self.denied.join(", ")))
     }
 
-    /// Whether its verdicts so far leave that to be known.
+    /// Whether a verdict so far leaves this mark.
     pub(crate) fn has(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
     }
@@ -92,7 +92,7 @@ impl Attempt {
         self.leave(report.marks().filter(|mark| *mark != Mark::Unreviewed));
     }
 
-    /// These are left to be known, too.
+    /// Adds marks to the attempt.
     pub(crate) fn leave(&mut self, marks: impl IntoIterator<Item = Mark>) {
         for mark in marks {
             if !self.has(mark) {
@@ -102,7 +102,7 @@ impl Attempt {
     }
 }
 
-/// What has come together since a task last began, by itself or by a person's word: then it all begins anew.
+/// The results since a task last began, by itself or by a person's word: then they all begin anew.
 #[derive(Debug, Clone, Default)]
 pub struct Course {
     /// Attempts of the current allowance.
@@ -111,45 +111,47 @@ pub struct Course {
     pub fixes: u32,
     /// Retries of the current allowance.
     pub retries: u32,
-    /// How often its accepted work did not stand.
+    /// How often the accepted work did not stand.
     pub regressions: u32,
     /// For a verification: verdicts that took an edge.
     pub visits: u32,
     /// For a verification that is done, or judges what it did once more: the edge that its verdict took.
     pub edge: Option<Edge>,
-    /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
+    /// The signature of the last failed attempt: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
-    /// Whether its judges have sent back the work that is going on: it stays theirs, whatever the judge breaker says.
+    /// Whether the task's judges have sent back the work that is going on: it stays theirs, whatever the judge
+    /// breaker says.
     pub sent_back: bool,
-    /// What has failed in a row.
+    /// The failures in a row.
     pub streak: Streak,
-    /// What its checks said before the work; `None` where nobody has looked. It is kept when all begins anew.
+    /// The results of the checks before the work; `None` where nobody has looked. They are kept when all begins
+    /// anew.
     pub baseline: Option<Box<Baseline>>,
     /// The record of files before its first turn. It is kept when all begins anew.
     pub first: Option<Box<FirstNoted>>,
-    /// Whether its work was sent back once for tests that it changed. It is kept when all begins anew.
+    /// Whether the work was sent back once for tests that it changed. It is kept when all begins anew.
     pub told_of_tests: bool,
-    /// What an agent cut its criteria into.
+    /// The probes that an agent cut the criteria into.
     pub probes: Vec<Probe>,
-    /// What the runtime saw of its work.
+    /// The evidence of the work that the runtime saw.
     pub evidence: Evidence,
-    /// The session of its agent's program, in which a fix goes on.
+    /// The session of the agent's program, in which a fix goes on.
     pub session: Option<Box<SessionRef>>,
-    /// Of a task in a worktree: what it has committed.
+    /// The commits of a task in a worktree; `None` elsewhere.
     pub committed: Option<Box<Committed>>,
     /// Agents that worked on the task before another one went on with it, each with the model that its provider said it used.
     /// Their work stays where it is when the task begins anew.
     pub authors_before: ThinVec<(AgentId, Option<Box<str>>)>,
 }
 
-/// What a task in a worktree has committed.
+/// The commits of a task in a worktree.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Committed {
-    /// The last commit of its work, as its checks saw it: only on what it lies on it may land.
+    /// The last commit of the work, as its checks saw it: only on what it lies on it may land.
     pub commit: Option<Commit>,
-    /// Whether it is part of what was accepted.
+    /// Whether the commit is part of what was accepted.
     pub merged: bool,
-    /// How often it could not be merged as it was.
+    /// How often the commit could not be merged as it was.
     pub conflicts: u32,
 }
 
@@ -161,7 +163,7 @@ impl Committed {
 }
 
 impl Course {
-    /// What a turn used by itself: its program may count from the beginning of its session.
+    /// The usage of a turn by itself: its program may count from the beginning of its session.
     pub(crate) fn own_usage(&self, told: Usage, session: Option<&SessionRef>) -> Usage {
         match (session, self.session.as_deref()) {
             (Some(now), Some(before)) if now.id == before.id => told.since(now.counted, before.counted),
@@ -169,13 +171,13 @@ impl Course {
         }
     }
 
-    /// How often its work could not be merged as it was.
+    /// How often the work could not be merged as it was.
     pub(crate) fn conflicts(&self) -> u32 {
         self.committed.as_ref().map_or(0, |committed| committed.conflicts)
     }
 }
 
-/// What has failed in a row; whatever goes well ends the row.
+/// The failures in a row; whatever goes well ends the row.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Streak {
     /// Attempts that failed for a reason of the provider.
@@ -204,17 +206,18 @@ pub struct HumanDecision {
 /// How often a worker was told in one attempt what its finish gate misses.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Nudged {
-    /// That its work does not compile.
+    /// How often the worker was told that its work does not compile.
     pub compilation: u32,
-    /// The rest.
+    /// How often the worker was told of other missing things.
     pub others: u32,
 }
 
-/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
+/// The evidence of a task's work that the runtime itself saw, beside exit codes and checks (semantics, section
+/// 1).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Evidence {
-    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
-    /// it did is found by the next one.
+    /// The state of the files before the turn that is coming or in flight. A turn that was lost leaves it:
+    /// whatever that turn did is found by the next one.
     pub noted: Option<Box<FileSnapshot>>,
     /// Whether the content of a watched file changed since the task's first attempt.
     pub changed: Known,
@@ -235,7 +238,7 @@ pub struct FirstNoted {
 /// The record of files before a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileSnapshot {
-    /// The turn for which it was made.
+    /// The turn for which the snapshot was made.
     pub turn: TurnId,
     /// The record, in the spool.
     pub file: FileRef,
@@ -248,12 +251,12 @@ pub struct FileSnapshot {
 /// Whether something happened, where that can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Known {
-    /// It did not.
+    /// The thing did not happen.
     #[default]
     No,
-    /// It did.
+    /// The thing happened.
     Yes,
-    /// Nobody can tell.
+    /// Nobody can tell whether it happened.
     Unknown,
 }
 impl Known {

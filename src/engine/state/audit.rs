@@ -22,7 +22,7 @@ impl State {
         done.filter_map(|id| Some((id, self.task(id).acceptance()?)))
     }
 
-    /// Those of them that the audit under way, or else the last one, speaks of.
+    /// The acceptances that the audit under way, or else the last one, speaks of.
     pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
         self.accepted()
             .filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
@@ -102,13 +102,13 @@ impl State {
         self.changed_in(FilesIn::Merged);
     }
 
-    /// What was accepted is to be delivered by the session that works now.
+    /// Notes that accepted work is to be delivered by the session that works now.
     pub(crate) fn delivery_requested(&mut self, merge: bool) {
         (self.delivered_to_merge, self.delivered_in) = (merge, self.sessions);
         self.deliver(None);
     }
 
-    /// What was accepted is being delivered, or was.
+    /// Notes that accepted work is being delivered, or was.
     pub(crate) fn deliver(&mut self, done: Option<&Delivery>) {
         self.delivering = done.is_none();
         self.delivery = done.cloned();
@@ -121,8 +121,8 @@ impl State {
         self.audit.due |= self.acceptances > 0;
     }
 
-    /// Of all records of a file that an audit speaks of the latest, by its place. What is accepted while it looks is the next
-    /// one's: nobody can tell whether it looked before or after.
+    /// The latest of all records of a file that an audit speaks of, by its place. What is accepted while it
+    /// looks is the next one's: nobody can tell whether it looked before or after.
     pub(crate) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
         for (id, acceptance) in self.covered() {
@@ -164,7 +164,7 @@ impl State {
         due
     }
 
-    /// What became of the files of a task's record.
+    /// The state of each file of a task's record.
     pub(crate) fn found<'s>(
         &'s self,
         id: TaskId,

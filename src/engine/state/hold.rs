@@ -14,35 +14,35 @@ pub(crate) const ANSWERED: &str = "answered";
 /// Nobody answered in time, or the moment came.
 pub(crate) const TIMED_OUT: &str = "timeout";
 
-/// What a task, a checkpoint or a delay waits with.
+/// The hold of a task, a checkpoint or a delay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
-    /// The reason.
+    /// The reason of the wait.
     pub reason: WaitingReason,
     /// For a refer: its cause.
     pub cause: Option<Cause>,
     /// For a refer: the stage that a person decides instead of.
     pub stage: StageKey,
-    /// How often its owner was held, this time included.
+    /// How often the owner was held, this time included.
     pub number: u32,
     /// The approval gate that asks, where one does.
     pub gate: Option<Box<str>>,
-    /// When its time is up, or was; of a delay, when it is over.
+    /// The moment at which the time for an answer is up, or was; of a delay, its end.
     pub expires: Option<Timestamp>,
-    /// Which approver that is no person is asked now.
+    /// The position of the approver that is no person and is asked now.
     pub asking: Option<u32>,
     /// How many of the approvers have left it open.
     pub undecided: u32,
 }
 
-/// What an answer to a hold leads to.
+/// The step behind the answer to a hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Resume {
     /// The task starts, once everybody has agreed.
     Start,
-    /// Its agent goes on in a new turn of the attempt.
+    /// The agent goes on in a new turn of the attempt.
     Turn,
-    /// Its work is judged behind the stage; nobody has said anything about it.
+    /// The work is judged behind the stage; nobody has said anything about it.
     Judge,
     /// The answer stands for the stage, and the work is judged behind it: a person who was asked about one stage did not
     /// speak of the others.
@@ -55,9 +55,9 @@ pub(crate) enum Resume {
     GiveUp,
     /// The task has failed.
     Fail(FailureMode),
-    /// What stands behind the checkpoint or the delay starts.
+    /// The tasks behind the checkpoint or the delay start.
     Release,
-    /// What stands behind the checkpoint has failed.
+    /// The tasks behind the checkpoint have failed.
     Block,
 }
 
@@ -100,7 +100,7 @@ impl Hold {
         }
     }
 
-    /// What a yes leads to.
+    /// The step behind a yes.
     pub(crate) fn on_yes(&self) -> Resume {
         match self.reason {
             WaitingReason::Approval | WaitingReason::SideEffects => Resume::Start,
@@ -112,7 +112,7 @@ impl Hold {
         }
     }
 
-    /// What a no leads to.
+    /// The step behind a no.
     pub(crate) fn on_no(&self) -> Resume {
         match self.reason {
             WaitingReason::Approval | WaitingReason::SideEffects => Resume::Fail(FailureMode::Rejected),
@@ -123,7 +123,7 @@ impl Hold {
         }
     }
 
-    /// What the end of its time leads to: the moment of a delay is its answer, everything else is a no.
+    /// The step behind the end of the time: the moment of a delay is its answer, everything else is a no.
     pub(crate) fn on_silence(&self) -> Resume {
         match self.reason {
             WaitingReason::Delay => self.on_yes(),
@@ -141,8 +141,8 @@ impl Hold {
         self.cause == Some(Cause::Exhausted)
     }
 
-    /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
-    /// counts as indeterminate (section 20).
+    /// Whether the judges, not a person, are missing: such a task is asked about again on resume and counts as
+    /// indeterminate (section 20).
     pub(crate) fn is_for_judges(&self) -> bool {
         self.reason == WaitingReason::Refer && self.cause.is_some_and(Cause::is_of_judges)
     }

@@ -37,7 +37,7 @@ impl State {
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 
-    /// What a task in a worktree has committed, as it is on record.
+    /// The commits of a task in a worktree, as they are on record.
     pub(crate) fn committed(&self, id: TaskId) -> Committed {
         let committed = self.task(id).course.committed.as_deref();
         committed.cloned().unwrap_or_default()

@@ -11,7 +11,7 @@ pub struct WorkId {
     /// The task that it is for.
     #[serde(rename = "t")]
     pub task: TaskId,
-    /// Which work for it.
+    /// The piece of work among those of the task.
     #[serde(rename = "c")]
     pub work: TaskWork,
 }
@@ -19,7 +19,7 @@ pub struct WorkId {
 /// Work for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TaskWork {
-    /// A turn of its worker: attempt and turn.
+    /// A turn of the worker, by attempt and number.
     #[serde(rename = "t")]
     Turn(u32, u32),
     /// An agent is asked: the ask's number within the task, and its try.
@@ -52,7 +52,7 @@ impl WorkId {
         }
     }
 
-    /// What it is, for people.
+    /// The name of the work for people.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self.work {

@@ -7,7 +7,7 @@ use crate::engine::state::{Ask, State, TaskState};
 use super::id::{TaskWork, WorkId};
 
 impl TaskState {
-    /// Whether its worker is to act and does not.
+    /// Whether the worker of the task is to act and does not.
     pub fn is_between_turns(&self) -> bool {
         self.work.turn.is_none() && matches!(self.status(), Status::Assigned | Status::InProgress)
     }
@@ -37,8 +37,8 @@ impl State {
         task.is_between_turns() && turn == self.next_turn(turn.task) && !task.is_clarified()
     }
 
-    /// What is out for a task and is made again by whoever finds it in a journal: its commands, looks at files and
-    /// questions. A turn is not: it is taken over, or it is lost.
+    /// The work that is out for a task and is made again by whoever finds it in a journal: commands, looks at
+    /// files and questions. A turn is not: it is taken over, or it is lost.
     pub(crate) fn made_again(&self, task: TaskId) -> impl Iterator<Item = WorkId> {
         let (turn, of) = (self.current_turn(task), self.task(task));
         let jobs = of.jobs().map(move |job| WorkId::job(turn, job));

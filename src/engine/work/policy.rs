@@ -28,7 +28,7 @@ pub enum WorkKind {
     Deliver,
 }
 
-/// What follows when work fails.
+/// The rules for work that fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// How often a request is made again whose failure may pass. Of a turn it is one request to a model that is meant: a
@@ -42,42 +42,42 @@ pub struct Policy {
     pub reprompts: u32,
     /// Whether another agent is asked, or goes on, instead of one that cannot be reached.
     pub fallback: bool,
-    /// What the next session does with work that was out when a session died.
+    /// The treatment of work that was out when a session died.
     pub after_crash: AfterCrash,
-    /// What lies in the dead-letter queue once the work has failed for good.
+    /// The dead letter once the work has failed for good; `None` where there is none.
     pub letter: Option<Letter>,
 }
 
 /// The longest pause before a try again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LongestPause {
-    /// Whoever asks for a longer one is down as far as a run is concerned.
+    /// A provider that asks for a longer pause is down as far as a run is concerned.
     GiveUp(Millis),
     /// A longer one is cut to this: the end of the run may be waiting.
     Cut(Millis),
 }
 
-/// What the next session does with work that was out when a session died.
+/// The treatment by the next session of work that was out when a session died.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AfterCrash {
     /// The work outlives the session: it is taken over, or it is lost.
     AdoptOrLose,
-    /// It is done again.
+    /// The work is done again.
     Repeat,
-    /// It is delivered again.
+    /// The work is delivered again.
     Redeliver,
 }
 
 /// An operation of the dead-letter queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Letter {
-    /// `judge:AGENT`
+    /// The letter `judge:AGENT`.
     Judge,
-    /// `notify:CHANNEL`
+    /// The letter `notify:CHANNEL`.
     Notify,
 }
 
-/// What follows when this work fails.
+/// The rules for failures of this kind of work.
 pub const fn policy(job: WorkKind) -> Policy {
     match job {
         WorkKind::Turn => Policy {

@@ -38,9 +38,9 @@ impl Tries {
 /// A try that failed.
 #[derive(Debug, Clone, Copy)]
 pub struct FailedTry {
-    /// Why, by class.
+    /// The class of the failure.
     pub class: FailureClass,
-    /// What may be done once more.
+    /// The step that may be done once more.
     pub again: Again,
     /// The pause that was asked for.
     pub retry_after: Option<Millis>,
@@ -48,22 +48,22 @@ pub struct FailedTry {
     pub jitter: u16,
 }
 
-/// What may be done once more of a try that failed.
+/// The step of a failed try that may be done once more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Again {
-    /// Its start: nothing came to be.
+    /// The start may be repeated: nothing came to be.
     Start,
-    /// Its request: the same may go well a moment later.
+    /// The request may be repeated: the same may go well a moment later.
     Request,
     Nothing,
 }
 
-/// What follows.
+/// The decision about a try that failed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Retry {
-    /// It is tried again.
+    /// The work is tried again.
     After {
-        /// So long from now.
+        /// The pause before the next try.
         pause: Millis,
         /// How many tries there may be in all.
         of: u32,
@@ -90,7 +90,7 @@ impl FailedTry {
         }
     }
 
-    /// What follows for work of this policy, of which these had failed before.
+    /// The decision for work of this policy, of which `before` tries had failed.
     #[must_use]
     pub fn leads_to(self, policy: Policy, before: Tries) -> Retry {
         let (retries, failed_before) = match self.again {
