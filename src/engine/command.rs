@@ -13,18 +13,18 @@ use crate::mission::SubTask;
 pub enum Command {
     /// A task, or the run behind a checkpoint, goes on with a person's word.
     Approve {
-        /// Whose hold it is.
+        /// The owner of the hold.
         #[serde(flatten)]
         of: HoldOwner,
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
     },
     /// A task's work is sent back; what a checkpoint blocks is not done.
     Reject {
-        /// Whose hold it is.
+        /// The owner of the hold.
         #[serde(flatten)]
         of: HoldOwner,
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
         /// Why: what the worker is told.
         reason: String,
@@ -32,9 +32,9 @@ pub enum Command {
     /// A question is answered.
     Answer {
         task: TaskId,
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
-        /// What its agent is told.
+        /// The answer for the task's agent.
         text: String,
     },
     /// Work that was accepted below its bar: a person knows of it, or refuses it after all.
@@ -42,7 +42,7 @@ pub enum Command {
         task: TaskId,
         /// The attempt whose work was accepted.
         attempt: u32,
-        /// Why it is refused; `None` where it stays accepted.
+        /// Why the work is refused; `None` where it stays accepted.
         refused: Option<String>,
     },
     /// A task is called off.
@@ -53,28 +53,28 @@ pub enum Command {
     Pause,
     /// A request from outside is approved: the run gets its task.
     AddTask {
-        /// The request's id.
+        /// The id of the request.
         request: String,
-        /// What is to be done.
+        /// The work that is asked for.
         task: Box<SubTask>,
     },
     /// A failed gate is let pass.
     OverrideGate { gate: GateId, reason: String },
 }
 
-/// What a command meets.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandResult {
-    /// It changes the run.
+    /// The command changes the run.
     Applied,
-    /// What it asks for holds already.
+    /// The state that the command asks for holds already.
     AlreadySo,
-    /// It came too late: something else was decided.
+    /// The command came too late: something else was decided.
     DecidedOtherwise,
-    /// It names what this run does not have.
+    /// The command names a thing that this run does not have.
     Unknown,
-    /// It may hold later: what it decides about has not come up yet.
+    /// The command may hold later: what it decides about has not come up yet.
     TooEarly,
 }
 
@@ -96,8 +96,8 @@ impl Command {
         }
     }
 
-    /// Whether it is a person's judgement, which nobody else may give: it approves, rejects, answers or overrides. Work that
-    /// is asked for, paused or cancelled is none.
+    /// Whether the command is a person's judgement, which nobody else may give: it approves, rejects, answers
+    /// or overrides. Work that is asked for, paused or cancelled is none.
     pub fn is_a_persons_word(&self) -> bool {
         !matches!(
             self,

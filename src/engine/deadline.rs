@@ -9,17 +9,17 @@ use serde_with::skip_serializing_none;
 use crate::domain::{TaskId, Timestamp};
 use crate::mission::Deadline;
 
-/// What happens to a deadline.
+/// A step in the life of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DeadlineStep {
-    /// `deadline:set`: its task has begun, or the run has.
+    /// The time of the deadline's task, or of the run, has begun (`deadline:set`).
     Set,
-    /// `sla:warning`
+    /// The deadline is near (`sla:warning`).
     Warned,
-    /// `sla:violated`
+    /// The deadline has passed (`sla:violated`).
     Violated,
-    /// `sla:met`
+    /// The work ended in time (`sla:met`).
     Met,
 }
 
@@ -29,13 +29,13 @@ pub enum DeadlineStep {
 #[serde(rename_all = "camelCase")]
 pub struct DeadlineEvent {
     pub step: DeadlineStep,
-    /// Whose; `None` is the mission's.
+    /// The task of the deadline; `None` is the mission.
     pub task: Option<TaskId>,
-    /// When its time began; `None` for a task that never did.
+    /// The beginning of its time; `None` for a task that never began.
     pub since: Option<Timestamp>,
     /// The last moment that is in time.
     pub due: Timestamp,
-    /// When it happened.
+    /// The moment of the step.
     pub at: Timestamp,
 }
 
@@ -59,15 +59,15 @@ impl DeadlineEvent {
 /// Where a deadline stands.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DeadlineState {
-    /// When its time began.
+    /// The beginning of the deadline's time.
     pub since: Option<Timestamp>,
     /// The last moment that is in time.
     pub due: Timestamp,
     /// Whether a warning was given.
     pub warned: bool,
-    /// Whether it passed.
+    /// Whether the deadline passed.
     pub violated: bool,
-    /// Whether it was met.
+    /// Whether the deadline was met.
     pub met: bool,
 }
 
@@ -77,7 +77,7 @@ impl DeadlineState {
         self.violated || self.met
     }
 
-    /// The word for it in documents.
+    /// The word for the state in documents.
     pub(crate) fn status(&self) -> &'static str {
         match self {
             Self { violated: true, .. } => "violated",

@@ -8,14 +8,14 @@ use super::payload::Asked;
 /// How many answered questions a task carries along.
 const EXCHANGES_KEPT: usize = 16;
 
-/// What the agent of a task asked, and was answered.
+/// The questions of a task's agent, and the answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Dialog {
-    /// What its last turn ended with that may be a question.
+    /// The possible question that the last turn ended with.
     pub said: Option<Asked>,
     /// The question that is open.
     pub open: Option<String>,
-    /// What was answered, the oldest first.
+    /// The questions and their answers, the oldest first.
     pub exchanges: Vec<Exchange>,
     /// Questions of the current allowance.
     pub rounds: u32,
@@ -28,13 +28,13 @@ pub struct Dialog {
 /// A question that was answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// What was asked.
+    /// The question of the agent.
     pub question: String,
-    /// What was answered.
+    /// The answer to the agent.
     pub answer: String,
     /// Where a person answered: the approval's number within the task.
     pub number: Option<u32>,
-    /// Whether it was about a tool call, which a person allowed.
+    /// Whether the question was about a tool call, which a person allowed.
     pub is_call: bool,
 }
 
@@ -76,7 +76,7 @@ impl Dialog {
         self.allowed = None;
     }
 
-    /// What was allowed to an earlier attempt is nothing that this one was told.
+    /// Forgets the calls that were allowed to an earlier attempt: this one was told nothing of them.
     pub(super) fn forget_calls(&mut self) {
         self.allowed = None;
         self.exchanges.retain(|exchange| !exchange.is_call);

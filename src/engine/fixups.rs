@@ -27,13 +27,14 @@ impl State {
         (!self.task(fixup).status().is_terminal()).then_some(fixup)
     }
 
-    /// Whether its dependents have what they need from it: it is done, a clean fixup has superseded it, or it left the run.
+    /// Whether the task's dependents have what they need from it: it is done, a clean fixup has superseded it,
+    /// or it left the run.
     pub(crate) fn is_met(&self, id: TaskId) -> bool {
         let task = self.task(id);
         task.status() == Status::Done || task.is_superseded() || task.not_taken
     }
 
-    /// Whether it failed, and nothing may make up for that any more.
+    /// Whether the task failed, and nothing may make up for that any more.
     pub(crate) fn has_failed_for_good(&self, id: TaskId) -> bool {
         let task = self.task(id);
         task.status() == Status::Failed && !task.is_superseded() && self.open_fixup(id).is_none()

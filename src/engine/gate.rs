@@ -14,13 +14,13 @@ worded! {
     pub enum GateStanding {
         /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
         NotTaken = "notTaken",
-        /// Its tasks have not ended.
+        /// The tasks of the gate have not ended.
         Waiting = "waiting",
-        /// What it blocks may start.
+        /// The tasks that the gate blocks may start.
         Passed = "passed",
-        /// What it blocks may not start.
+        /// The tasks that the gate blocks may not start.
         Failed = "failed",
-        /// It failed, and a person let it pass.
+        /// The gate failed, and a person let it pass.
         Overridden = "overridden",
     }
 }
@@ -28,11 +28,11 @@ worded! {
 /// A gate as people and documents see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateView<'a> {
-    /// Where it stands.
+    /// The state of the gate.
     pub standing: GateStanding,
-    /// The mean score of its tasks, where there are scores and it was measured.
+    /// The mean score of the gate's tasks, where there are scores and it was measured.
     pub avg: Option<Points>,
-    /// Why it failed, what should be known about its pass, or which tasks it waits for.
+    /// Why the gate failed, what should be known about its pass, or which tasks it waits for.
     pub reason: Option<Cow<'a, str>>,
 }
 

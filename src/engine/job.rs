@@ -18,20 +18,20 @@ use super::test_looks::{Look, Looked};
 pub enum Job {
     /// The files that the task's rules name are looked at.
     Scan {
-        /// Which look it is, from 1.
+        /// The number of the look, from 1.
         number: u32,
-        /// What follows.
+        /// The step behind the look.
         then: AfterScan,
     },
     /// The files of a failed dependency are looked at.
     Artifacts(TaskId),
-    /// What its checks say before the work is looked at.
+    /// The checks of the task run before its work.
     Baseline,
     /// Tests that the work changed are run elsewhere.
     Look(Look),
     /// A command of the finish gate, by its position.
     Finish(u32),
-    /// A check, by its position.
+    /// The check of the task at this position runs.
     Check(u32),
     /// The criteria are graded by plain facts, in this round.
     Grade(u32),
@@ -44,15 +44,15 @@ pub enum Job {
     PeerCheck(TaskId, u32),
     /// A command is asked whether the task may start.
     Approver {
-        /// Which approval, by its number within the task.
+        /// The number of the approval within the task.
         number: u32,
-        /// Which of its approvers, by position.
+        /// The position of the approver.
         approver: u32,
     },
 }
 
 impl Job {
-    /// What it is, for people.
+    /// The name of the job for people.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -83,25 +83,25 @@ impl Job {
 pub enum JobEnd {
     /// Files were looked at.
     Seen {
-        /// What was seen.
+        /// The files as they were seen.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileFact>,
         /// Why the task's answer stands for no work, where that was asked.
         hollow: Option<String>,
     },
-    /// What each check said before the work.
+    /// The result of each check before the work.
     Baseline {
-        /// Of a worktree: the commit that it began with.
+        /// The commit that a task in a worktree began with; `None` elsewhere.
         on: Option<Box<str>>,
         checks: Vec<SeenBefore>,
     },
-    /// What tests that the work changed say elsewhere.
+    /// The results of tests that the work changed, on other files.
     Looked(Box<Looked>),
     /// A check or a command of the finish gate ended.
     Checked(CheckResult),
     /// One grade for each criterion, in their order, or why there are none.
     Graded(Result<Vec<CriterionGrade>, String>),
-    /// What a stage says, or why it says nothing.
+    /// The answer of a stage, or why it says nothing.
     Judged(Result<Answer, String>),
     /// A try to merge came to an end.
     Merged(Merged),
@@ -125,14 +125,14 @@ impl JobEnd {
     }
 }
 
-/// What an approver that is no person said.
+/// The answer of an approver that is no person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApproverSaid {
-    /// It agrees.
+    /// The approver agrees.
     Yes,
-    /// It refuses, for this reason.
+    /// The approver refuses, for this reason.
     No(String),
-    /// It leaves it open, for this reason.
+    /// The approver leaves the question open, for this reason.
     Open(String),
 }

@@ -23,7 +23,7 @@ pub enum IllegalEvent {
         task: TaskId,
         /// Where the event says that it comes from.
         from: Status,
-        /// Where it leads.
+        /// The state that the transition leads to.
         to: Status,
         /// The status of the task.
         is: Status,
@@ -32,7 +32,7 @@ pub enum IllegalEvent {
     #[error("task {} has {what} where no task has any ({})", task.index(), is.as_str())]
     OutOfPlace {
         task: TaskId,
-        /// What the event tells of.
+        /// The thing that the event tells of.
         what: &'static str,
         /// The status of the task.
         is: Status,

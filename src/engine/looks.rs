@@ -10,12 +10,12 @@ use super::seen_before::SeenBefore;
 use super::state::{FileSnapshot, State, TaskState};
 use super::test_looks::Look;
 
-/// What there is to say of tests that were there, and that the work changed.
+/// The state of tests that were there, and that the work changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OldTests<'a> {
-    /// Nothing: they pass on it as they were, or it touched none.
+    /// The tests pass on the work as they were, or the work touched none.
     Fine,
-    /// They fail on it: what they say.
+    /// The tests fail on the work; the value is their result.
     Red(&'a SeenBefore),
     /// Nobody can tell: why.
     Unknown(&'a str),
@@ -54,7 +54,7 @@ impl TaskState {
         is_wanted(plan, id) && touched.is_some_and(can)
     }
 
-    /// What follows from tests that were there, as far as it was looked.
+    /// The state of the tests that were there, as far as they were looked at.
     pub(crate) fn old_tests(&self, plan: &Plan, id: TaskId) -> OldTests<'_> {
         let touched = self.course.evidence.tests.as_deref();
         let Some(touched) = touched.filter(|touched| touched.touches_old()) else {

@@ -4,32 +4,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::QualityFlag;
 
-/// What should be known of work beside that it goes on. Verdicts leave marks on the attempt, and acceptance leaves its own.
+/// A thing that should be known of work that goes on. Verdicts leave marks on the attempt, and acceptance
+/// leaves its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// It passed only with a foundation task's relief.
+    /// The work passed only with a foundation task's relief.
     Relaxed,
-    /// A check failed, and passed when it ran again.
+    /// A check of the work failed, and passed when it ran again.
     Flaky,
-    /// All that stands for it are checks that are declared to be guards.
+    /// All that stands for the work are checks that are declared to be guards.
     OnlyGuards,
-    /// All that stands for it are checks that were green before it began.
+    /// All that stands for the work are checks that were green before it began.
     Vacuous,
-    /// The same, where a proof is required.
+    /// All that stands for the work are checks that were green before it began, where a proof is required.
     Unproven,
-    /// It changed tests that fail on it as they were, or of which nobody can tell, and nobody judged it.
+    /// The work changed tests that fail on it as they were, or of which nobody can tell, and nobody judged it.
     TestsChanged,
-    /// What its checks said before it began is not known, and nothing else stands for it.
+    /// The results of the checks before the work are not known, and nothing else stands for it.
     BaselineUnknown,
-    /// Nobody judged it, or a stage of an agent was passed over because reviews are switched off.
+    /// Nobody judged the work, or a stage of an agent was passed over because reviews are switched off.
     Unreviewed,
     /// Something that should have been shown was not shown: a forced finish gate, an open judge breaker, a file that
     /// changed and that no check holds.
     Unverified,
-    /// It is there in part, or is built on a part of what it needs.
+    /// The work is there in part, or is built on a part of what it needs.
     Degraded,
-    /// It stayed below the bar, after all attempts.
+    /// The work stayed below the bar, after all attempts.
     BelowThreshold,
     /// A red team or a vision check gave no report, and the work went on without it.
     Faulted,
@@ -53,7 +54,7 @@ impl Mark {
 }
 
 impl FromIterator<Mark> for QualityFlag {
-    /// Of several that apply, the last one of the list.
+    /// Takes the last one of the list of several marks that apply.
     fn from_iter<T: IntoIterator<Item = Mark>>(marks: T) -> Self {
         let flags = marks.into_iter().filter_map(Mark::flag);
         flags.max().unwrap_or(Self::Clean)

@@ -7,19 +7,20 @@ use serde_with::skip_serializing_none;
 
 use super::payload::{Commit, is_default};
 
-/// What became of a try to merge the work of an isolated task.
+/// The result of a try to merge the work of an isolated task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Merged {
-    /// It is part of what was accepted.
+    /// The work is part of what was accepted.
     Landed(Commit),
-    /// Others were accepted meanwhile: its folder has their work too, and what must hold there is to be shown anew.
+    /// Other work was accepted meanwhile: the task's folder has that too, and what must hold there is to be
+    /// shown anew.
     Candidate(Commit),
     /// Others changed the same: its folder has both, with marks.
     Conflict {
-        /// Both together, marks included: the work goes on from there.
+        /// The commit of both together, marks of conflicts included: the work goes on from there.
         commit: Commit,
-        /// The files.
+        /// The files with conflicts.
         files: Vec<String>,
         /// Titles of the tasks that changed them.
         with: Vec<String>,
@@ -27,11 +28,11 @@ pub enum Merged {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         unmarked: BTreeMap<String, String>,
     },
-    /// What was done cannot be committed: why, in words for whoever did it.
+    /// The work cannot be committed; the text says why, for whoever did it.
     Refused(String),
 }
 
-/// What became of the accepted work of isolated tasks when a session had nothing left to do.
+/// The delivery of the accepted work of isolated tasks when a session had nothing left to do.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {

@@ -9,17 +9,18 @@ use crate::domain::Status;
 
 use super::state::State;
 
-/// So many rounds in a row that brought nothing call for another plan.
+/// The number of rounds in a row without a result that calls for another plan.
 pub const REPLAN_AFTER: u32 = 1;
-/// So many, and no agent is asked for another plan any more: a person is told.
+/// The number of rounds in a row without a result after which no agent is asked for another plan any more: a
+/// person is told.
 pub const ESCALATE_AFTER: u32 = 3;
 
-/// What is known of one wave.
+/// The state of one wave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// Whether any of its tasks was begun.
     pub began: bool,
-    /// Whether none of its tasks is still to be done.
+    /// Whether no task of the wave is still to be done.
     pub ended: bool,
     /// Whether any of its tasks is done.
     pub brought: bool,
@@ -51,7 +52,8 @@ pub fn stall(waves: impl DoubleEndedIterator<Item = Round>) -> u32 {
     u32::try_from(stalled.count()).unwrap_or(u32::MAX)
 }
 
-/// The same of the waves before one. Costs O(all tasks): asked where an agent is about to be.
+/// The number of waves in a row without a result before `wave`. Costs O(all tasks): asked where an agent is
+/// about to be.
 pub fn stall_before(state: &State, wave: u32) -> u32 {
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
     for id in state.plan.selected_ids() {

@@ -6,7 +6,7 @@ use crate::domain::{BeforeWork, Digest, Millis};
 
 use super::payload::is_default;
 
-/// What a check of a task said before the work on it began.
+/// The result of a task's check before the work on it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeenBefore {
     /// The digest of what the check does.
@@ -14,13 +14,13 @@ pub struct SeenBefore {
     pub key: Digest,
     #[serde(rename = "b")]
     pub before: BeforeWork,
-    /// Why it was red or is unknown, in words.
+    /// Why the check was red or is unknown, in words.
     #[serde(rename = "r", default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Whether it failed only because its program or its folder was not there.
+    /// Whether the check failed only because its program or its folder was not there.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub never_ran: bool,
-    /// How long it took.
+    /// The time that the check took.
     #[serde(rename = "d", default, skip_serializing_if = "is_default")]
     pub duration: Millis,
     /// The first files that it goes by and that were not there, seen from the folder of the task.
@@ -35,7 +35,7 @@ impl SeenBefore {
     /// Why nobody looks where others work.
     pub const TURN_NEAR: &str = "another turn was at work in its folder";
 
-    /// What one said, and why; of a long reason only the beginning.
+    /// A result and its reason; of a long reason only the beginning.
     pub fn new(key: Digest, before: BeforeWork, reason: &str) -> Self {
         Self {
             key,
@@ -47,7 +47,7 @@ impl SeenBefore {
         }
     }
 
-    /// Whether it passed, where that could be told.
+    /// Whether the check passed, where that could be told.
     pub fn passed(&self) -> Option<bool> {
         match self.before {
             BeforeWork::Green => Some(true),
@@ -56,19 +56,19 @@ impl SeenBefore {
         }
     }
 
-    /// It could not be told what it says: why.
+    /// A result that could not be told, for this reason.
     pub fn unknown(key: Digest, why: &str) -> Self {
         Self::new(key, BeforeWork::Unknown, why)
     }
 }
 
-/// What the checks of a task said before the work on it began. It is looked at once a run.
+/// The results of a task's checks before the work on it began. They are looked at once a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Baseline {
     /// Whether somebody looks now.
     pub open: bool,
-    /// Of a worktree: the commit that it began with.
+    /// The commit that a task in a worktree began with; `None` elsewhere.
     pub on: Option<Box<str>>,
-    /// What was seen.
+    /// The results of the checks.
     pub checks: Box<[SeenBefore]>,
 }

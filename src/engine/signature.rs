@@ -5,8 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::payload::{FileFact, StageReport};
 use super::state::Judging;
 
-/// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question, or that they are
-/// not there. `None` where there is no such file, or one is unknown: then two attempts cannot be said to be the same.
+/// The signature of a failed attempt: failed checks, scores per dimension, hashes of the files in question, or
+/// that they are not there. `None` where there is no such file, or one is unknown: then two attempts cannot be
+/// said to be the same.
 pub fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
     let files = judging.map_or(&[][..], |judging| &judging.files);
     // What is there and nobody hashed may have changed: that is unknown, not "no progress".

@@ -72,7 +72,7 @@ sums! {
     /// All sums over tasks.
     #[derive(Debug, Clone, Copy, PartialEq, Default)]
     pub struct Sums {
-        /// Those that readers are told: of tasks that the run takes.
+        /// The counts for readers: of tasks that the run takes.
         pub counts: Counts,
         /// Tasks that hold a slot.
         pub(super) slots: u32,

@@ -9,7 +9,7 @@ use crate::domain::{BeforeWork, Digest};
 use super::seen_before::SeenBefore;
 
 worded! {
-    /// Which of both.
+    /// A kind of look at tests that the work changed or brought.
     #[derive(PartialOrd, Ord)]
     pub enum Look {
         /// The tests that were there, on the work.
@@ -19,16 +19,17 @@ worded! {
     }
 }
 
-/// What one of them showed.
+/// The result of one look.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Looked {
     /// The first of the tests that were put in the place of others.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Box<str>>,
-    /// What each distinct command said.
+    /// The result of each distinct command.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<SeenBefore>,
-    /// Of those that failed: what they say of the work as it is in such a folder, where that was not known.
+    /// The results of the failed commands on the work as it is, in a folder made for the look, where they were
+    /// not known.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub control: Vec<SeenBefore>,
     /// Why nothing could be run.
@@ -36,19 +37,19 @@ pub struct Looked {
     pub lost: Option<Box<str>>,
 }
 
-/// What was looked at of an attempt.
+/// The looks of an attempt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TestLooks {
     /// The one that is out.
     pub open: Option<Look>,
-    /// Those that came back.
+    /// The looks that came back.
     pub made: ThinVec<(Look, Looked)>,
-    /// Whether it was said what they mean.
+    /// Whether the meaning of the looks was told.
     pub told: bool,
 }
 
 impl TestLooks {
-    /// The same, for who judges the attempt once more.
+    /// The looks for whoever judges the attempt once more.
     pub fn again(&self) -> Self {
         Self {
             open: None,
@@ -57,7 +58,7 @@ impl TestLooks {
         }
     }
 
-    /// What one showed, if it was made.
+    /// The result of a look, if it was made.
     pub fn of(&self, look: Look) -> Option<&Looked> {
         self.made
             .iter()
@@ -65,19 +66,21 @@ impl TestLooks {
             .map(|(_, looked)| looked)
     }
 
-    /// What is known of commands on the work as it is in such a folder.
+    /// The known results of commands on the work as it is, in a folder made for the look.
     pub fn control(&self) -> impl Iterator<Item = &SeenBefore> {
         self.made.iter().flat_map(|(_, looked)| &looked.control)
     }
 
-    /// What a check of this key says of the tests that the work brings, without it; `None` where that was not looked at.
+    /// The result of the check of this key for the tests that the work brings, without the work; `None` where
+    /// that was not looked at.
     pub fn new_tests(&self, key: Digest) -> Option<BeforeWork> {
         let looked = self.of(Look::New)?;
         let seen = looked.checks.iter().find(|seen| seen.key == key)?;
         Some(self.counted(seen))
     }
 
-    /// What a command of a look came to. One that failed counts only if it passes on the work as it is in such a folder.
+    /// The result of a command of a look. A failure counts only if the command passes on the
+    /// work as it is.
     pub fn counted(&self, seen: &SeenBefore) -> BeforeWork {
         let passes = |control: &SeenBefore| control.key == seen.key && control.before == BeforeWork::Green;
         match seen.before {

@@ -7,13 +7,13 @@ use super::work::id::WorkId;
 /// A part of judging while which protected files were not what they were: what it says does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VoidedStage {
-    /// Which part.
+    /// The part of judging.
     #[serde(rename = "p")]
     pub work: WorkId,
-    /// What is still not as it was when the session began, one sentence a file.
+    /// The files that are still not as they were when the session began, one sentence each.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What was changed and put back meanwhile, one sentence a file.
+    /// The files that were changed and put back meanwhile, one sentence each.
     #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
     /// Whether a turn or a command of another task overlapped.
@@ -22,7 +22,7 @@ pub struct VoidedStage {
 }
 
 impl VoidedStage {
-    /// Whether it changed something itself, and would do so again.
+    /// Whether the part changed something itself, and would do so again.
     pub(crate) fn did_it(&self) -> bool {
         !self.shared && !self.changed.is_empty()
     }

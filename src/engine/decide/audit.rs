@@ -81,10 +81,10 @@ fn request(state: &State) -> Vec<Event> {
     })]
 }
 
-/// What an audit saw of one task.
+/// The verdict of an audit on one task.
 enum Verdicts {
     Stands,
-    /// Though files changed.
+    /// The work stands, though these files changed.
     StandsChanged(Vec<String>),
     /// Files changed, and no check holds them.
     Unverified(Vec<String>),
@@ -195,14 +195,15 @@ fn said(
     Event::verdict(report)
 }
 
-/// What becomes of the tasks that an audit found regressed.
+/// The events for the tasks that an audit found regressed.
 struct Reopening<'s> {
     state: &'s State,
     /// Verifications that judge once more what is done again.
     nodes: BTreeSet<TaskId>,
-    /// Those of them of which that is said.
+    /// The tasks among them of which that is said.
     told: BTreeSet<TaskId>,
-    /// What each task that is done again waits for, and what waits for it, because they name a common file.
+    /// The tasks that each task that is done again waits for, and those that wait for it, because they name a
+    /// common file.
     order: BTreeMap<TaskId, (Vec<TaskId>, Vec<TaskId>)>,
 }
 
@@ -227,8 +228,8 @@ impl<'s> Reopening<'s> {
         self.nodes.contains(&id)
     }
 
-    /// It is done again, in one attempt beside all limits and without what was built on it; or it fails: without fixup,
-    /// without a policy for what is exhausted, and nothing that is done goes with it.
+    /// Has a regressed task done again, in one attempt beside all limits and without what was built on it; or
+    /// fails it: without fixup, without a policy for what is exhausted, and nothing that is done goes with it.
     fn regress(&mut self, id: TaskId, cause: Cause, found: Vec<String>, lost: Vec<FileFact>) -> Vec<Event> {
         let state = self.state;
         let first_lines: Vec<&str> = found.iter().map(|text| first_line(text)).collect();
@@ -297,13 +298,13 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// So often accepted work that does not stand is done again, before it fails.
+/// How often accepted work that does not stand is done again, before its task fails.
 const MOST_REGRESSIONS: u32 = 2;
-/// So many bytes of what was found are said by one audit, about.
+/// The bytes of findings that one audit says, about.
 const MOST_TOLD: usize = 6 << 20;
-/// So many characters of an output are said of a task where another one is told the whole.
+/// The characters of an output that are said of a task where another one is told the whole.
 const EXCERPT: usize = 400;
-/// What the last of so many audits of a session finds is not done again in it.
+/// The audits of a session; what the last of them finds is not done again in it.
 const MOST_AUDITS: u32 = 3;
 
 /// An audit with what it is held against.
@@ -315,7 +316,7 @@ struct Audited<'s> {
     behind: BTreeMap<TaskId, &'s [FileFact]>,
     /// The checks that were due, each with what it showed.
     checks: BTreeMap<TaskId, Vec<Option<Shown<'s>>>>,
-    /// Who names a file, by its place. Made where it is asked for.
+    /// The tasks that name a file, by its place. Made where they are asked for.
     named: OnceCell<BTreeMap<String, Vec<TaskId>>>,
 }
 
@@ -361,7 +362,7 @@ impl<'s> Audited<'s> {
         self.looks.get(&id).copied().unwrap_or_default()
     }
 
-    /// What was seen of its files last.
+    /// The files of a task as they were seen last.
     fn last_look(&self, id: TaskId) -> &'s [FileFact] {
         if self.seen.behind.is_empty() {
             self.looks(id)
@@ -478,7 +479,7 @@ impl<'s> Audited<'s> {
         }
     }
 
-    /// What a check showed: whole where it is said first, else its end.
+    /// The output of a check: whole where it is said first, else its end.
     fn output_of(&self, id: TaskId, message: &str, first: TaskId) -> String {
         let (line, output) = message.split_once('\n').unwrap_or((message, ""));
         let cut = output.char_indices().rev().nth(EXCERPT);
@@ -489,7 +490,7 @@ impl<'s> Audited<'s> {
         format!("{line}\n(cut; the audit tells '{first}' the whole output)\n…{end}")
     }
 
-    /// Who else names a file.
+    /// The words about other tasks that name a file.
     fn also_named(&self, id: TaskId, path: &str) -> String {
         let plan = &self.state.plan;
         let named = self.named.get_or_init(|| {
@@ -511,7 +512,7 @@ impl<'s> Audited<'s> {
         }
     }
 
-    /// Its files, where they are not what is on record.
+    /// The files of a task, where they are not what is on record.
     fn moved(&self, id: TaskId, acceptance: &Acceptance) -> Option<(TaskId, Vec<FileFact>)> {
         let seen = self.last_look(id);
         let differs = |file: &FileFact| {

@@ -102,7 +102,7 @@ fn is_good(task: &TaskState) -> bool {
     task.status() == Status::Done && !task.flag().is_some_and(QualityFlag::is_below_bar)
 }
 
-/// What the worker is told and given.
+/// The parts of a task that its worker is told and given.
 fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
     let worktrees = &plan.rules.worktrees;
@@ -133,7 +133,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     )
 }
 
-/// What its work is held against, and by whom.
+/// The parts of a task that its work is held against, and its judges.
 fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
     let judge = plan.judge(id);
@@ -199,7 +199,7 @@ fn withdrawn_gates(state: &State, new: &Plan, again: &BTreeSet<TaskId>) -> Vec<G
     gates.filter(|id| has_result(id) && is_withdrawn(id)).collect()
 }
 
-/// What a gate asks. Whom it holds changes nothing about the answer.
+/// The question of a gate. The tasks that it holds change nothing about the answer.
 fn question(plan: &Plan, id: GateId) -> impl PartialEq + use<> {
     let gate = plan.gate(id);
     let after: BTreeSet<TaskId> = gate.after.iter().copied().collect();

@@ -88,9 +88,9 @@ pub fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &Turn
     }
 }
 
-/// Another agent goes on with the work where its own cannot be reached and one may (section 13); else nothing is decided. No
-/// attempt is spent: it has a turn of the same attempt, in the same files. It takes a slot of its own, so the task waits for
-/// one like any that is ready.
+/// Hands the work to another agent where its own cannot be reached and one may (section 13); else nothing is
+/// decided. No attempt is spent: the other agent has a turn of the same attempt, in the same files. It takes a
+/// slot of its own, so the task waits for one like any that is ready.
 pub fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
     if !policy(WorkKind::Turn).fallback || !is_out_of_reach(draft, class, end) {
         return false;
@@ -187,9 +187,9 @@ fn next_attempt(draft: &Transaction<'_>, agent_failed: bool) -> Option<AttemptKi
     allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
 
-/// Which kind of attempt may follow (section 4): fixes first, then a retry with a fresh allowance of fixes, under
-/// the cap on attempts of every kind. A foundation has one more, whatever is left of the others; only a cap of its own
-/// holds it too (section 12).
+/// The kind of attempt that may follow (section 4): fixes first, then a retry with a fresh allowance of fixes,
+/// under the cap on attempts of every kind. A foundation has one more, whatever is left of the others; only a
+/// cap of its own holds it too (section 12).
 pub fn allowed_attempt(
     plan: &TaskPlan,
     task: &TaskState,
@@ -299,10 +299,11 @@ fn exhausted(draft: &mut Transaction<'_>, no_progress: bool) {
     draft.fail(mode, format!("{why}; {how}{next}"));
 }
 
-/// What a person may do about a task that changed such a file. Only the mission can name it: its agent cannot.
+/// The advice about a task that changed a file that judges it. Only the mission can name the file: the agent
+/// cannot.
 pub const BY_TASK: &str = "; a task that is meant to change what judges it names the file in `targetFiles`";
 
-/// What a person may do about a check that writes a file which it names.
+/// The advice about a check that writes a file which it names.
 pub const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
@@ -316,7 +317,7 @@ pub fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
     draft.fail(FailureMode::Protected, format!("protected files: {list}{hint}"));
 }
 
-/// What the last verdict said against the work, in a few words.
+/// The words of the last verdict against the work, a few of them.
 fn why_not_good(draft: &Transaction<'_>) -> String {
     let last = draft.task.feedback.last();
     match last.and_then(|last| last.name.as_deref()) {

@@ -119,7 +119,8 @@ fn was_withdrawn(plan: &Plan, id: TaskId, source: TaskId) -> bool {
     task.part == Part::Removed && task.comes_from(Origin::Delegated, source)
 }
 
-/// Who is to do it. Not the one who hands it down: it would be handed to nobody, and reviewed by its author.
+/// The agent for a sub-task. Not the one who delegates it: it would be delegated to nobody, and reviewed by its
+/// author.
 fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, String> {
     let others = || plan.workers().filter(|id| *id != by);
     let known = || {
@@ -222,7 +223,7 @@ fn done_task(state: &State, title: &str) -> Option<TaskId> {
     is_done.then_some(id)
 }
 
-/// What could only start once the task is done.
+/// The tasks that could only start once the task is done.
 fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
     let plan = &state.plan;
     let gates = plan.gates_after.of(id).iter();
@@ -238,7 +239,7 @@ fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
     all.into_iter().collect()
 }
 
-/// What tasks that are done again had handed down, and their fixups: both come anew, if at all.
+/// The delegated tasks and fixups of tasks that are done again: both come anew, if at all.
 pub fn handed_down(plan: &Plan, again: &BTreeSet<TaskId>, built_on: &BTreeSet<TaskId>) -> Vec<TaskId> {
     let is_from_them = |id: &&TaskId| {
         let from = plan.task(**id).provenance.as_deref();

@@ -47,7 +47,8 @@ pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
     }
 }
 
-/// What a turn did, with whether another one overlapped. The turn itself is the one start that is allowed since.
+/// The changes of a turn, with whether another one overlapped. The turn itself is the one start that is allowed
+/// since.
 pub fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
     let noted = state.task(turn.task).course.evidence.noted.as_deref();
     let isolated = state.plan.task(turn.task).is_isolated();

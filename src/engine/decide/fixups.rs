@@ -41,7 +41,7 @@ pub fn create(draft: &mut Transaction<'_>) -> bool {
     true
 }
 
-/// Its id and title: those of the one that the task had before it began anew, else free ones.
+/// The id and title of a fixup: those of the one that the task had before it began anew, else free ones.
 fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
     let of = plan.title(source);
     let mut title = format!("{of} (fixup)");

@@ -50,7 +50,7 @@ pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
     })
 }
 
-/// Who is to do it: as asked for, else the only one who can.
+/// The agent for requested work: the one that is named, else the only one who can do it.
 fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
     let workers: Vec<AgentId> = plan.workers().collect();
     let names: Vec<&str> = workers.iter().take(8).map(|id| plan.agent_name(*id)).collect();

@@ -10,7 +10,7 @@ use crate::engine::state::State;
 use super::transaction::Transaction;
 use super::{admission, approvals, dependencies, merge, pipeline, request};
 
-/// Such work ended.
+/// Decides about the end of a command, or of a look at files.
 pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::JobEnded { turn, job, end } = fact else {
         return Vec::new();

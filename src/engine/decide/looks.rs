@@ -20,7 +20,7 @@ pub fn come_first(draft: &mut Transaction<'_>) -> bool {
     look.is_some()
 }
 
-/// What they mean, once they are made: to be told once.
+/// The report on the looks at tests, once they are made; it is told once.
 pub fn meaning(draft: &Transaction<'_>) -> Option<Box<StageReport>> {
     stages::weigh_tests(draft.view()).filter(|_| !is_over(draft))
 }

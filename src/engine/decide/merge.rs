@@ -156,7 +156,7 @@ pub fn checked(draft: &mut Transaction<'_>) {
     }
 }
 
-/// Its own checks and those of its peers, each with what came of it, where it has ended.
+/// The checks of a merged task and of its peers, each with its result, where it has ended.
 fn results(id: TaskId, judging: &Judging) -> impl Iterator<Item = ((TaskId, u32), Option<&CheckResult>)> {
     let own = (0..)
         .zip(&judging.checks)

@@ -273,7 +273,7 @@ fn must_be_asked_again(draft: &Transaction<'_>) -> Option<Result<(), &'static st
     })
 }
 
-/// What was judged is not what there is.
+/// Decides about a judge that was shown files that are not what there is.
 fn shown_something_else(
     draft: &mut Transaction<'_>,
     key: StageKey,
@@ -308,7 +308,7 @@ fn out<'a>(draft: &Transaction<'a>, key: StageKey, round: u32) -> Option<&'a Sta
     stage_of(draft, key)
 }
 
-/// What a stage makes of what counts; then on behind it, where it is content.
+/// Concludes a stage by what counts, and goes on behind it where it is content.
 fn concluded(draft: &mut Transaction<'_>, stage: &StagePlan, word: Word<'_>, speaker: Actor<'_>) {
     let next = stages::conclude(stage, draft.view(), word, speaker);
     go_on_with(draft, stage.key(), next);
@@ -422,12 +422,12 @@ pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: D
     }
 }
 
-/// What was heard of the judge before this decision: its first reply, while it is asked for the second.
+/// The first reply of the judge that this decision is about, while it is asked for the second.
 fn heard_before<'a>(draft: &Transaction<'a>) -> Option<&'a Heard> {
     draft.state.task(draft.id).judging()?.heard.as_deref()
 }
 
-/// Which round of the asked stage this is, since it was asked about the files that are there.
+/// The number of the round of the asked stage, since it was asked about the files that are there.
 fn nth_round(draft: &Transaction<'_>, round: u32) -> u32 {
     let judging = draft.task.judging();
     let before = judging.filter(|judging| judging.is_repeated());
@@ -515,8 +515,9 @@ fn seat_ended(draft: &mut Transaction<'_>, now: Timestamp) {
 /// else worked and while others did.
 const REPEATS: [u32; 2] = [1, 3];
 
-/// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
-/// put them back; where its own check changed them, or it happens again and again, the task has failed.
+/// Throws away the result of a part of judging. The part is done again where the files are as they were, or
+/// another task may yet put them back; where its own check changed them, or it happens again and again, the
+/// task has failed.
 pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
     if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.work.work {
         return approvals::voided(state, voided, (number, approver), now);

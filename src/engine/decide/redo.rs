@@ -60,7 +60,7 @@ pub fn redo(state: &State, root: TaskId) -> Vec<Event> {
     events
 }
 
-/// What the tasks that are done again had handed down goes with the old work.
+/// The event that withdraws the delegated tasks of tasks that are done again; `None` where there are none.
 pub fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<TaskId>) -> Option<Event> {
     let tasks = handed_down(plan, again, built);
     (!tasks.is_empty()).then_some(Event::Run(RunEvent::TasksWithdrawn { tasks }))
@@ -87,12 +87,13 @@ pub fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
     found
 }
 
-/// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
+/// The tasks that are done again when a verification sends this one back: the task, and everything that is
+/// built on it (section 5).
 pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
     built_on(plan, &[root]).into_keys().chain([root]).collect()
 }
 
-/// What a task has done is withdrawn: it begins from the start, if it has begun.
+/// Withdraws the work of a task: it begins from the start, if it has begun.
 pub fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     let task = state.task(id);
     if task.status() != Status::Pending {
@@ -124,7 +125,8 @@ pub fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
     draft.into_events()
 }
 
-/// The same for a task about which something has just been decided: full allowances with an attempt of kind execute.
+/// Lets a task about which something has just been decided begin again: full allowances with an attempt of kind
+/// execute.
 pub fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{Status, TaskId};
 use crate::engine::state::State;
 
-/// Of tasks that are done again and name a common file each waits for the one before it: by waves, within one in file order,
-/// what has begun before what has not, but nobody before what it is built on. By task, said by the last of two to be told
-/// of: what it waits for, and what waits for it.
+/// Orders tasks that are done again and name a common file, so that each waits for the one before it: by waves,
+/// within one in file order, what has begun before what has not, but nobody before what it is built on. By
+/// task, said by the last of two to be told of: what it waits for, and what waits for it.
 pub fn order(state: &State, again: &BTreeSet<TaskId>) -> BTreeMap<TaskId, (Vec<TaskId>, Vec<TaskId>)> {
     let mut order: BTreeMap<_, (Vec<TaskId>, Vec<TaskId>)> = BTreeMap::new();
     if again.is_empty() {
@@ -62,7 +62,7 @@ fn after_what_they_need(state: &State, roots: &[TaskId]) -> Vec<TaskId> {
     sorted
 }
 
-/// What a task waits for: what it is built on, and regressed work that goes first.
+/// The tasks that a task waits for: those that it is built on, and regressed ones that go first.
 fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
     let plan = &state.plan;
     let needed = plan.dependencies.of(id).iter();

@@ -15,7 +15,7 @@ pub fn run(draft: &mut Transaction<'_>, job: Job) {
     draft.emit(Event::Work(draft.id, WorkEvent::Requested(job)));
 }
 
-/// Asks an agent.
+/// Puts a call to an agent on record.
 pub fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId) {
     let id = AskId {
         task: draft.id,
@@ -55,7 +55,7 @@ pub fn ask_again(
     ));
 }
 
-/// Whoever was asked is not waited for any more.
+/// Ends the wait for an agent that was asked.
 pub fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureClass, message: String) {
     draft.emit(Event::Ask(
         open.id,

@@ -30,7 +30,8 @@ pub fn begin(draft: &mut Transaction<'_>) {
     pipeline::begin(draft);
 }
 
-/// An edge led to it, and none of the work that it was to judge is part of the run. That is no verdict about any work.
+/// Decides about a verification that an edge led to and of whose work none is part of the run. That is no
+/// verdict about any work.
 fn judges_nothing(draft: &mut Transaction<'_>) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
@@ -139,11 +140,11 @@ fn send_back(draft: &mut Transaction<'_>, route: &Route) {
     draft.also(vec![event]);
 }
 
-/// What follows when work is sent back.
+/// The effects of sending work back.
 struct Again {
     /// Why what was built on the work is done again too.
     why: String,
-    /// What becomes of all but the verification itself.
+    /// The events about all tasks but the verification itself.
     events: Vec<Event>,
     /// Tasks that are at work on what is withdrawn.
     stopped: Vec<TaskId>,

@@ -11,7 +11,7 @@ use crate::engine::state::{Hold, State};
 use super::holds;
 use super::transaction::Transaction;
 
-/// The same of a task that is being decided about.
+/// Whether side effects hold a task that is being decided about.
 pub fn is_held(draft: &Transaction<'_>) -> bool {
     draft.task.must_be_allowed(draft.task_plan())
 }
