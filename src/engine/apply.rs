@@ -26,8 +26,9 @@ use super::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, T
 use super::fixups::supersede;
 use super::job::{Job, JobEnd};
 use super::merging::Merged;
-use super::payload::{DeferralReason, StageReport, Way};
-use super::remedies::{all_have_ended, forget_remedies, nothing_is_due};
+use super::payload::{DeferralReason, StageReport};
+use super::remedies::{all_have_ended, nothing_is_due};
+use super::requirement::{Requirement, look, met, met_for, withdrawn};
 use super::routes;
 use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, State, TIMED_OUT, TaskState};
 use super::timers::Timer;
@@ -140,13 +141,10 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             change_task(state, task, event);
             all_have_ended(state, task);
         }
-        TaskEvent::DependencyResolved { dependency, way, .. } => {
+        TaskEvent::DependencyResolved { dependency, .. } => {
             state.cascades_due.remove(&(task, *dependency));
-            let does_without = state.task(task).does_without(*dependency);
             change_task(state, task, event);
-            if *way != Way::Retry && !does_without {
-                unblock(state, task);
-            }
+            met_for(state, task, Requirement::Dependency(*dependency));
         }
         TaskEvent::StageOpened { .. } => {
             change_task(state, task, event);
@@ -171,7 +169,7 @@ fn change_worker(state: &mut State, id: TaskId, event: &Event) {
     if is_busy {
         state.ready.occupy(state.plan.task(id).agent);
     }
-    make_ready_if_unblocked(state, id);
+    look(state, id);
 }
 
 /// Work for a task, and what it looks at.
@@ -222,17 +220,14 @@ fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
             gate_state.result = Some(result.clone());
             state.gates_due.remove(&gate);
             if result.passed {
-                open_gate(state, gate);
+                met(state, Requirement::Gate(gate));
             } else if state.plan.gate(gate).halt_on_fail {
                 state.halted = true;
             }
         }
         GateEvent::Overridden { .. } => {
-            let was_open = state.gates[gate.index()].is_open();
             state.gates[gate.index()].overridden = true;
-            if !was_open {
-                open_gate(state, gate);
-            }
+            met(state, Requirement::Gate(gate));
             state.halted = is_halted(state);
         }
     }
@@ -278,10 +273,6 @@ fn change_barrier(state: &mut State, barrier: BarrierId, event: &HoldEvent) {
         }
         HoldEvent::Closed { resolution, .. } if [APPROVED, TIMED_OUT].contains(&resolution.as_str()) => {
             leave_barrier(state, barrier, BarrierStage::Passed);
-            let plan = state.plan.clone();
-            for blocked in &plan.barrier(barrier).blocks {
-                unblock(state, *blocked);
-            }
         }
         HoldEvent::Closed { .. } => leave_barrier(state, barrier, BarrierStage::Rejected),
         HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. } => {}
@@ -317,11 +308,16 @@ fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
     if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
         open.behind.push(first);
     }
-    block(state, second);
+    withdrawn(state, &[second]);
 }
 
 /// Regressed work leaves the order in which it is done again: what waited for it waits for what it waited for itself.
 pub fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &[TaskId]) {
+    for first in behind {
+        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
+            open.ahead_of.retain(|second| *second != id);
+        }
+    }
     for second in ahead_of {
         if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
             open.behind.retain(|first| *first != id);
@@ -329,8 +325,8 @@ pub fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &
         for first in behind {
             go_behind(state, *first, *second);
         }
-        unblock(state, *second);
     }
+    met(state, Requirement::Regressed(id));
 }
 
 /// The judges' word about a model's work: rejections in a row are counted, a pass ends the row. A person's word is not a
@@ -403,8 +399,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     change_task(state, id, event);
     follow_asks(state, id);
-    state.is_not_ready(id);
-    make_ready_if_unblocked(state, id);
+    look(state, id);
 }
 
 /// The calls that a task waits for, and the timer of the moment that it waits for, if it waits for one.
@@ -433,6 +428,8 @@ fn leave_barrier(state: &mut State, barrier: BarrierId, stage: BarrierStage) {
     state.barriers_due.remove(&barrier);
     state.timers.cancel(Timer::Expiry { of, number });
     state.timers.cancel(Timer::WaitOver);
+    // What it holds looks whether it still does.
+    met(state, Requirement::Barrier(barrier));
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
@@ -455,7 +452,8 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if from.is_terminal() && !to.is_terminal() {
         state.called_off = false;
-        forget_remedies(state, id);
+        // It begins anew: what it did without, it needs again.
+        state.alter(id, |task| task.remedies = None);
         routes::undecided(state, id);
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mended {
@@ -469,7 +467,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         if state.takes(id) {
             failed_dependencies_are_due(state, id);
         }
-        make_ready_if_unblocked(state, id);
+        look(state, id);
         // Its verification may have led elsewhere while it was not pending.
         routes::returned(state, id);
     }
@@ -484,44 +482,4 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
 fn is_halted(state: &State) -> bool {
     let mut gates = state.gates.iter().zip(state.plan.gates.iter());
     gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
-}
-
-fn open_gate(state: &mut State, gate: GateId) {
-    let plan = state.plan.clone();
-    for blocked in &plan.gate(gate).blocks {
-        unblock(state, *blocked);
-    }
-}
-
-pub fn block(state: &mut State, id: TaskId) {
-    let task = &mut state.tasks[id.index()];
-    task.blockers += 1;
-    if task.status() == Status::Pending {
-        state.is_not_ready(id);
-    }
-}
-
-pub fn unblock(state: &mut State, id: TaskId) {
-    let task = &mut state.tasks[id.index()];
-    task.blockers = task.blockers.saturating_sub(1);
-    make_ready_if_unblocked(state, id);
-}
-
-pub fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
-    let task = &state.tasks[id.index()];
-    let plan = state.plan.task(id);
-    let is_free = task.blockers == 0 && task.deferral.is_none();
-    if !state.takes(id) {
-        return;
-    }
-    // What is held up is what has not begun.
-    if task.is_queued() {
-        state.ready.insert(id, plan.agent, plan.priority);
-    } else if task.status() == Status::Pending && is_free {
-        if task.needs_agreement(plan) {
-            state.approvals_due.insert(id);
-        } else {
-            state.ready.insert(id, plan.agent, plan.priority);
-        }
-    }
 }

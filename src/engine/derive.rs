@@ -6,7 +6,7 @@
 //! [`contribution`] says what a task adds to the sums, and nothing else does. Whatever changes a task, or its plan, goes
 //! through [`State::alter`] or [`State::resum`], which take back what it added before and add what it adds after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
 use crate::engine::mark::Mark;
 use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
-use super::apply::{leave_order, make_ready_if_unblocked};
+use super::apply::leave_order;
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::remedies::all_have_ended;
+use super::requirement::{Watchers, look};
 use super::routes::{self, all_left};
-use super::state::{BarrierStage, BarrierState, GateState, RunPhase, State, TaskState};
+use super::state::{BarrierStage, BarrierState, GateState, State, TaskState};
 use super::sums::{Counts, Sums};
 use super::timers::Timer;
 
@@ -95,13 +96,6 @@ fn taken(task: &TaskState, running: u32) -> Counts {
 }
 
 impl State {
-    /// A task is not ready: it has no place in the queue, and nobody is asked to agree to it.
-    pub(super) fn is_not_ready(&mut self, id: TaskId) {
-        let plan = self.plan.task(id);
-        self.ready.remove(id, plan.agent, plan.priority);
-        self.approvals_due.remove(&id);
-    }
-
     /// Changes a task, and with it the sums and what its agent is busy with.
     pub(super) fn alter<T>(&mut self, id: TaskId, change: impl FnOnce(&mut TaskState) -> T) -> T {
         let (plan, task) = (self.plan.task(id), &mut self.tasks[id.index()]);
@@ -163,8 +157,8 @@ impl State {
         self.derive_barriers(&plan);
         self.sum_up();
         self.derive_deferred();
-        let behind = self.derive_order_of_reopened();
-        self.ready = ReadyQueue::default();
+        self.derive_order_of_reopened();
+        (self.ready, self.watchers) = (ReadyQueue::default(), Watchers::default());
         for (index, agent) in plan.agents.iter().enumerate() {
             if let Some(limit) = agent.spec.max_concurrent {
                 self.ready.set_limit(AgentId::from_index(index), limit);
@@ -172,49 +166,31 @@ impl State {
         }
         self.in_workspace = BTreeSet::new();
         self.cascades_due = BTreeSet::new();
-        self.approvals_due = BTreeSet::new();
         for id in plan.every_task_id() {
-            let dependencies = plan.dependencies.of(id).iter();
-            let open = dependencies
-                .clone()
-                .filter(|on| !self.is_met(**on) && !self.task(id).does_without(**on))
-                .count();
-            let gates = plan.gates_before.of(id).iter();
-            let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
-            let holds = plan.barriers_before.of(id).iter();
-            let held = holds
-                .filter(|hold| self.barrier(**hold).stage != BarrierStage::Passed)
-                .count();
             if self.takes(id) && self.task(id).status() == Status::Pending {
                 let task = self.task(id);
                 let is_known = |on: TaskId| {
                     let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
                     task.does_without(on) || entry.is_some()
                 };
-                let failed = dependencies.filter(|on| self.has_failed_for_good(**on) && !is_known(**on));
+                let failed = plan.dependencies.of(id).iter();
+                let failed = failed.filter(|on| self.has_failed_for_good(**on) && !is_known(**on));
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
                 self.cascades_due.extend(due);
             }
             all_have_ended(self, id);
-            let first = behind.get(&id).copied().unwrap_or(0);
-            self.tasks[id.index()].blockers =
-                u32::try_from(open + shut + held + first).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {
                 self.ready.occupy(plan.task(id).agent);
                 if !plan.task(id).is_isolated() {
                     self.in_workspace.insert(id);
                 }
             }
-            // Before the run has started nothing is ready; its start makes it so.
-            if self.phase != RunPhase::New {
-                make_ready_if_unblocked(self, id);
-            }
+            look(self, id);
         }
     }
 
-    /// How many tasks, which are done again, each one waits for that is done again too. Nobody waits for what left the run.
-    fn derive_order_of_reopened(&mut self) -> BTreeMap<TaskId, usize> {
-        let mut behind = BTreeMap::new();
+    /// Nobody waits for regressed work that left the run.
+    fn derive_order_of_reopened(&mut self) {
         for id in (0..self.tasks.len()).map(TaskId::from_index) {
             let takes = self.takes(id);
             let open = self.tasks[id.index()].reopened.as_deref_mut();
@@ -223,11 +199,6 @@ impl State {
                 leave_order(self, id, &behind, &ahead_of);
             }
         }
-        let open = self.tasks.iter().filter_map(|task| task.reopened.as_deref());
-        for id in open.flat_map(|open| &open.ahead_of) {
-            *behind.entry(*id).or_default() += 1;
-        }
-        behind
     }
 
     fn derive_gates(&mut self, plan: &Plan) {

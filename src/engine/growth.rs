@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::domain::TaskId;
 use crate::mission::{Addition, Origin, Part};
 
-use super::apply::{block, leave_order, make_ready_if_unblocked, unblock};
+use super::apply::leave_order;
 use super::remedies::nothing_is_due;
+use super::requirement::{extended, look};
 use super::state::{State, TaskState};
 
 /// The run has these tasks from here on.
@@ -22,15 +23,7 @@ pub fn add(state: &mut State, addition: &Addition) {
     });
     let plan = Arc::clone(&state.plan);
     for added in &addition.tasks {
-        for waiting in &added.awaited_by {
-            block(state, *waiting);
-        }
-    }
-    for added in &addition.tasks {
-        let needed = plan.dependencies.of(added.id).iter();
-        let open = needed.filter(|on| !state.is_met(**on)).count();
-        state.tasks[added.id.index()].blockers =
-            u32::try_from(open).expect("edges are counted in u32 by whoever adds tasks");
+        extended(state, &added.awaited_by);
         // Asked for behind what has failed already: that is decided about like any failed dependency.
         let failed = plan.dependencies.of(added.id).iter();
         let failed = failed.filter(|on| state.has_failed_for_good(**on));
@@ -39,7 +32,7 @@ pub fn add(state: &mut State, addition: &Addition) {
         if let (Origin::Fixup, Some(source)) = (addition.origin, addition.source) {
             inherit(state, source, added.id);
         }
-        make_ready_if_unblocked(state, added.id);
+        look(state, added.id);
     }
 }
 
@@ -61,30 +54,27 @@ fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
 
 /// The run has these added tasks no more. They have been made pending, if they had begun.
 pub fn withdraw(state: &mut State, tasks: &[TaskId]) {
+    let waiting = tasks.iter().flat_map(|id| state.plan.dependents.of(*id));
+    let waiting: Vec<TaskId> = waiting.copied().collect();
     for id in tasks {
-        forget(state, *id, tasks);
+        forget(state, *id);
     }
     state.resum(tasks.iter().copied(), |state| {
         Arc::make_mut(&mut state.plan).withdraw(tasks);
     });
+    // Whoever waited for them does so no more.
+    for id in waiting {
+        look(state, id);
+    }
 }
 
-fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
-    let plan = Arc::clone(&state.plan);
-    if plan.task(id).part != Part::Selected {
+fn forget(state: &mut State, id: TaskId) {
+    if state.plan.task(id).part != Part::Selected {
         return;
     }
     state.is_not_ready(id);
     nothing_is_due(state, id);
-    // It waits for nobody any more.
-    state.tasks[id.index()].blockers = 0;
     if let Some(open) = state.tasks[id.index()].reopened.take() {
         leave_order(state, id, &open.behind, &open.ahead_of);
-    }
-    // Whoever waited for it does so no more. It is pending, so it held them, but for who had begun without it.
-    for waiting in plan.dependents.of(id) {
-        if !together.contains(waiting) && !state.task(*waiting).does_without(id) {
-            unblock(state, *waiting);
-        }
     }
 }

@@ -42,6 +42,7 @@
 //! | `seen_before` | what one check said before the work of its task began, on record (24) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
+//! | `requirement` | what a task that is to begin lacks, and who watches for it |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `signature` | what a failed attempt looked like: two alike brought nothing (4) |
@@ -82,6 +83,7 @@ mod outcome;
 mod payload;
 mod ready;
 mod remedies;
+mod requirement;
 mod rounds;
 mod routes;
 mod seen_before;
@@ -135,6 +137,7 @@ pub use payload::{
 };
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};
+pub use requirement::Requirement;
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
 pub use stages::{

@@ -3,7 +3,7 @@
 
 use crate::domain::{Purpose, Status, TaskId};
 
-use super::apply::{block, follow_asks};
+use super::apply::follow_asks;
 use super::payload::Way;
 use super::state::State;
 
@@ -121,42 +121,21 @@ pub fn all_have_ended(state: &mut State, id: TaskId) {
 /// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
 /// begun waits for it, even if it was to do without; so does one that did without what was done since.
 pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
-    let mut waits_again = false;
     let mut waiting = vec![dependency];
-    let without = state.alter(id, |task| {
+    state.alter(id, |task| {
         let is_pending = task.status() == Status::Pending;
         task.keep_asks(|purpose| purpose != Purpose::Resolve { dependency });
         if let Some(remedies) = task.remedies.as_deref_mut() {
             remedies.forget(dependency);
             waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
             if is_pending || from == Status::Done {
-                let kept = remedies.without.len();
                 remedies.without.retain(|known| known.dependency != dependency);
-                waits_again = remedies.without.len() < kept;
             }
         }
-        task.does_without(dependency)
     });
     // What the orchestrator says about it now means nothing, and is paid for all the same.
     follow_asks(state, id);
     for on in waiting {
         state.cascades_due.remove(&(id, on));
-    }
-    if waits_again || (from == Status::Done && !without) {
-        block(state, id);
-    }
-}
-
-/// The task begins anew: what it did without, it needs again.
-pub fn forget_remedies(state: &mut State, id: TaskId) {
-    let Some(remedies) = state.alter(id, |task| task.remedies.take()) else {
-        return;
-    };
-    for without in &remedies.without {
-        // What stands for a part of what its fixup was told is no dependency of the fixup itself.
-        let needs = state.plan.dependencies.of(id).contains(&without.dependency);
-        if needs && !state.is_met(without.dependency) {
-            state.tasks[id.index()].blockers += 1;
-        }
     }
 }

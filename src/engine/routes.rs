@@ -13,6 +13,7 @@ use crate::mission::{Part, Plan};
 
 use super::apply::{arm, became_terminal, no_longer_terminal};
 use super::remedies::nothing_is_due;
+use super::requirement::look;
 use super::state::State;
 
 impl State {
@@ -196,6 +197,7 @@ pub fn undecided(state: &mut State, verification: TaskId) {
         state.alter(id, |task| task.not_taken = false);
         arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
+        look(state, id);
         let plan = Arc::clone(&state.plan);
         for dependency in plan.dependencies.of(id) {
             if state.has_failed_for_good(*dependency) {

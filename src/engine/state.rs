@@ -35,6 +35,7 @@ use super::merging::Delivery;
 use super::notice::Notices;
 use super::payload::{Deferral, DeferralReason, GateResult, ProtectedFiles, SessionRef, StopCause};
 use super::ready::ReadyQueue;
+use super::requirement::Watchers;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
@@ -121,6 +122,8 @@ pub struct State {
     /// Tasks with a slot that work in the workspace itself.
     pub(super) in_workspace: BTreeSet<TaskId>,
     pub(super) ready: ReadyQueue,
+    /// What tasks watch that are to begin and lack something.
+    pub(super) watchers: Watchers,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
@@ -131,8 +134,6 @@ pub struct State {
     pub(super) barriers_due: BTreeSet<BarrierId>,
     /// Checkpoints and delays that were reached and not passed.
     pub(super) barriers_reached: BTreeSet<BarrierId>,
-    /// Tasks that nothing holds but somebody's agreement that was not asked for yet.
-    pub(super) approvals_due: BTreeSet<TaskId>,
     pub(super) halted: bool,
     /// Tasks that wait for a moment.
     pub(super) deferred: BTreeSet<TaskId>,
@@ -253,6 +254,7 @@ impl State {
             delivered_in: 0,
             in_workspace: BTreeSet::new(),
             ready: ReadyQueue::default(),
+            watchers: Watchers::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),
             timers: Timers::default(),
@@ -267,7 +269,6 @@ impl State {
             cascades_due: BTreeSet::new(),
             barriers_due: BTreeSet::new(),
             barriers_reached: BTreeSet::new(),
-            approvals_due: BTreeSet::new(),
             halted: false,
             deferred: BTreeSet::new(),
             session_ends: None,

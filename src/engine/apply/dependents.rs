@@ -2,10 +2,11 @@
 
 use crate::domain::{Status, TaskId};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
+use crate::engine::requirement::{Requirement, met, withdrawn};
 use crate::engine::routes;
 use crate::engine::state::{BarrierStage, State};
 
-use super::{block, is_halted, leave_barrier, open_gate, unblock};
+use super::{is_halted, leave_barrier};
 
 /// How far a task had come for those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,15 +57,13 @@ pub fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
 
 pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     let plan = state.plan.clone();
+    if to == Status::Done {
+        met(state, Requirement::Dependency(id));
+    }
     for dependent in plan.dependents.of(id) {
-        let does_without = state.task(*dependent).does_without(id);
-        if to == Status::Done && !does_without {
-            unblock(state, *dependent);
-        } else if to == Status::Failed
-            && !does_without
-            && state.task(*dependent).status() == Status::Pending
-            && state.takes(*dependent)
-        {
+        let task = state.task(*dependent);
+        let needs_it = task.status() == Status::Pending && !task.does_without(id);
+        if to == Status::Failed && needs_it && state.takes(*dependent) {
             state.cascades_due.insert((*dependent, id));
         }
         all_have_ended(state, *dependent);
@@ -77,7 +76,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         }
         if routes::all_left(state, &plan.gate(*gate).after) {
             state.gates[gate.index()].left = true;
-            open_gate(state, *gate);
+            met(state, Requirement::Gate(*gate));
         } else {
             state.gates_due.insert(*gate);
         }
@@ -90,9 +89,6 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         }
         if routes::all_left(state, &plan.barrier(*hold).after) {
             leave_barrier(state, *hold, BarrierStage::Passed);
-            for blocked in &plan.barrier(*hold).blocks {
-                unblock(state, *blocked);
-            }
         } else {
             state.barriers_due.insert(*hold);
         }
@@ -106,29 +102,20 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     for dependent in plan.dependents.of(id) {
         is_tried_again(state, *dependent, id, from);
     }
+    withdrawn(state, plan.dependents.of(id));
     for gate in plan.gates_after.of(id) {
         let gate_state = &mut state.gates[gate.index()];
-        let was_open = gate_state.is_open();
         gate_state.open += 1;
         gate_state.result = None;
         gate_state.overridden = false;
         gate_state.left = false;
         state.gates_due.remove(gate);
-        if was_open {
-            for blocked in &plan.gate(*gate).blocks {
-                block(state, *blocked);
-            }
-        }
+        withdrawn(state, &plan.gate(*gate).blocks);
     }
     for hold in plan.barriers_after.of(id) {
-        let was_passed = state.barrier(*hold).stage == BarrierStage::Passed;
         leave_barrier(state, *hold, BarrierStage::Ahead);
         state.barriers[hold.index()].open += 1;
-        if was_passed {
-            for blocked in &plan.barrier(*hold).blocks {
-                block(state, *blocked);
-            }
-        }
+        withdrawn(state, &plan.barrier(*hold).blocks);
     }
     state.halted = is_halted(state);
 }

@@ -5,12 +5,11 @@ use crate::engine::derive::change_plan;
 use crate::engine::event::RunEvent;
 use crate::engine::growth;
 use crate::engine::payload::FileFact;
+use crate::engine::requirement::look;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 use crate::mission::Confinement;
 use crate::mission::model::Sandbox;
-
-use super::make_ready_if_unblocked;
 
 pub fn change(state: &mut State, event: &RunEvent) {
     match event {
@@ -20,7 +19,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
             note_written_off(state);
             state.phase = RunPhase::Running;
             for id in state.plan.every_task_id() {
-                make_ready_if_unblocked(state, id);
+                look(state, id);
             }
         }
         RunEvent::SessionLimit { until } => state.session_ends = Some(*until),

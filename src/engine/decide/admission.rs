@@ -11,6 +11,7 @@ use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, Waiting
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::DeferralReason;
+use crate::engine::requirement::Requirement;
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
 use crate::engine::voided::VoidedStage;
@@ -63,11 +64,15 @@ impl<'a> Admission<'a> {
     pub fn admits(&self, id: TaskId, work: Work) -> bool {
         let (state, plan) = (self.state, self.state.plan.task(id));
         let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
-        let may_begin = || state.may_begin(id) && state.task(id).blockers == 0;
+        let lacks = || {
+            state
+                .first_unmet(id)
+                .filter(|lacked| *lacked != Requirement::Agreement)
+        };
         self.is_open()
-            && (work == Work::Begun || may_begin())
             && !(plan.exclusive && self.slots > 0)
             && state.ready.has_room_for(plan.agent, taken)
+            && (work == Work::Begun || state.may_begin(id) && lacks().is_none())
     }
 
     pub fn take(&mut self, id: TaskId) {

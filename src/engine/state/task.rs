@@ -25,8 +25,6 @@ use super::hold::Hold;
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
     pub(crate) lifecycle: Lifecycle,
-    /// Dependencies not done and gates not passed.
-    pub blockers: u32,
     /// The current or last attempt.
     pub attempt: Attempt,
     /// What has come together since the task last began by a person's word.

@@ -90,15 +90,7 @@ fn replays(simulation: &Simulation) {
         let tasks: Vec<_> = state
             .tasks
             .iter()
-            .map(|task| {
-                (
-                    task.status(),
-                    task.blockers,
-                    task.not_taken,
-                    task.edge(),
-                    task.course.visits,
-                )
-            })
+            .map(|task| (task.status(), task.not_taken, task.edge(), task.course.visits))
             .collect();
         let gates: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
         (tasks, gates, state.sums.counts)

@@ -7,7 +7,9 @@ use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timest
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{DependencyRecovery, FailedDependency, WaivedDependency, is_tried_again};
-use crate::engine::{AskEvent, Effect, Event, Fact, Job, RunEvent, State, TaskEvent, Timer, apply, decide};
+use crate::engine::{
+    AskEvent, Effect, Event, Fact, Job, Requirement, RunEvent, State, TaskEvent, Timer, apply, decide,
+};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
@@ -134,13 +136,16 @@ fn what_is_withdrawn_waits_for_no_decision() {
         state.cascades_due.insert((FIXUP, on));
     }
     state.cascades_due.insert((AFTER, BASE));
-    state.approvals_due = [AFTER, FIXUP].into();
+    for id in [AFTER, FIXUP] {
+        state.is_not_ready(id);
+        state.watchers.watch(id, Requirement::Agreement, 0);
+    }
     apply(
         &mut state,
         &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
     );
     assert_eq!(state.cascades_due, BTreeSet::from([(AFTER, BASE)]));
-    assert_eq!(state.approvals_due, BTreeSet::from([AFTER]));
+    assert_eq!(state.watchers.watched(FIXUP), None);
 }
 
 #[test]
@@ -218,7 +223,7 @@ fn what_was_done_since_holds_nobody_who_once_did_without_it() {
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
     assert!(simulation.state.task(C).does_without(A), "it was done without it");
     assert!(simulation.say(&Fact::Redo(C)));
-    assert_eq!(simulation.state.task(C).blockers, 0);
+    assert_eq!(simulation.state.first_unmet(C), None);
     simulation.resume();
     simulation.run(&mut script);
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
@@ -250,28 +255,29 @@ fn begun(yaml: &str) -> State {
 #[test]
 fn who_waits_again_for_what_is_tried_again() {
     let yaml = ABSORBED.replace("MORE", "");
-    for (did_without, status, from, still, waits) in [
-        (true, Status::Pending, Status::Failed, false, 1),
-        (true, Status::Pending, Status::Done, false, 1),
+    for (did_without, status, from, still) in [
+        (true, Status::Pending, Status::Failed, false),
+        (true, Status::Pending, Status::Done, false),
         // It works or has worked without it: that is not undone, unless what it did without was done meanwhile.
-        (true, Status::InProgress, Status::Failed, true, 0),
-        (true, Status::Done, Status::Failed, true, 0),
-        (true, Status::InProgress, Status::Done, false, 1),
+        (true, Status::InProgress, Status::Failed, true),
+        (true, Status::Done, Status::Failed, true),
+        (true, Status::InProgress, Status::Done, false),
         // Who did not do without it waits as long as it is not done; that it failed changes nothing.
-        (false, Status::Pending, Status::Done, false, 1),
-        (false, Status::Pending, Status::Failed, false, 0),
-        (false, Status::InProgress, Status::Done, false, 1),
+        (false, Status::Pending, Status::Done, false),
+        (false, Status::Pending, Status::Failed, false),
+        (false, Status::InProgress, Status::Done, false),
     ] {
         let mut state = begun(&yaml);
         let task = &mut state.tasks[C.index()];
-        (task.lifecycle, task.blockers) = (status.into(), 0);
+        task.lifecycle = status.into();
         task.remedies = did_without.then(|| Box::new(without(A)));
         state.sum_up();
         is_tried_again(&mut state, C, A, from);
-        let task = state.task(C);
+        let lacks = state.first_unmet(C) == Some(Requirement::Dependency(A));
+        let does_without = state.task(C).does_without(A);
         assert_eq!(
-            (task.does_without(A), task.blockers),
-            (still, waits),
+            (does_without, lacks),
+            (still, !still),
             "{did_without} {status:?} {from:?}"
         );
     }
@@ -349,10 +355,11 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
     let taken = |event: &Event| matches!(event, Event::Task(_, TaskEvent::EdgeTaken { .. }));
     let (mut state, taken) = before(&simulation, ROUTED, taken);
     state.cascades_due = [(PUBLISH, BASE), (PUBLISH, WRITE), (LATER, BASE)].into();
-    state.approvals_due = [PUBLISH].into();
+    state.is_not_ready(PUBLISH);
+    state.watchers.watch(PUBLISH, Requirement::Agreement, 0);
     apply(&mut state, &taken);
     assert!(state.task(PUBLISH).not_taken);
-    assert!(state.cascades_due.is_empty() && state.approvals_due.is_empty());
+    assert!(state.cascades_due.is_empty() && state.watchers.watched(PUBLISH).is_none());
     is_up_to_date(&state);
 }
 

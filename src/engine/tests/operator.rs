@@ -7,8 +7,8 @@ use crate::domain::{
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
-    ApprovalDecision, AskEvent, BarrierStage, Command, CommandResult, Effect, Event, Fact, HoldEvent,
-    MOST_AT_ONCE, OperatorInput, RunEvent, RunPhase, State, TaskEvent, TaskState, evaluate_command, outcome,
+    ApprovalDecision, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldEvent, MOST_AT_ONCE,
+    OperatorInput, RunEvent, RunPhase, State, TaskEvent, TaskState, evaluate_command, outcome,
 };
 
 use super::properties::{has_ended_well_or_says_so, is_up_to_date, random_run};
@@ -46,23 +46,6 @@ fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
 fn consistent(state: &State) {
     is_up_to_date(state);
     let plan = &state.plan;
-    let goes_first = |first: TaskId, id: TaskId| {
-        let open = state.task(first).reopened.as_deref();
-        open.is_some_and(|open| open.ahead_of.contains(&id))
-    };
-    for id in plan.task_ids() {
-        let dependencies = plan.dependencies.of(id).iter();
-        let gates = plan.gates_before.of(id).iter();
-        let holds = plan.barriers_before.of(id).iter();
-        let held = holds.filter(|id| state.barrier(**id).stage != BarrierStage::Passed);
-        let open = dependencies
-            .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
-            .count()
-            + gates.filter(|id| !state.gate(**id).is_open()).count()
-            + held.count()
-            + plan.task_ids().filter(|first| goes_first(*first, id)).count();
-        assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
-    }
     for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
         let open = plan.after.iter().filter(|id| !state.is_settled(**id));
         assert_eq!(gate.open as usize, open.count());

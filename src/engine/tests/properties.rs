@@ -10,8 +10,8 @@ use crate::domain::{
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
-    AskEvent, BarrierStage, Ceiling, DeferralReason, Effect, Event, Fact, Prompt, RunEvent, RunPhase, State,
-    StopCause, Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
+    AskEvent, BarrierStage, Ceiling, DeferralReason, Effect, Event, Fact, Prompt, Requirement, RunEvent,
+    RunPhase, State, StopCause, Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -83,11 +83,6 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
 
 /// Everything in a state that follows from its plan and from where tasks and gates stand.
 pub(super) fn followed(state: &State) -> String {
-    let blockers: Vec<u32> = state
-        .plan
-        .selected_ids()
-        .map(|id| state.task(id).blockers)
-        .collect();
     let open: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
     let out: Vec<bool> = state.tasks.iter().map(|task| task.not_taken).collect();
     let due = (
@@ -100,10 +95,13 @@ pub(super) fn followed(state: &State) -> String {
     let ready: Vec<_> = state.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
     let room: Vec<_> = agents.map(|agent| state.ready.has_room_for(agent, 0)).collect();
-    let (sums, approvals) = (state.sums, &state.approvals_due);
+    let watches = |id| state.watchers.watched(id).is_some();
+    let waiting: Vec<TaskId> = state.plan.every_task_id().filter(|id| watches(*id)).collect();
+    let approvals: Vec<TaskId> = state.watchers.of(Requirement::Agreement).collect();
+    let sums = state.sums;
     let timers = &state.timers;
     format!(
-        "{blockers:?} {out:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {approvals:?} {timers:?}"
+        "{waiting:?} {out:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {approvals:?} {timers:?}"
     )
 }
 
@@ -115,7 +113,9 @@ fn soiled(state: &State) -> State {
     soiled.barriers_due = (0..holds).map(BarrierId::from_index).collect();
     soiled.barriers_reached = soiled.barriers_due.clone();
     soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
-    soiled.approvals_due = [TaskId(0)].into();
+    for id in state.plan.every_task_id() {
+        soiled.watchers.watch(id, Requirement::Agreement, 5);
+    }
     soiled.halted = !state.halted;
     soiled.deferred = [TaskId(0)].into();
     soiled.sums += state.sums;
@@ -133,10 +133,25 @@ fn soiled(state: &State) -> State {
         }
     }
     soiled.tasks.iter_mut().for_each(|task| {
-        task.blockers += 5;
         task.not_taken = !task.not_taken;
     });
     soiled
+}
+
+/// That a task watches one of the things that it lacks as long as it waits for any; for an agreement last.
+fn watches_what_it_lacks(state: &State, id: TaskId) {
+    let task = state.task(id);
+    let is_to_begin = task.status() == Status::Pending && task.deferral.is_none() && state.takes(id);
+    let lacks: Vec<Requirement> = state.unmet(id, 0).map(|(_, requirement)| requirement).collect();
+    let first = lacks
+        .first()
+        .filter(|_| is_to_begin && state.phase != RunPhase::New);
+    let watched = state.watchers.watched(id);
+    assert_eq!(watched.is_some(), first.is_some(), "{id:?} {watched:?} {lacks:?}");
+    let watched = watched.is_none_or(|watched| lacks.contains(&watched));
+    assert!(watched, "{id:?} {:?} {lacks:?}", state.watchers.watched(id));
+    let is_asked = state.watchers.watched(id) == Some(Requirement::Agreement);
+    assert!(!is_asked || lacks.len() == 1, "{id:?} {lacks:?}");
 }
 
 /// That everything which is kept up to date event by event is what follows from the plan and from where tasks stand.
@@ -148,6 +163,9 @@ pub(crate) fn is_up_to_date(state: &State) {
         crate::engine::apply::arm(&mut anew, entity);
     }
     assert_eq!(followed(&anew), followed(state));
+    for id in state.plan.every_task_id() {
+        watches_what_it_lacks(state, id);
+    }
     assert!(
         !state.failed_fast || state.sums.counts.failed > 0,
         "nothing has failed"

@@ -16,7 +16,7 @@ use crate::domain::{
     AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
     QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{BarrierStage, Mark, StageReport, State, nothing_to_do};
+use crate::engine::{Mark, Requirement, StageReport, State, nothing_to_do};
 use crate::mission::Part;
 use crate::report::findings::FindingRow;
 use crate::report::rank::{Rank, rank};
@@ -315,43 +315,21 @@ impl<'a> AddedRow<'a> {
     }
 }
 
-/// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, then names
-/// of checkpoints, delays and gates that did not pass.
+/// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, names of
+/// checkpoints, delays and gates that did not pass, titles of regressed work that is done again before it.
 pub(crate) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
     if state.task(id).status() != Status::Pending || !state.takes(id) {
         return Vec::new();
     }
-    let dependencies = plan.dependencies.of(id).iter();
-    let gates = plan.gates_before.of(id).iter();
-    dependencies
-        .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
-        .map(|on| &*plan.task(state.open_fixup(*on).unwrap_or(*on)).title)
-        .chain(
-            plan.barriers_before
-                .of(id)
-                .iter()
-                .filter(|id| state.barrier(**id).stage != BarrierStage::Passed)
-                .map(|id| &*plan.barrier(*id).name),
-        )
-        .chain(
-            gates
-                .filter(|id| !state.gate(**id).is_open())
-                .map(|id| &*plan.gate(*id).name),
-        )
-        .chain(reopened_before(state, id))
-        .collect()
-}
-
-/// Regressed tasks that name a file of a regressed one and are done again before it.
-fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
-    let is_open = state.task(id).reopened.is_some();
-    let tasks = is_open.then(|| state.plan.task_ids()).into_iter().flatten();
-    let first = tasks.filter(move |first| {
-        let open = state.task(*first).reopened.as_deref();
-        open.is_some_and(|open| open.ahead_of.contains(&id))
-    });
-    first.map(|first| state.plan.title(first))
+    let name = |(_, requirement)| match requirement {
+        Requirement::Dependency(on) => Some(plan.title(state.open_fixup(on).unwrap_or(on))),
+        Requirement::Barrier(hold) => Some(&*plan.barrier(hold).name),
+        Requirement::Gate(gate) => Some(&*plan.gate(gate).name),
+        Requirement::Regressed(first) => Some(plan.title(first)),
+        Requirement::Agreement => None,
+    };
+    state.unmet(id, 0).filter_map(name).collect()
 }
 
 /// The result of one attempt.
