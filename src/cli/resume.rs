@@ -71,7 +71,7 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     refuse_changed_mission(&run, &recovered)?;
     reports.check_against(&recovered, &folder)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
-    if recovered.finished.is_some() && !recovered.state.is_resumable() && !recovered.state.foreign {
+    if recovered.finished.is_some() && !recovered.state.is_resumable() && !recovered.state.session.foreign {
         return over(&run, &recovered.state, view, &reports, screen);
     }
     let mut options = recovered.state.options.clone();

@@ -27,10 +27,10 @@ use super::fixups::supersede;
 use super::job::{Job, JobEnd};
 use super::merging::Merged;
 use super::payload::{DeferralReason, StageReport};
+use super::prerequisite::{Prerequisite, look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
-use super::requirement::{Requirement, look, met, met_for, withdrawn};
 use super::routes;
-use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, State, TIMED_OUT, TaskState};
+use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, Reopened, State, TIMED_OUT, TaskState};
 use super::timers::Timer;
 use crate::domain::{
     AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,
@@ -38,10 +38,10 @@ use crate::domain::{
 
 pub(super) use budget::drop_what_nobody_waits_for;
 pub(super) use deadline::arm;
-use dependents::{
-    DependencyState, failed_dependencies_are_due, refused_barriers_are_due, settle, withdraw_result,
+pub(super) use dependents::{
+    DependencyState, became_terminal, failed_dependencies_are_due, no_longer_terminal,
 };
-pub(super) use dependents::{became_terminal, no_longer_terminal};
+use dependents::{refused_barriers_are_due, settle};
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -63,7 +63,7 @@ fn change(state: &mut State, event: &Event) {
                 ..
             } = said
             {
-                state.cascades_due.remove(&(id.task, *dependency));
+                state.queues.cascades_due.remove(&(id.task, *dependency));
             }
             change_task(state, id.task, event);
         }
@@ -137,14 +137,14 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             }
         }
         TaskEvent::DeadlockDetected { dependency } => {
-            state.cascades_due.remove(&(task, *dependency));
+            state.queues.cascades_due.remove(&(task, *dependency));
             change_task(state, task, event);
             all_have_ended(state, task);
         }
         TaskEvent::DependencyResolved { dependency, .. } => {
-            state.cascades_due.remove(&(task, *dependency));
+            state.queues.cascades_due.remove(&(task, *dependency));
             change_task(state, task, event);
-            met_for(state, task, Requirement::Dependency(*dependency));
+            met_for(state, task, Prerequisite::Dependency(*dependency));
         }
         TaskEvent::StageOpened { .. } => {
             change_task(state, task, event);
@@ -163,11 +163,11 @@ fn change_worker(state: &mut State, id: TaskId, event: &Event) {
     let is_busy = state.task(id).holds_slot();
     state.is_not_ready(id);
     if is_busy {
-        state.ready.release(state.plan.task(id).agent);
+        state.queues.ready.release(state.plan.task(id).agent, id);
     }
     Arc::make_mut(&mut state.plan).follow(&step);
     if is_busy {
-        state.ready.occupy(state.plan.task(id).agent);
+        state.queues.ready.occupy(state.plan.task(id).agent, id);
     }
     look(state, id);
 }
@@ -177,7 +177,7 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
     change_task(state, task, event);
     match said {
         WorkEvent::Requested(Job::Artifacts(dependency)) => {
-            state.cascades_due.remove(&(task, *dependency));
+            state.queues.cascades_due.remove(&(task, *dependency));
         }
         WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
@@ -218,19 +218,11 @@ fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
         GateEvent::Evaluated { result } => {
             let gate_state = &mut state.gates[gate.index()];
             gate_state.result = Some(result.clone());
-            state.gates_due.remove(&gate);
-            if result.passed {
-                met(state, Requirement::Gate(gate));
-            } else if state.plan.gate(gate).halt_on_fail {
-                state.halted = true;
-            }
         }
-        GateEvent::Overridden { .. } => {
-            state.gates[gate.index()].overridden = true;
-            met(state, Requirement::Gate(gate));
-            state.halted = is_halted(state);
-        }
+        GateEvent::Overridden { .. } => state.gates[gate.index()].overridden = true,
     }
+    state.follow_gate(gate);
+    met(state, Prerequisite::Gate(gate));
 }
 
 /// A hold and its timers.
@@ -268,8 +260,7 @@ fn change_barrier(state: &mut State, barrier: BarrierId, event: &HoldEvent) {
             let found = &mut state.barriers[barrier.index()];
             found.number = *number;
             found.stage = Hold::opened(event).map_or(BarrierStage::Ahead, BarrierStage::Held);
-            state.barriers_due.remove(&barrier);
-            state.barriers_reached.insert(barrier);
+            state.follow_barrier(barrier);
         }
         HoldEvent::Closed { resolution, .. } if [APPROVED, TIMED_OUT].contains(&resolution.as_str()) => {
             leave_barrier(state, barrier, BarrierStage::Passed);
@@ -312,21 +303,21 @@ fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
 }
 
 /// Regressed work leaves the order in which it is done again: what waited for it waits for what it waited for itself.
-pub fn leave_order(state: &mut State, id: TaskId, behind: &[TaskId], ahead_of: &[TaskId]) {
-    for first in behind {
+pub fn leave_order(state: &mut State, id: TaskId, left: &Reopened) {
+    for first in &left.behind {
         if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
             open.ahead_of.retain(|second| *second != id);
         }
     }
-    for second in ahead_of {
+    for second in &left.ahead_of {
         if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
             open.behind.retain(|first| *first != id);
         }
-        for first in behind {
+        for first in &left.behind {
             go_behind(state, *first, *second);
         }
     }
-    met(state, Requirement::Regressed(id));
+    met(state, Prerequisite::Regressed(id));
 }
 
 /// The judges' word about a model's work: rejections in a row are counted, a pass ends the row. A person's word is not a
@@ -361,14 +352,11 @@ fn forgive(state: &mut State, task: TaskId) {
 /// asked.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let waits = |task: &TaskState| task.hold().map(|waiting| waiting.number);
-    let order = |task: &TaskState| {
-        let open = task.reopened.as_deref();
-        open.map(|open| (open.behind.clone(), open.ahead_of.clone()))
-    };
-    let (waited, now_waits, order) = state.alter(id, |task| {
-        let (waited, order) = (waits(task), order(task));
+    let reopened = state.task(id).reopened.clone();
+    let (waited, now_waits) = state.alter(id, |task| {
+        let waited = waits(task);
         task.apply(event);
-        (waited, waits(task), order)
+        (waited, waits(task))
     });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
         state.timers.cancel(Timer::Expiry {
@@ -389,8 +377,8 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         let number = *number;
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
-    if let Some((behind, ahead_of)) = order.filter(|_| state.task(id).reopened.is_none()) {
-        leave_order(state, id, &behind, &ahead_of);
+    if let Some(open) = reopened.filter(|_| state.task(id).reopened.is_none()) {
+        leave_order(state, id, &open);
     }
 }
 
@@ -408,15 +396,8 @@ pub fn follow_asks(state: &mut State, id: TaskId) {
     let deferral = state.tasks[id.index()].deferral.as_deref();
     let moment = deferral.filter(|deferral| deferral.why != DeferralReason::Slot);
     match moment.map(|deferral| deferral.until) {
-        Some(until) => {
-            state.deferred.insert(id);
-            state.timers.set(Timer::Deferral(id), until);
-        }
-        None => {
-            if state.deferred.remove(&id) {
-                state.timers.cancel(Timer::Deferral(id));
-            }
-        }
+        Some(until) => state.timers.set(Timer::Deferral(id), until),
+        None => state.timers.cancel(Timer::Deferral(id)),
     }
 }
 
@@ -424,12 +405,11 @@ fn leave_barrier(state: &mut State, barrier: BarrierId, stage: BarrierStage) {
     let found = &mut state.barriers[barrier.index()];
     let (of, number) = (barrier.into(), found.number);
     found.stage = stage;
-    state.barriers_reached.remove(&barrier);
-    state.barriers_due.remove(&barrier);
+    state.follow_barrier(barrier);
     state.timers.cancel(Timer::Expiry { of, number });
     state.timers.cancel(Timer::WaitOver);
     // What it holds looks whether it still does.
-    met(state, Requirement::Barrier(barrier));
+    met(state, Prerequisite::Barrier(barrier));
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
@@ -444,7 +424,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     follow_asks(state, id);
     let to = state.task(id).status();
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
-    state.failed_fast &= state.sums.counts.failed > 0;
+    state.session.failed_fast &= state.sums.counts.failed > 0;
     // What waited for a slot in its review waits for it no more.
     state.is_not_ready(id);
     if from == Status::Pending {
@@ -455,10 +435,10 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         // It begins anew: what it did without, it needs again.
         state.alter(id, |task| task.remedies = None);
         routes::undecided(state, id);
-        withdraw_result(state, id, stood);
+        no_longer_terminal(state, id, stood);
         if let Some((source, stood)) = mended {
             supersede(state, source, false);
-            withdraw_result(state, source, stood);
+            no_longer_terminal(state, source, stood);
         }
     }
     if to == Status::Pending {
@@ -477,9 +457,4 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
             settle(state, source);
         }
     }
-}
-
-fn is_halted(state: &State) -> bool {
-    let mut gates = state.gates.iter().zip(state.plan.gates.iter());
-    gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
 }

@@ -105,18 +105,19 @@ impl State {
 
     /// Whether it is being looked at what the checks of another task say, where this one works: no turn begins there.
     pub(crate) fn baseline_is_near(&self, id: TaskId) -> bool {
-        let mut all = self.in_workspace.iter().copied();
+        let mut all = self.queues.ready.working();
         all.any(|other| self.task(other).is_looked_at_before() && self.is_near(id, other))
     }
 
     /// Other tasks with a slot that work in the folder of this one, in one above or below it.
     pub(crate) fn near(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
-        let all = self.in_workspace.iter().copied();
+        let all = self.queues.ready.working();
         all.filter(move |other| self.is_near(id, *other))
     }
 
     fn is_near(&self, id: TaskId, other: TaskId) -> bool {
         let is_shared = self.plan.task(id).isolation == Isolation::Shared;
-        is_shared && other != id && self.plan.share_folder(id, other)
+        let beside = other != id && !self.plan.task(other).is_isolated();
+        is_shared && beside && self.plan.share_folder(id, other)
     }
 }

@@ -7,7 +7,6 @@
 //! through [`State::alter`] or [`State::resum`], which take back what it added before and add what it adds after.
 
 use std::collections::BTreeSet;
-use std::mem;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
@@ -16,11 +15,10 @@ use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::leave_order;
 use super::mission_change::MissionChange;
-use super::ready::ReadyQueue;
+use super::prerequisite::look;
 use super::remedies::all_have_ended;
-use super::requirement::{Watchers, look};
 use super::routes::{self, all_left};
-use super::state::{BarrierStage, BarrierState, GateState, State, TaskState};
+use super::state::{BarrierStage, BarrierState, GateState, Queues, State, TaskState};
 use super::sums::{Counts, Sums};
 use super::timers::Timer;
 
@@ -105,16 +103,8 @@ impl State {
         self.sums -= before;
         self.sums += after;
         match (before.slots, after.slots) {
-            (0, 1) => {
-                self.ready.occupy(plan.agent);
-                if !plan.is_isolated() {
-                    self.in_workspace.insert(id);
-                }
-            }
-            (1, 0) => {
-                self.ready.release(plan.agent);
-                self.in_workspace.remove(&id);
-            }
+            (0, 1) => self.queues.ready.occupy(plan.agent, id),
+            (1, 0) => self.queues.ready.release(plan.agent, id),
             _ => {}
         }
         result
@@ -152,20 +142,17 @@ impl State {
         self.gates.resize_with(plan.gates.len(), GateState::default);
         self.barriers
             .resize_with(plan.barriers.len(), BarrierState::default);
+        self.queues = Queues::default();
         routes::derive(self);
         self.derive_gates(&plan);
         self.derive_barriers(&plan);
         self.sum_up();
-        self.derive_deferred();
         self.derive_order_of_reopened();
-        (self.ready, self.watchers) = (ReadyQueue::default(), Watchers::default());
         for (index, agent) in plan.agents.iter().enumerate() {
             if let Some(limit) = agent.spec.max_concurrent {
-                self.ready.set_limit(AgentId::from_index(index), limit);
+                self.queues.ready.set_limit(AgentId::from_index(index), limit);
             }
         }
-        self.in_workspace = BTreeSet::new();
-        self.cascades_due = BTreeSet::new();
         for id in plan.every_task_id() {
             if self.takes(id) && self.task(id).status() == Status::Pending {
                 let task = self.task(id);
@@ -176,14 +163,11 @@ impl State {
                 let failed = plan.dependencies.of(id).iter();
                 let failed = failed.filter(|on| self.has_failed_for_good(**on) && !is_known(**on));
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
-                self.cascades_due.extend(due);
+                self.queues.cascades_due.extend(due);
             }
             all_have_ended(self, id);
             if self.task(id).holds_slot() {
-                self.ready.occupy(plan.task(id).agent);
-                if !plan.task(id).is_isolated() {
-                    self.in_workspace.insert(id);
-                }
+                self.queues.ready.occupy(plan.task(id).agent, id);
             }
             look(self, id);
         }
@@ -193,17 +177,12 @@ impl State {
     fn derive_order_of_reopened(&mut self) {
         for id in (0..self.tasks.len()).map(TaskId::from_index) {
             let takes = self.takes(id);
-            let open = self.tasks[id.index()].reopened.as_deref_mut();
-            if let Some(open) = open.filter(|_| !takes) {
-                let (behind, ahead_of) = (mem::take(&mut open.behind), mem::take(&mut open.ahead_of));
-                leave_order(self, id, &behind, &ahead_of);
-            }
+            let left = self.tasks[id.index()].reopened.take_if(|_| !takes);
+            left.iter().for_each(|open| leave_order(self, id, open));
         }
     }
 
     fn derive_gates(&mut self, plan: &Plan) {
-        self.gates_due = BTreeSet::new();
-        self.halted = false;
         for (index, gate) in plan.gates.iter().enumerate() {
             let after = gate.after.iter();
             let open = after.filter(|id| !self.is_settled(**id)).count();
@@ -211,17 +190,11 @@ impl State {
             let state = &mut self.gates[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
             state.left = left && state.result.is_none();
-            let is_due = open == 0 && !left && state.result.is_none() && !gate.after.is_empty();
-            if gate.part == Part::Selected && is_due {
-                self.gates_due.insert(GateId::from_index(index));
-            }
-            self.halted |= state.has_failed() && gate.halt_on_fail;
+            self.follow_gate(GateId::from_index(index));
         }
     }
 
     fn derive_barriers(&mut self, plan: &Plan) {
-        self.barriers_due = BTreeSet::new();
-        self.barriers_reached = BTreeSet::new();
         let is_pending = |id| self.takes(id) && self.task(id).status() == Status::Pending;
         let pending: Vec<bool> = (0..self.tasks.len())
             .map(TaskId::from_index)
@@ -245,21 +218,40 @@ impl State {
             if state.stage == BarrierStage::Rejected && hold.blocks.iter().any(|id| pending[id.index()]) {
                 state.stage = BarrierStage::Ahead;
             }
-            if hold.part == Part::Selected && open == 0 && state.stage == BarrierStage::Ahead {
-                self.barriers_due.insert(id);
-            }
-            if state.hold().is_some() {
-                self.barriers_reached.insert(id);
-            } else {
+            if state.hold().is_none() {
                 let (of, number) = (id.into(), state.number);
                 self.timers.cancel(Timer::Expiry { of, number });
             }
+            self.follow_barrier(id);
         }
     }
 
-    fn derive_deferred(&mut self) {
-        let deferred = self.tasks.iter().enumerate();
-        let deferred = deferred.filter(|(_, task)| task.deferral.is_some() && !task.is_queued());
-        self.deferred = deferred.map(|(index, _)| TaskId::from_index(index)).collect();
+    /// A gate has changed: whether it is due, and whether it halts the run.
+    pub(super) fn follow_gate(&mut self, id: GateId) {
+        let (plan, gate) = (self.plan.gate(id), &self.gates[id.index()]);
+        let is_open = gate.open > 0 || gate.left || gate.result.is_some();
+        let is_due = plan.part == Part::Selected && !is_open && !plan.after.is_empty();
+        set(&mut self.queues.gates_due, id, is_due);
+        set(
+            &mut self.queues.halting,
+            id,
+            gate.has_failed() && plan.halt_on_fail,
+        );
+    }
+
+    /// A checkpoint or a delay has changed: whether it is reached, or waits there.
+    pub(super) fn follow_barrier(&mut self, id: BarrierId) {
+        let (plan, hold) = (self.plan.barrier(id), &self.barriers[id.index()]);
+        let is_due = plan.part == Part::Selected && hold.open == 0 && hold.stage == BarrierStage::Ahead;
+        set(&mut self.queues.barriers_due, id, is_due);
+        set(&mut self.queues.barriers_reached, id, hold.hold().is_some());
+    }
+}
+
+fn set<T: Ord>(queue: &mut BTreeSet<T>, id: T, is_in: bool) {
+    if is_in {
+        queue.insert(id);
+    } else {
+        queue.remove(&id);
     }
 }

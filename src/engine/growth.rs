@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::domain::TaskId;
 use crate::mission::{Addition, Origin, Part};
 
-use super::apply::leave_order;
+use super::apply::{failed_dependencies_are_due, leave_order};
+use super::prerequisite::{look, withdrawn};
 use super::remedies::nothing_is_due;
-use super::requirement::{extended, look};
 use super::state::{State, TaskState};
 
 /// The run has these tasks from here on.
@@ -21,14 +21,10 @@ pub fn add(state: &mut State, addition: &Addition) {
             .tasks
             .resize_with(state.plan.tasks.len(), TaskState::default);
     });
-    let plan = Arc::clone(&state.plan);
     for added in &addition.tasks {
-        extended(state, &added.awaited_by);
+        withdrawn(state, &added.awaited_by);
         // Asked for behind what has failed already: that is decided about like any failed dependency.
-        let failed = plan.dependencies.of(added.id).iter();
-        let failed = failed.filter(|on| state.has_failed_for_good(**on));
-        let due: Vec<_> = failed.map(|on| (added.id, *on)).collect();
-        state.cascades_due.extend(due);
+        failed_dependencies_are_due(state, added.id);
         if let (Origin::Fixup, Some(source)) = (addition.origin, addition.source) {
             inherit(state, source, added.id);
         }
@@ -75,6 +71,6 @@ fn forget(state: &mut State, id: TaskId) {
     state.is_not_ready(id);
     nothing_is_due(state, id);
     if let Some(open) = state.tasks[id.index()].reopened.take() {
-        leave_order(state, id, &open.behind, &open.ahead_of);
+        leave_order(state, id, &open);
     }
 }

@@ -42,7 +42,7 @@
 //! | `seen_before` | what one check said before the work of its task began, on record (24) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
-//! | `requirement` | what a task that is to begin lacks, and who watches for it |
+//! | `prerequisite` | what a task that is to begin lacks, and who watches for it |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `signature` | what a failed attempt looked like: two alike brought nothing (4) |
@@ -81,9 +81,9 @@ mod mission_change;
 mod notice;
 mod outcome;
 mod payload;
+mod prerequisite;
 mod ready;
 mod remedies;
-mod requirement;
 mod rounds;
 mod routes;
 mod seen_before;
@@ -135,9 +135,9 @@ pub use payload::{
     ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
     SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
 };
+pub use prerequisite::Prerequisite;
 #[cfg(test)]
 pub use remedies::{DependencyRecovery, FailedDependency};
-pub use requirement::Requirement;
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
 pub use stages::{

@@ -75,10 +75,10 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
     let for_judges = state.parked_for_judges();
     let accounted = counts.ended();
     let holds = |class: OutcomeClass| match class {
-        OutcomeClass::Interrupted => state.stop == Some(StopCause::Interrupted),
-        OutcomeClass::Terminated => state.stop == Some(StopCause::Terminated),
+        OutcomeClass::Interrupted => state.session.stop == Some(StopCause::Interrupted),
+        OutcomeClass::Terminated => state.session.stop == Some(StopCause::Terminated),
         OutcomeClass::Limit => {
-            state.stop == Some(StopCause::TimeLimit)
+            state.session.stop == Some(StopCause::TimeLimit)
                 || state.ledger.limit().is_some()
                 || !state.ledger.overshoot(&state.plan).is_none()
                 || state.ends_before_a_moment()
@@ -91,14 +91,14 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         }
         OutcomeClass::BelowThreshold => {
             counts.below_threshold + counts.degraded + counts.unverified > 0
-                || state.threshold_failed.is_some()
+                || state.session.threshold_failed.is_some()
         }
         OutcomeClass::Awaiting => {
             counts.awaiting > for_judges
                 || state.checkpoints_that_wait().next().is_some()
-                || (state.paused && accounted != counts.selected)
+                || (state.session.paused && accounted != counts.selected)
         }
-        OutcomeClass::Internal => state.foreign,
+        OutcomeClass::Internal => state.session.foreign,
         OutcomeClass::Ok | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };
     let mut conditions: Vec<_> = OutcomeClass::BY_PRECEDENCE

@@ -17,15 +17,17 @@ type Key = (Reverse<Decimal>, TaskId);
 struct Lane {
     waiting: BTreeSet<Key>,
     limit: Option<u32>,
-    busy: u32,
+    busy: BTreeSet<TaskId>,
 }
 
 impl Lane {
     fn head(&self) -> Option<Key> {
-        self.waiting
-            .first()
-            .filter(|_| self.limit.is_none_or(|limit| self.busy < limit))
-            .copied()
+        self.waiting.first().filter(|_| self.has_room(0)).copied()
+    }
+
+    fn has_room(&self, taken: u32) -> bool {
+        let busy = self.busy.len() + taken as usize;
+        self.limit.is_none_or(|limit| busy < limit as usize)
     }
 }
 
@@ -54,18 +56,22 @@ impl ReadyQueue {
 
     /// Whether an agent could take on one more task, beside those that it has and `taken` others.
     pub fn has_room_for(&self, agent: AgentId, taken: u32) -> bool {
-        let lane = self.lanes.get(&agent);
-        lane.is_none_or(|lane| lane.limit.is_none_or(|limit| lane.busy + taken < limit))
+        self.lanes.get(&agent).is_none_or(|lane| lane.has_room(taken))
     }
 
     /// An agent took on one more task.
-    pub fn occupy(&mut self, agent: AgentId) {
-        self.update(agent, |lane| lane.busy += 1);
+    pub fn occupy(&mut self, agent: AgentId, task: TaskId) {
+        self.update(agent, |lane| lane.busy.insert(task));
     }
 
     /// An agent is rid of a task.
-    pub fn release(&mut self, agent: AgentId) {
-        self.update(agent, |lane| lane.busy = lane.busy.saturating_sub(1));
+    pub fn release(&mut self, agent: AgentId, task: TaskId) {
+        self.update(agent, |lane| lane.busy.remove(&task));
+    }
+
+    /// The tasks that agents are busy with.
+    pub fn working(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.lanes.values().flat_map(|lane| &lane.busy).copied()
     }
 
     /// The tasks that would start next, in order, were each of them to occupy its agent.
@@ -109,7 +115,7 @@ impl Iterator for NextUp<'_> {
         let taken = self.taken.entry(agent).or_default();
         *taken += 1;
         let lane = &self.queue.lanes[&agent];
-        if lane.limit.is_none_or(|limit| lane.busy + *taken < limit) {
+        if lane.has_room(*taken) {
             let after = (std::ops::Bound::Excluded(key), std::ops::Bound::Unbounded);
             if let Some(following) = lane.waiting.range(after).next() {
                 self.heads.insert((*following, agent));
@@ -148,9 +154,9 @@ mod tests {
         let mut queue = queue(&[(0, 0, 9), (1, 0, 8), (2, 1, 1), (3, 0, 7)]);
         queue.set_limit(AgentId(0), 1);
         assert_eq!(order(&queue), [0, 2]);
-        queue.occupy(AgentId(0));
+        queue.occupy(AgentId(0), TaskId(9));
         assert_eq!(order(&queue), [2]);
-        queue.release(AgentId(0));
+        queue.release(AgentId(0), TaskId(9));
         queue.remove(TaskId(0), AgentId(0), Decimal::from(9));
         assert_eq!(order(&queue), [1, 2]);
     }
@@ -166,10 +172,11 @@ mod tests {
                 (up, has_room),
                 "{busy}"
             );
-            queue.occupy(AgentId(0));
+            queue.occupy(AgentId(0), TaskId(busy));
         }
-        for _ in 0..2 {
-            queue.release(AgentId(0));
+        assert_eq!(queue.working().count(), 4);
+        for task in 0..2 {
+            queue.release(AgentId(0), TaskId(task));
         }
         assert_eq!(order(&queue).len(), 1, "four were busy and two are not any more");
         assert!(queue.has_room_for(AgentId(7), 0), "nobody limits it");

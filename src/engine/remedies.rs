@@ -3,7 +3,7 @@
 
 use crate::domain::{Purpose, Status, TaskId};
 
-use super::apply::follow_asks;
+use super::apply::{DependencyState, follow_asks};
 use super::payload::Way;
 use super::state::State;
 
@@ -90,10 +90,13 @@ impl DependencyRecovery {
 
 /// Nothing is to be decided any more about dependencies of a task that failed.
 pub fn nothing_is_due(state: &mut State, id: TaskId) {
-    let due = state.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
+    let due = state
+        .queues
+        .cascades_due
+        .range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
     let due: Vec<_> = due.copied().collect();
     for pair in due {
-        state.cascades_due.remove(&pair);
+        state.queues.cascades_due.remove(&pair);
     }
 }
 
@@ -115,12 +118,12 @@ pub fn all_have_ended(state: &mut State, id: TaskId) {
     let waiting = remedies.failed.iter().map(|entry| entry.dependency);
     let waiting = waiting.filter(|on| !remedies.scanning.contains(on) && !is_resolving(*on));
     let due: Vec<_> = waiting.map(|on| (id, on)).collect();
-    state.cascades_due.extend(due);
+    state.queues.cascades_due.extend(due);
 }
 
 /// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
 /// begun waits for it, even if it was to do without; so does one that did without what was done since.
-pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
+pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, stood: DependencyState) {
     let mut waiting = vec![dependency];
     state.alter(id, |task| {
         let is_pending = task.status() == Status::Pending;
@@ -128,7 +131,7 @@ pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: S
         if let Some(remedies) = task.remedies.as_deref_mut() {
             remedies.forget(dependency);
             waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
-            if is_pending || from == Status::Done {
+            if is_pending || stood == DependencyState::Met {
                 remedies.without.retain(|known| known.dependency != dependency);
             }
         }
@@ -136,6 +139,6 @@ pub fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: S
     // What the orchestrator says about it now means nothing, and is paid for all the same.
     follow_asks(state, id);
     for on in waiting {
-        state.cascades_due.remove(&(id, on));
+        state.queues.cascades_due.remove(&(id, on));
     }
 }

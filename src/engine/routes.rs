@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crate::domain::{Edge, Status, TaskId};
 use crate::mission::{Part, Plan};
 
-use super::apply::{arm, became_terminal, no_longer_terminal};
+use super::apply::{DependencyState, arm, became_terminal, failed_dependencies_are_due, no_longer_terminal};
+use super::prerequisite::look;
 use super::remedies::nothing_is_due;
-use super::requirement::look;
 use super::state::State;
 
 impl State {
@@ -175,7 +175,7 @@ pub fn leave(state: &mut State, id: TaskId) {
     state.is_not_ready(id);
     nothing_is_due(state, id);
     arm(state, Some(id));
-    became_terminal(state, id, Status::Done);
+    became_terminal(state, id, DependencyState::Met);
 }
 
 /// A task that was not pending, and so stayed when a verdict led elsewhere, is to be begun after all: the verdict stands.
@@ -196,14 +196,9 @@ pub fn undecided(state: &mut State, verification: TaskId) {
     for id in turned(state, verification, None) {
         state.alter(id, |task| task.not_taken = false);
         arm(state, Some(id));
-        no_longer_terminal(state, id, Status::Done);
+        no_longer_terminal(state, id, DependencyState::Met);
         look(state, id);
-        let plan = Arc::clone(&state.plan);
-        for dependency in plan.dependencies.of(id) {
-            if state.has_failed_for_good(*dependency) {
-                state.cascades_due.insert((id, *dependency));
-            }
-        }
+        failed_dependencies_are_due(state, id);
     }
 }
 

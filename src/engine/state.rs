@@ -34,8 +34,8 @@ use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
 use super::payload::{Deferral, DeferralReason, GateResult, ProtectedFiles, SessionRef, StopCause};
+use super::prerequisite::WaitList;
 use super::ready::ReadyQueue;
-use super::requirement::Watchers;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
@@ -61,8 +61,8 @@ pub struct State {
     pub plan: Arc<Plan>,
     /// Where the session stands.
     pub phase: RunPhase,
-    /// Why the session stops or stopped before its work was done.
-    pub stop: Option<StopCause>,
+    /// What holds for the session that works, or for the last one.
+    pub session: SessionState,
     /// The options that hold.
     pub options: RunOptions,
     /// The folder from which the state was carried to where it lies now.
@@ -77,14 +77,8 @@ pub struct State {
     pub gates: Vec<GateState>,
     /// One for each checkpoint and delay of the plan.
     pub barriers: Vec<BarrierState>,
-    /// Sums over all tasks.
+    /// Sums over all tasks: derived, and kept because adding up costs O(tasks).
     pub sums: Sums,
-    /// Whether the mission threshold was missed: its score.
-    pub threshold_failed: Option<Points>,
-    /// Whether somebody else touched what this session rests on, or the last one, if none lives (`state:foreign`).
-    pub foreign: bool,
-    /// Whether a person asked that nothing more be started in this session.
-    pub paused: bool,
     /// Whether a person called the whole run off, and nothing of it was begun again since.
     pub called_off: bool,
     /// What becomes due by itself.
@@ -119,28 +113,50 @@ pub struct State {
     pub(super) delivered_to_merge: bool,
     /// The session that asked for it, counted from 1; 0 before any.
     pub(super) delivered_in: u32,
-    /// Tasks with a slot that work in the workspace itself.
-    pub(super) in_workspace: BTreeSet<TaskId>,
-    pub(super) ready: ReadyQueue,
-    /// What tasks watch that are to begin and lack something.
-    pub(super) watchers: Watchers,
+    /// What is next, so that no decision looks at all tasks.
+    pub(super) queues: Queues,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
     pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
-    pub(super) gates_due: BTreeSet<GateId>,
-    pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
+}
+
+/// What follows from the plan and from where tasks, gates and barriers stand. To find any of it anew costs O(tasks and edges),
+/// or O(gates) and O(barriers), and each decision asks for it; to keep it costs O(log n) a change. [`State::derive`] makes it
+/// from nothing by the same rules.
+#[derive(Debug, Clone, Default)]
+pub struct Queues {
+    /// Tasks that could start, and those that hold a slot, by agent.
+    pub ready: ReadyQueue,
+    /// What tasks watch that are to begin and lack something.
+    pub watchers: WaitList,
+    /// Tasks with a dependency that failed for good, about which is to be decided.
+    pub cascades_due: BTreeSet<(TaskId, TaskId)>,
+    /// Gates that are to be evaluated.
+    pub gates_due: BTreeSet<GateId>,
+    /// Gates that failed and halt the run.
+    pub halting: BTreeSet<GateId>,
     /// Checkpoints and delays whose tasks have all ended.
-    pub(super) barriers_due: BTreeSet<BarrierId>,
+    pub barriers_due: BTreeSet<BarrierId>,
     /// Checkpoints and delays that were reached and not passed.
-    pub(super) barriers_reached: BTreeSet<BarrierId>,
-    pub(super) halted: bool,
-    /// Tasks that wait for a moment.
-    pub(super) deferred: BTreeSet<TaskId>,
-    /// When the session ends that works now, where it has a time limit.
-    pub(super) session_ends: Option<Timestamp>,
-    /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`). Over with the last
-    /// failure that is withdrawn.
+    pub barriers_reached: BTreeSet<BarrierId>,
+}
+
+/// What holds for one session and not for the next.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionState {
+    /// Why it stops or stopped before its work was done.
+    pub stop: Option<StopCause>,
+    /// When it ends, where it has a time limit.
+    pub(super) ends: Option<Timestamp>,
+    /// Whether the mission threshold was missed: its score.
+    pub threshold_failed: Option<Points>,
+    /// Whether somebody else touched what it rests on (`state:foreign`).
+    pub foreign: bool,
+    /// Whether a person asked that nothing more be started in it.
+    pub paused: bool,
+    /// A task failed in it, and the first failure is to be the last start (`--fail-fast`). Over with the last failure that
+    /// is withdrawn.
     pub(super) failed_fast: bool,
 }
 
@@ -231,7 +247,7 @@ impl State {
         let mut state = Self {
             plan,
             phase: RunPhase::New,
-            stop: None,
+            session: SessionState::default(),
             options: RunOptions::default(),
             moved_from: None,
             unconfined: None,
@@ -240,7 +256,6 @@ impl State {
             gates: Vec::new(),
             barriers: Vec::new(),
             sums: Sums::default(),
-            threshold_failed: None,
             protected: None,
             audit: Audit::default(),
             sessions: 0,
@@ -252,9 +267,7 @@ impl State {
             delivery: None,
             delivered_to_merge: false,
             delivered_in: 0,
-            in_workspace: BTreeSet::new(),
-            ready: ReadyQueue::default(),
-            watchers: Watchers::default(),
+            queues: Queues::default(),
             turns_started: 0,
             rejections: BTreeMap::new(),
             timers: Timers::default(),
@@ -262,17 +275,7 @@ impl State {
             notices: Notices::default(),
             deadlines: Deadlines::default(),
             ledger: Ledger::default(),
-            foreign: false,
-            paused: false,
             called_off: false,
-            gates_due: BTreeSet::new(),
-            cascades_due: BTreeSet::new(),
-            barriers_due: BTreeSet::new(),
-            barriers_reached: BTreeSet::new(),
-            halted: false,
-            deferred: BTreeSet::new(),
-            session_ends: None,
-            failed_fast: false,
         };
         state.derive();
         state
@@ -290,7 +293,7 @@ impl State {
 
     /// Whether an agent could take on one more task, as far as its own limit goes.
     pub(crate) fn has_room_for(&self, agent: AgentId) -> bool {
-        self.ready.has_room_for(agent, 0)
+        self.queues.ready.has_room_for(agent, 0)
     }
 
     /// What a task, a checkpoint or a delay waits with, if it does.
@@ -308,7 +311,8 @@ impl State {
 
     /// Checkpoints that a person is asked about, and delays that run, as long as anything waits for them.
     pub fn barriers_that_wait(&self) -> impl Iterator<Item = BarrierId> + '_ {
-        self.barriers_reached
+        self.queues
+            .barriers_reached
             .iter()
             .copied()
             .filter(|id| self.holds_anything(*id))
@@ -328,8 +332,8 @@ impl State {
 
     /// Tasks that wait for a moment, each with it. What waits for a slot waits for no moment.
     pub fn deferrals(&self) -> impl Iterator<Item = (TaskId, &Deferral)> + '_ {
-        let deferred = self.deferred.iter().filter(|id| self.takes(**id));
-        deferred.filter_map(|id| Some((*id, self.task(*id).deferral.as_deref()?)))
+        let deferred = self.timers.deferred().filter(|id| self.takes(*id));
+        deferred.filter_map(|id| Some((id, self.task(id).deferral.as_deref()?)))
     }
 
     /// Whether a task waits for a moment that this session may wait for.
@@ -348,7 +352,7 @@ impl State {
 
     /// Whether a moment may be waited for by this session.
     pub(super) fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
-        let within_session = self.session_ends.is_none_or(|end| deferral.until <= end);
+        let within_session = self.session.ends.is_none_or(|end| deferral.until <= end);
         let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
         let mut deadlines = [Some(task), None]
             .into_iter()
@@ -368,7 +372,7 @@ impl State {
     /// Whether the session ends because moments are too far away.
     pub(super) fn ends_before_a_moment(&self) -> bool {
         let failed_fast = self.options.fail_fast && self.sums.counts.failed > 0;
-        let is_stopped = self.halted || self.paused || failed_fast;
+        let is_stopped = self.is_halted() || self.session.paused || failed_fast;
         !is_stopped && self.deferrals().next().is_some()
     }
 
@@ -473,8 +477,16 @@ impl State {
         self.may_go_on() && self.ledger.limit().is_none()
     }
 
+    /// Whether a gate halts the run.
+    pub(super) fn is_halted(&self) -> bool {
+        !self.queues.halting.is_empty()
+    }
+
     fn may_go_on(&self) -> bool {
-        self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+        self.phase == RunPhase::Running
+            && !self.is_halted()
+            && !self.session.failed_fast
+            && !self.session.paused
     }
 
     /// Whether a task may still begin: a verification may while what is left is kept for judging.

@@ -38,7 +38,7 @@ pub enum Timer {
     DeadlinePassed(Option<TaskId>),
     /// The run has worked as long as it may (section 19).
     Budget,
-    /// The moment that a task waits for has come (sections 4 and 13).
+    /// The moment that a task waits for has come (sections 4 and 13). The last in order, so that all of them stand together.
     Deferral(TaskId),
 }
 
@@ -72,6 +72,15 @@ impl Timers {
     /// Whether this very timer runs: one that was set anew is another one.
     pub(crate) fn runs(&self, timer: Timer, at: Timestamp) -> bool {
         self.by_time.contains(&(at, timer))
+    }
+
+    /// The tasks that wait for a moment, in their order.
+    pub fn deferred(&self) -> impl Iterator<Item = TaskId> + '_ {
+        let deferrals = self.by_timer.range(Timer::Deferral(TaskId(0))..);
+        deferrals.filter_map(|(timer, _)| match timer {
+            Timer::Deferral(task) => Some(*task),
+            _ => None,
+        })
     }
 
     /// All that run, the next one first.

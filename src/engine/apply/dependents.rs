@@ -1,14 +1,14 @@
 //! What the end of a task, or its end withdrawn, means for those that wait for it: dependents, gates, checkpoints, delays.
 
 use crate::domain::{Status, TaskId};
+use crate::engine::prerequisite::{Prerequisite, met, withdrawn};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
-use crate::engine::requirement::{Requirement, met, withdrawn};
 use crate::engine::routes;
 use crate::engine::state::{BarrierStage, State};
 
-use super::{is_halted, leave_barrier};
+use super::leave_barrier;
 
-/// How far a task had come for those who wait for it.
+/// How far a task has come for those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DependencyState {
     /// Nobody goes on yet.
@@ -34,37 +34,22 @@ impl DependencyState {
 /// The task has come to an end; where that is one for others too, they go on.
 pub fn settle(state: &mut State, id: TaskId) {
     let stands = DependencyState::of(state, id);
-    if stands == DependencyState::Open {
-        return;
-    }
-    state.failed_fast |= stands == DependencyState::Failed && state.options.fail_fast;
-    let to = if stands == DependencyState::Met {
-        Status::Done
-    } else {
-        Status::Failed
-    };
-    became_terminal(state, id, to);
-}
-
-/// What others built on is not there any more, if they had built on it.
-pub fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
-    match stood {
-        DependencyState::Open => {}
-        DependencyState::Met => no_longer_terminal(state, id, Status::Done),
-        DependencyState::Failed => no_longer_terminal(state, id, Status::Failed),
+    state.session.failed_fast |= stands == DependencyState::Failed && state.options.fail_fast;
+    if stands != DependencyState::Open {
+        became_terminal(state, id, stands);
     }
 }
 
-pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
+pub fn became_terminal(state: &mut State, id: TaskId, stands: DependencyState) {
     let plan = state.plan.clone();
-    if to == Status::Done {
-        met(state, Requirement::Dependency(id));
+    if stands == DependencyState::Met {
+        met(state, Prerequisite::Dependency(id));
     }
     for dependent in plan.dependents.of(id) {
         let task = state.task(*dependent);
         let needs_it = task.status() == Status::Pending && !task.does_without(id);
-        if to == Status::Failed && needs_it && state.takes(*dependent) {
-            state.cascades_due.insert((*dependent, id));
+        if stands == DependencyState::Failed && needs_it && state.takes(*dependent) {
+            state.queues.cascades_due.insert((*dependent, id));
         }
         all_have_ended(state, *dependent);
     }
@@ -74,12 +59,9 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         if gate_state.open > 0 || gate_state.result.is_some() {
             continue;
         }
-        if routes::all_left(state, &plan.gate(*gate).after) {
-            state.gates[gate.index()].left = true;
-            met(state, Requirement::Gate(*gate));
-        } else {
-            state.gates_due.insert(*gate);
-        }
+        state.gates[gate.index()].left = routes::all_left(state, &plan.gate(*gate).after);
+        state.follow_gate(*gate);
+        met(state, Prerequisite::Gate(*gate));
     }
     for hold in plan.barriers_after.of(id) {
         let held = &mut state.barriers[hold.index()];
@@ -90,17 +72,20 @@ pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         if routes::all_left(state, &plan.barrier(*hold).after) {
             leave_barrier(state, *hold, BarrierStage::Passed);
         } else {
-            state.barriers_due.insert(*hold);
+            state.follow_barrier(*hold);
         }
     }
 }
 
 /// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
-/// evaluated anew.
-pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
+/// evaluated anew. Nothing changes for anybody where nobody went on because of it.
+pub fn no_longer_terminal(state: &mut State, id: TaskId, stood: DependencyState) {
+    if stood == DependencyState::Open {
+        return;
+    }
     let plan = state.plan.clone();
     for dependent in plan.dependents.of(id) {
-        is_tried_again(state, *dependent, id, from);
+        is_tried_again(state, *dependent, id, stood);
     }
     withdrawn(state, plan.dependents.of(id));
     for gate in plan.gates_after.of(id) {
@@ -109,15 +94,14 @@ pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
         gate_state.result = None;
         gate_state.overridden = false;
         gate_state.left = false;
-        state.gates_due.remove(gate);
+        state.follow_gate(*gate);
         withdrawn(state, &plan.gate(*gate).blocks);
     }
     for hold in plan.barriers_after.of(id) {
-        leave_barrier(state, *hold, BarrierStage::Ahead);
         state.barriers[hold.index()].open += 1;
+        leave_barrier(state, *hold, BarrierStage::Ahead);
         withdrawn(state, &plan.barrier(*hold).blocks);
     }
-    state.halted = is_halted(state);
 }
 
 /// A task is to be done behind checkpoints, of which a person may have refused one: that one is asked about again, for
@@ -127,9 +111,7 @@ pub fn refused_barriers_are_due(state: &mut State, id: TaskId) {
     for hold in plan.barriers_before.of(id) {
         if state.barrier(*hold).stage == BarrierStage::Rejected {
             state.barriers[hold.index()].stage = BarrierStage::Ahead;
-            if state.barrier(*hold).open == 0 {
-                state.barriers_due.insert(*hold);
-            }
+            state.follow_barrier(*hold);
         }
     }
 }
@@ -139,7 +121,7 @@ pub fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
     for dependency in plan.dependencies.of(id) {
         if state.has_failed_for_good(*dependency) && !state.task(id).does_without(*dependency) {
-            state.cascades_due.insert((id, *dependency));
+            state.queues.cascades_due.insert((id, *dependency));
         }
     }
 }

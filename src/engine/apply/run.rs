@@ -5,8 +5,8 @@ use crate::engine::derive::change_plan;
 use crate::engine::event::RunEvent;
 use crate::engine::growth;
 use crate::engine::payload::FileFact;
-use crate::engine::requirement::look;
-use crate::engine::state::{RunPhase, State};
+use crate::engine::prerequisite::look;
+use crate::engine::state::{RunPhase, SessionState, State};
 use crate::engine::timers::Timer;
 use crate::mission::Confinement;
 use crate::mission::model::Sandbox;
@@ -22,29 +22,25 @@ pub fn change(state: &mut State, event: &RunEvent) {
                 look(state, id);
             }
         }
-        RunEvent::SessionLimit { until } => state.session_ends = Some(*until),
+        RunEvent::SessionLimit { until } => state.session.ends = Some(*until),
         RunEvent::Resumed { options, .. } => {
             state.sessions += 1;
             (state.audit.out, state.audit.of_session, state.delivering) = (false, 0, false);
             // What failed is tried again.
             state.delivery.take_if(|delivery| delivery.why.is_some());
-            state.session_ends = None;
             state.options = (**options).clone();
             note_written_off(state);
             state.phase = RunPhase::Running;
-            (state.stop, state.paused) = (None, false);
+            state.session = SessionState::default();
             state.timers.cancel(Timer::WaitOver);
-            state.failed_fast = false;
-            state.threshold_failed = None;
-            state.foreign = false;
         }
-        RunEvent::StateForeign { .. } => state.foreign = true,
+        RunEvent::StateForeign { .. } => state.session.foreign = true,
         RunEvent::Unconfined { reason } => state.unconfined = Some(reason.clone()),
         RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
         RunEvent::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             (state.audit.out, state.delivering) = (false, false);
-            state.stop = Some(*cause);
+            state.session.stop = Some(*cause);
             state.timers.cancel(Timer::WaitOver);
         }
         RunEvent::Finished { .. } => {
@@ -55,7 +51,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::TasksAdded(addition) => growth::add(state, addition),
         RunEvent::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
         RunEvent::Paused { .. } => {
-            state.paused = true;
+            state.session.paused = true;
             state.timers.cancel(Timer::WaitOver);
         }
         RunEvent::Cancelled { .. } => state.called_off = true,
@@ -63,7 +59,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);
         }
-        RunEvent::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
+        RunEvent::ThresholdFailed { points, .. } => state.session.threshold_failed = Some(*points),
 
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         RunEvent::Salvaged(_) => {

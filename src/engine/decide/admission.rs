@@ -11,7 +11,7 @@ use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, Waiting
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::DeferralReason;
-use crate::engine::requirement::Requirement;
+use crate::engine::prerequisite::Prerequisite;
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, RunPhase, State};
 use crate::engine::voided::VoidedStage;
@@ -67,11 +67,11 @@ impl<'a> Admission<'a> {
         let lacks = || {
             state
                 .first_unmet(id)
-                .filter(|lacked| *lacked != Requirement::Agreement)
+                .filter(|lacked| *lacked != Prerequisite::Agreement)
         };
         self.is_open()
             && !(plan.exclusive && self.slots > 0)
-            && state.ready.has_room_for(plan.agent, taken)
+            && state.queues.ready.has_room_for(plan.agent, taken)
             && (work == Work::Begun || state.may_begin(id) && lacks().is_none())
     }
 
@@ -87,7 +87,7 @@ impl<'a> Admission<'a> {
 /// queue to be alone, or that one might never start.
 pub fn admits(state: &State, id: TaskId, work: Work) -> bool {
     let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
-    let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
+    let waits_to_be_alone = || state.queues.ready.next_up().next().is_some_and(is_exclusive);
     Admission::of(state).admits(id, work) && !waits_to_be_alone()
 }
 

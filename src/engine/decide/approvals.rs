@@ -8,7 +8,7 @@ use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timest
 use crate::engine::event::{Event, HoldEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
-use crate::engine::requirement::Requirement;
+use crate::engine::prerequisite::Prerequisite;
 use crate::engine::state::{Hold, REJECTED, State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
@@ -24,7 +24,7 @@ const ASK_AGAIN: Millis = Millis::from_secs(30);
 
 /// Asks for what holds tasks that nothing else holds.
 pub fn requests(state: &State, now: Timestamp) -> Vec<Event> {
-    let due = state.watchers.of(Requirement::Agreement);
+    let due = state.queues.watchers.of(Prerequisite::Agreement);
     due.flat_map(|id| {
         let mut draft = Transaction::new(state, id);
         go_on(&mut draft, now);

@@ -54,7 +54,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
             },
             // Nothing more is to be started, neither the task nor what it needs; or nobody is to be asked for another way.
             Remedy::Resolve
-                if draft.state.failed_fast
+                if draft.state.session.failed_fast
                     || !rules.coordination.has(CoordinationMiddleware::CoordinationReplan) => {}
             Remedy::Resolve if !asked && resolutions < rules.settings.max_resolution_attempts => {
                 if let Some(orchestrator) = rules.orchestrator {
@@ -169,7 +169,9 @@ pub fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<
     let failed = draft.state.task(dependency);
     match answer {
         Ok(Answer::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
-        Ok(Answer::Retry { reason }) if may_be_tried_again(failed.mode()) && !draft.state.failed_fast => {
+        Ok(Answer::Retry { reason })
+            if may_be_tried_again(failed.mode()) && !draft.state.session.failed_fast =>
+        {
             do_without(draft, dependency, Way::Retry, reason.clone());
             let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);

@@ -60,7 +60,7 @@ pub fn is_over(state: &State) -> bool {
 pub fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     if let (Some(threshold), None, false) = (
         state.plan.rules.quality_threshold,
-        state.threshold_failed,
+        state.session.threshold_failed,
         !state.has_all_ended(),
     ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
@@ -101,7 +101,7 @@ pub fn foreign(state: &State, fact: &Fact) -> Vec<Event> {
     let mut events = Vec::from_iter(fact.as_event());
     if state.phase == RunPhase::Finished {
         let mut touched = state.clone();
-        touched.foreign = true;
+        touched.session.foreign = true;
         events.extend(run_finished(&touched));
     }
     events

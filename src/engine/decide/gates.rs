@@ -10,7 +10,7 @@ use crate::engine::payload::GateResult;
 use crate::engine::state::State;
 
 pub fn due(state: &State) -> Vec<Event> {
-    let due = state.gates_due.iter();
+    let due = state.queues.gates_due.iter();
     due.map(|gate| {
         Event::Gate(
             *gate,

@@ -254,7 +254,11 @@ pub fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timestamp) -> 
 
 /// Checkpoints and delays whose tasks have all ended begin to wait, if anything waits for them.
 pub fn reached(state: &State, now: Timestamp) -> Vec<Event> {
-    let due = state.barriers_due.iter().filter(|id| state.holds_anything(**id));
+    let due = state
+        .queues
+        .barriers_due
+        .iter()
+        .filter(|id| state.holds_anything(**id));
     due.map(|id| {
         let plan = state.plan.barrier(*id);
         let (reason, expires) = match plan.kind {

@@ -372,7 +372,10 @@ pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
 /// What comes between the last work and the end of a session: the end is announced, and what is on its way is waited
 /// for. `None`: nothing does.
 pub fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let by_signal = matches!(state.stop, Some(StopCause::Interrupted | StopCause::Terminated));
+    let by_signal = matches!(
+        state.session.stop,
+        Some(StopCause::Interrupted | StopCause::Terminated)
+    );
     let notices = &state.notices;
     // Who pressed Ctrl-C wants the end, not a wait for it.
     if by_signal {

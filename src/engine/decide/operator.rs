@@ -134,7 +134,7 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
             None if intake::scope(&state.plan, task).is_ok() => Applied,
             None => Unknown,
         },
-        Command::Pause if state.phase == RunPhase::Running && !state.paused => Applied,
+        Command::Pause if state.phase == RunPhase::Running && !state.session.paused => Applied,
         Command::Pause => AlreadySo,
         Command::OverrideGate { gate, .. } => match state.gates.get(gate.index()) {
             None => Unknown,

@@ -49,7 +49,7 @@ pub fn advance(state: &State, now: Timestamp) -> Vec<Event> {
 fn cascades(state: &State) -> Vec<Event> {
     let mut seen = BTreeSet::new();
     let mut events = Vec::new();
-    for (task, dependency) in &state.cascades_due {
+    for (task, dependency) in &state.queues.cascades_due {
         if events.len() >= MOST_AT_ONCE {
             break;
         }
@@ -69,7 +69,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         return Vec::new();
     }
     let mut events = Vec::new();
-    for id in state.ready.next_up() {
+    for id in state.queues.ready.next_up() {
         let is_begun = state.task(id).is_queued();
         // A run that was halted finishes what has begun.
         if !is_begun && !state.may_begin(id) {

@@ -492,7 +492,7 @@ fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
         for (mut simulation, expected) in [(reached(), from_reached), (passed(), from_passed)] {
             assert!(simulation.say(&change(&yaml, &options())));
             assert_eq!(stage(&simulation), expected, "{yaml}");
-            let waits = simulation.state.barriers_reached.len();
+            let waits = simulation.state.queues.barriers_reached.len();
             assert_eq!(waits, usize::from(expected == "held"));
             super::properties::is_up_to_date(&simulation.state);
         }

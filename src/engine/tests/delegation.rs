@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::{AskId, Purpose, QualityFlag, Status, TaskId};
-use crate::engine::{AskEvent, Effect, Event, Fact, Requirement, RunEvent, State, TaskEvent};
+use crate::engine::{AskEvent, Effect, Event, Fact, Prerequisite, RunEvent, State, TaskEvent};
 use crate::mission::{Part, SubTask, read_delegations};
 
 use super::properties::is_up_to_date;
@@ -271,11 +271,11 @@ fn a_withdrawn_task_waits_for_nobody() {
     let mut simulation = Simulation::new(TWO, options);
     let y = json!([{"title": "y", "assignTo": "w", "dependsOn": ["p"]}]);
     simulation.run(handed_down_by(vec![(1, 1, y)]));
-    let watched = |state: &State| state.watchers.watched(TaskId(2));
+    let watched = |state: &State| state.queues.watchers.watched(TaskId(2));
     assert!(simulation.say(&Fact::Redo(TaskId(0))));
     assert_eq!(
         watched(&simulation.state),
-        Some(Requirement::Dependency(TaskId(1)))
+        Some(Prerequisite::Dependency(TaskId(0)))
     );
     assert!(simulation.say(&Fact::Redo(TaskId(1))));
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);

@@ -34,6 +34,7 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
             .find(|index| state.tasks[*index].status() == Status::Failed)
             .unwrap();
         state
+            .queues
             .cascades_due
             .insert((TaskId(10), TaskId::from_index(failed)));
         let events = decide(&state, &Fact::Advance, NOW);
@@ -100,7 +101,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
             };
             task.lifecycle = Lifecycle::default().next(status, None, (Some(FailureMode::Quality), None));
         }
-        state.cascades_due.insert((TaskId(23), TaskId(22)));
+        state.queues.cascades_due.insert((TaskId(23), TaskId(22)));
         let events = decide(&state, &Fact::Advance, NOW);
         let goes_on = events
             .iter()

@@ -1,8 +1,9 @@
 //! What follows from the plan and from where tasks stand, and what may start.
 
 use crate::domain::{BarrierId, Status, TaskId, Timestamp};
+use crate::engine::prerequisite::met;
 use crate::engine::state::Judging;
-use crate::engine::{BarrierStage, Command, Effect, Fact, OperatorInput, State, Timer, apply};
+use crate::engine::{BarrierStage, Command, Effect, Fact, OperatorInput, Prerequisite, State, Timer, apply};
 
 use super::properties::is_up_to_date;
 use super::simulation::{Response, Simulation, good, options};
@@ -60,7 +61,7 @@ tasks: [{title: a}, {title: b}]
     simulation.run(good);
     let mut anew = simulation.state.clone();
     anew.derive();
-    assert!(simulation.state.halted && anew.halted);
+    assert!(simulation.state.is_halted() && anew.is_halted());
 }
 
 #[test]
@@ -153,4 +154,29 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
     });
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     is_up_to_date(&simulation.state);
+}
+
+/// A search that began anew each time would take the square of their number.
+#[test]
+fn a_join_looks_at_each_of_many_tasks_once() {
+    const MANY: u32 = 50_000;
+    let titles: Vec<String> = (0..MANY).map(|n| format!("t{n}")).collect();
+    let tasks: String = titles
+        .iter()
+        .map(|title| format!("  - {{title: {title}}}\n"))
+        .collect();
+    let needs = titles.join(", ");
+    let agents = "agents: {w: {run: [/bin/true]}}";
+    let yaml = format!("name: m\n{agents}\ntasks:\n{tasks}  - {{title: join, dependsOn: [{needs}]}}\n");
+    let (mut state, join) = (Simulation::new(&yaml, options()).state, TaskId(MANY));
+    let begin = std::time::Instant::now();
+    for id in (0..MANY).map(TaskId) {
+        let watched = state.queues.watchers.watched(join);
+        assert_eq!(watched, Some(Prerequisite::Dependency(id)));
+        state.tasks[id.index()].lifecycle = Status::Done.into();
+        met(&mut state, Prerequisite::Dependency(id));
+    }
+    assert_eq!(state.queues.watchers.watched(join), None);
+    let took = begin.elapsed();
+    assert!(took < std::time::Duration::from_secs(5), "{took:?}");
 }

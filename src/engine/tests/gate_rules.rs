@@ -150,7 +150,7 @@ fn what_a_command_meets() {
     };
     let (passed, shut) = (evaluated(90), evaluated(70));
     let mut paused = state.clone();
-    paused.paused = true;
+    paused.session.paused = true;
     let mut over_and_done = state.clone();
     over_and_done.phase = RunPhase::Finished;
     for (state, command, expected) in [

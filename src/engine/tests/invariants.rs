@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
-use crate::engine::apply::became_terminal;
+use crate::engine::apply::{DependencyState, became_terminal};
 use crate::engine::payload::Way;
 use crate::engine::remedies::{DependencyRecovery, FailedDependency, WaivedDependency, is_tried_again};
 use crate::engine::{
-    AskEvent, Effect, Event, Fact, Job, Requirement, RunEvent, State, TaskEvent, Timer, apply, decide,
+    AskEvent, Effect, Event, Fact, Job, Prerequisite, RunEvent, State, TaskEvent, Timer, apply, decide,
 };
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
@@ -133,19 +133,19 @@ fn what_is_withdrawn_waits_for_no_decision() {
     });
     apply(&mut state, &added);
     for on in [BASE, AFTER] {
-        state.cascades_due.insert((FIXUP, on));
+        state.queues.cascades_due.insert((FIXUP, on));
     }
-    state.cascades_due.insert((AFTER, BASE));
+    state.queues.cascades_due.insert((AFTER, BASE));
     for id in [AFTER, FIXUP] {
         state.is_not_ready(id);
-        state.watchers.watch(id, Requirement::Agreement, 0);
+        state.queues.watchers.watch(id, Prerequisite::Agreement, 0);
     }
     apply(
         &mut state,
         &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
     );
-    assert_eq!(state.cascades_due, BTreeSet::from([(AFTER, BASE)]));
-    assert_eq!(state.watchers.watched(FIXUP), None);
+    assert_eq!(state.queues.cascades_due, BTreeSet::from([(AFTER, BASE)]));
+    assert_eq!(state.queues.watchers.watched(FIXUP), None);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn what_is_asked_for_behind_what_failed_is_decided_about() {
         tasks: vec![added],
     };
     apply(&mut state, &Event::Run(RunEvent::TasksAdded(Box::new(addition))));
-    assert_eq!(state.cascades_due, BTreeSet::from([(FIXUP, BROKEN)]));
+    assert_eq!(state.queues.cascades_due, BTreeSet::from([(FIXUP, BROKEN)]));
     is_up_to_date(&state);
 }
 
@@ -256,16 +256,16 @@ fn begun(yaml: &str) -> State {
 fn who_waits_again_for_what_is_tried_again() {
     let yaml = ABSORBED.replace("MORE", "");
     for (did_without, status, from, still) in [
-        (true, Status::Pending, Status::Failed, false),
-        (true, Status::Pending, Status::Done, false),
+        (true, Status::Pending, DependencyState::Failed, false),
+        (true, Status::Pending, DependencyState::Met, false),
         // It works or has worked without it: that is not undone, unless what it did without was done meanwhile.
-        (true, Status::InProgress, Status::Failed, true),
-        (true, Status::Done, Status::Failed, true),
-        (true, Status::InProgress, Status::Done, false),
+        (true, Status::InProgress, DependencyState::Failed, true),
+        (true, Status::Done, DependencyState::Failed, true),
+        (true, Status::InProgress, DependencyState::Met, false),
         // Who did not do without it waits as long as it is not done; that it failed changes nothing.
-        (false, Status::Pending, Status::Done, false),
-        (false, Status::Pending, Status::Failed, false),
-        (false, Status::InProgress, Status::Done, false),
+        (false, Status::Pending, DependencyState::Met, false),
+        (false, Status::Pending, DependencyState::Failed, false),
+        (false, Status::InProgress, DependencyState::Met, false),
     ] {
         let mut state = begun(&yaml);
         let task = &mut state.tasks[C.index()];
@@ -273,7 +273,7 @@ fn who_waits_again_for_what_is_tried_again() {
         task.remedies = did_without.then(|| Box::new(without(A)));
         state.sum_up();
         is_tried_again(&mut state, C, A, from);
-        let lacks = state.first_unmet(C) == Some(Requirement::Dependency(A));
+        let lacks = state.first_unmet(C) == Some(Prerequisite::Dependency(A));
         let does_without = state.task(C).does_without(A);
         assert_eq!(
             (does_without, lacks),
@@ -298,9 +298,13 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     // Both had failed, and both were due. One is tried again: not all have ended any more.
     let mut state = begun(&yaml);
     state.tasks[C.index()].remedies = Some(Box::new(remedies()));
-    state.cascades_due = [(C, A), (C, B)].into();
-    is_tried_again(&mut state, C, A, Status::Failed);
-    assert!(state.cascades_due.is_empty(), "{:?}", state.cascades_due);
+    state.queues.cascades_due = [(C, A), (C, B)].into();
+    is_tried_again(&mut state, C, A, DependencyState::Failed);
+    assert!(
+        state.queues.cascades_due.is_empty(),
+        "{:?}",
+        state.queues.cascades_due
+    );
     let left = state.task(C).remedies.as_deref().map(|left| left.failed.clone());
     assert_eq!(left, Some(vec![failed(B)]));
 
@@ -324,7 +328,7 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
         apply(&mut state, &asked);
     }
     assert_eq!(state.sums.calls_open, 2);
-    is_tried_again(&mut state, C, A, Status::Failed);
+    is_tried_again(&mut state, C, A, DependencyState::Failed);
     let about: Vec<_> = state.task(C).work.asks.iter().map(|open| open.purpose).collect();
     assert_eq!(about, [Purpose::Resolve { dependency: B }]);
     assert_eq!(state.sums.calls_open, 1);
@@ -354,12 +358,12 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
     simulation.run(graded(vec![10]));
     let taken = |event: &Event| matches!(event, Event::Task(_, TaskEvent::EdgeTaken { .. }));
     let (mut state, taken) = before(&simulation, ROUTED, taken);
-    state.cascades_due = [(PUBLISH, BASE), (PUBLISH, WRITE), (LATER, BASE)].into();
+    state.queues.cascades_due = [(PUBLISH, BASE), (PUBLISH, WRITE), (LATER, BASE)].into();
     state.is_not_ready(PUBLISH);
-    state.watchers.watch(PUBLISH, Requirement::Agreement, 0);
+    state.queues.watchers.watch(PUBLISH, Prerequisite::Agreement, 0);
     apply(&mut state, &taken);
     assert!(state.task(PUBLISH).not_taken);
-    assert!(state.cascades_due.is_empty() && state.watchers.watched(PUBLISH).is_none());
+    assert!(state.queues.cascades_due.is_empty() && state.queues.watchers.watched(PUBLISH).is_none());
     is_up_to_date(&state);
 }
 
@@ -425,7 +429,7 @@ fn what_fails_again_is_no_news_to_who_does_without_it() {
         // Sent back while that was tried again: it still does without.
         let task = &mut state.tasks[C.index()];
         task.remedies = did_without.then(|| Box::new(without(A)));
-        became_terminal(&mut state, A, Status::Failed);
-        assert_eq!(state.cascades_due.contains(&(C, A)), due);
+        became_terminal(&mut state, A, DependencyState::Failed);
+        assert_eq!(state.queues.cascades_due.contains(&(C, A)), due);
     }
 }

@@ -241,5 +241,5 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     apply(&mut simulation.state, &Event::Task(TaskId(0), back));
     assert!(simulation.state.task(TaskId(0)).deferral.is_none());
     is_up_to_date(&simulation.state);
-    assert_eq!(simulation.state.ready.next_up().next(), Some(TaskId(0)));
+    assert_eq!(simulation.state.queues.ready.next_up().next(), Some(TaskId(0)));
 }

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
-    AskEvent, BarrierStage, Ceiling, DeferralReason, Effect, Event, Fact, Prompt, Requirement, RunEvent,
+    AskEvent, BarrierStage, Ceiling, DeferralReason, Effect, Event, Fact, Prerequisite, Prompt, RunEvent,
     RunPhase, State, StopCause, Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
@@ -78,7 +78,11 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
         .delivery
         .as_ref()
         .is_none_or(|delivery| delivery.why.is_none());
-    tasks_ok && gates_ok && is_delivered && state.threshold_failed.is_none() && state.stop.is_none()
+    tasks_ok
+        && gates_ok
+        && is_delivered
+        && state.session.threshold_failed.is_none()
+        && state.session.stop.is_none()
 }
 
 /// Everything in a state that follows from its plan and from where tasks and gates stand.
@@ -86,18 +90,23 @@ pub(super) fn followed(state: &State) -> String {
     let open: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
     let out: Vec<bool> = state.tasks.iter().map(|task| task.not_taken).collect();
     let due = (
-        &state.gates_due,
-        &state.cascades_due,
-        state.halted,
-        &state.deferred,
+        &state.queues.gates_due,
+        &state.queues.cascades_due,
+        &state.queues.halting,
     );
-    let held = (&state.barriers, &state.barriers_due, &state.barriers_reached);
-    let ready: Vec<_> = state.ready.next_up().collect();
+    let held = (
+        &state.barriers,
+        &state.queues.barriers_due,
+        &state.queues.barriers_reached,
+    );
+    let ready: Vec<_> = state.queues.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
-    let room: Vec<_> = agents.map(|agent| state.ready.has_room_for(agent, 0)).collect();
-    let watches = |id| state.watchers.watched(id).is_some();
+    let room: Vec<_> = agents
+        .map(|agent| state.queues.ready.has_room_for(agent, 0))
+        .collect();
+    let watches = |id| state.queues.watchers.watched(id).is_some();
     let waiting: Vec<TaskId> = state.plan.every_task_id().filter(|id| watches(*id)).collect();
-    let approvals: Vec<TaskId> = state.watchers.of(Requirement::Agreement).collect();
+    let approvals: Vec<TaskId> = state.queues.watchers.of(Prerequisite::Agreement).collect();
     let sums = state.sums;
     let timers = &state.timers;
     format!(
@@ -109,15 +118,14 @@ pub(super) fn followed(state: &State) -> String {
 fn soiled(state: &State) -> State {
     let mut soiled = state.clone();
     let (gates, holds) = (state.gates.len(), state.barriers.len());
-    soiled.gates_due = (0..gates).map(GateId::from_index).collect();
-    soiled.barriers_due = (0..holds).map(BarrierId::from_index).collect();
-    soiled.barriers_reached = soiled.barriers_due.clone();
-    soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
+    soiled.queues.gates_due = (0..gates).map(GateId::from_index).collect();
+    soiled.queues.barriers_due = (0..holds).map(BarrierId::from_index).collect();
+    soiled.queues.barriers_reached = soiled.queues.barriers_due.clone();
+    soiled.queues.cascades_due = [(TaskId(0), TaskId(0))].into();
     for id in state.plan.every_task_id() {
-        soiled.watchers.watch(id, Requirement::Agreement, 5);
+        soiled.queues.watchers.watch(id, Prerequisite::Agreement, 5);
     }
-    soiled.halted = !state.halted;
-    soiled.deferred = [TaskId(0)].into();
+    soiled.queues.halting = soiled.queues.gates_due.clone();
     soiled.sums += state.sums;
     soiled.sums.counts.selected += 7;
     soiled.sums.slots += 3;
@@ -142,15 +150,19 @@ fn soiled(state: &State) -> State {
 fn watches_what_it_lacks(state: &State, id: TaskId) {
     let task = state.task(id);
     let is_to_begin = task.status() == Status::Pending && task.deferral.is_none() && state.takes(id);
-    let lacks: Vec<Requirement> = state.unmet(id, 0).map(|(_, requirement)| requirement).collect();
+    let lacks: Vec<Prerequisite> = state.unmet(id, 0).map(|(_, requirement)| requirement).collect();
     let first = lacks
         .first()
         .filter(|_| is_to_begin && state.phase != RunPhase::New);
-    let watched = state.watchers.watched(id);
+    let watched = state.queues.watchers.watched(id);
     assert_eq!(watched.is_some(), first.is_some(), "{id:?} {watched:?} {lacks:?}");
     let watched = watched.is_none_or(|watched| lacks.contains(&watched));
-    assert!(watched, "{id:?} {:?} {lacks:?}", state.watchers.watched(id));
-    let is_asked = state.watchers.watched(id) == Some(Requirement::Agreement);
+    assert!(
+        watched,
+        "{id:?} {:?} {lacks:?}",
+        state.queues.watchers.watched(id)
+    );
+    let is_asked = state.queues.watchers.watched(id) == Some(Prerequisite::Agreement);
     assert!(!is_asked || lacks.len() == 1, "{id:?} {lacks:?}");
 }
 
@@ -166,8 +178,11 @@ pub(crate) fn is_up_to_date(state: &State) {
     for id in state.plan.every_task_id() {
         watches_what_it_lacks(state, id);
     }
+    let is_deferred = |id: &TaskId| state.task(*id).deferral.is_some() && !state.task(*id).is_queued();
+    let deferred = state.plan.every_task_id().filter(is_deferred);
+    assert!(state.timers.deferred().eq(deferred), "{:?}", state.timers);
     assert!(
-        !state.failed_fast || state.sums.counts.failed > 0,
+        !state.session.failed_fast || state.sums.counts.failed > 0,
         "nothing has failed"
     );
     for task in &state.tasks {

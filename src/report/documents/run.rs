@@ -453,14 +453,14 @@ impl MissionScore {
         let decided = state.phase == RunPhase::Finished && !state.is_unfinished();
         let passed = match bar {
             None => Some(true),
-            Some(_) if state.threshold_failed.is_some() => Some(false),
+            Some(_) if state.session.threshold_failed.is_some() => Some(false),
             Some(_) => decided.then_some(true),
         };
         Self {
             points: engine::mission_score(state),
             bar,
             passed,
-            missed_with: state.threshold_failed,
+            missed_with: state.session.threshold_failed,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::domain::{
     AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
     QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{Mark, Requirement, StageReport, State, nothing_to_do};
+use crate::engine::{Mark, Prerequisite, StageReport, State, nothing_to_do};
 use crate::mission::Part;
 use crate::report::findings::FindingRow;
 use crate::report::rank::{Rank, rank};
@@ -323,11 +323,11 @@ pub(crate) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
         return Vec::new();
     }
     let name = |(_, requirement)| match requirement {
-        Requirement::Dependency(on) => Some(plan.title(state.open_fixup(on).unwrap_or(on))),
-        Requirement::Barrier(hold) => Some(&*plan.barrier(hold).name),
-        Requirement::Gate(gate) => Some(&*plan.gate(gate).name),
-        Requirement::Regressed(first) => Some(plan.title(first)),
-        Requirement::Agreement => None,
+        Prerequisite::Dependency(on) => Some(plan.title(state.open_fixup(on).unwrap_or(on))),
+        Prerequisite::Barrier(hold) => Some(&*plan.barrier(hold).name),
+        Prerequisite::Gate(gate) => Some(&*plan.gate(gate).name),
+        Prerequisite::Regressed(first) => Some(plan.title(first)),
+        Prerequisite::Agreement => None,
     };
     state.unmet(id, 0).filter_map(name).collect()
 }

@@ -42,7 +42,7 @@ impl Session {
     /// Ends in order: what is under way is given a moment, what is left of it is on record.
     pub(super) async fn end(mut self) -> Result<Ending, RunError> {
         let by_signal = matches!(
-            self.state.stop,
+            self.state.session.stop,
             Some(StopCause::Interrupted | StopCause::Terminated)
         );
         self.end_draining(!by_signal).await;

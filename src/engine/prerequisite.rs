@@ -12,7 +12,7 @@ use super::state::{BarrierStage, RunPhase, State};
 
 /// Something that a task lacks before it may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Requirement {
+pub enum Prerequisite {
     /// A dependency is done, a clean fixup has superseded it, or the task does without it.
     Dependency(TaskId),
     /// A checkpoint or a delay is passed.
@@ -27,40 +27,40 @@ pub enum Requirement {
 
 /// What each waiting task watches. Watching costs O(log of the tasks that wait).
 #[derive(Debug, Clone, Default)]
-pub struct Watchers {
-    by_requirement: BTreeSet<(Requirement, TaskId)>,
+pub struct WaitList {
+    by_prerequisite: BTreeSet<(Prerequisite, TaskId)>,
     /// With it so many dependencies, from the first on, as were met when the task looked.
-    by_task: BTreeMap<TaskId, (Requirement, usize)>,
+    by_task: BTreeMap<TaskId, (Prerequisite, usize)>,
 }
 
-impl Watchers {
-    pub(super) fn watch(&mut self, id: TaskId, requirement: Requirement, met: usize) {
-        self.by_requirement.insert((requirement, id));
-        self.by_task.insert(id, (requirement, met));
+impl WaitList {
+    pub(super) fn watch(&mut self, id: TaskId, prerequisite: Prerequisite, met: usize) {
+        self.by_prerequisite.insert((prerequisite, id));
+        self.by_task.insert(id, (prerequisite, met));
     }
 
     fn forget(&mut self, id: TaskId) {
-        if let Some((requirement, _)) = self.by_task.remove(&id) {
-            self.by_requirement.remove(&(requirement, id));
+        if let Some((prerequisite, _)) = self.by_task.remove(&id) {
+            self.by_prerequisite.remove(&(prerequisite, id));
         }
     }
 
     /// What a task watches.
     #[cfg(test)]
-    pub fn watched(&self, id: TaskId) -> Option<Requirement> {
-        self.by_task.get(&id).map(|(requirement, _)| *requirement)
+    pub fn watched(&self, id: TaskId) -> Option<Prerequisite> {
+        self.by_task.get(&id).map(|(prerequisite, _)| *prerequisite)
     }
 
     /// The tasks that watch for this, in their order.
-    pub fn of(&self, requirement: Requirement) -> impl Iterator<Item = TaskId> + '_ {
-        let all = (requirement, TaskId(0))..=(requirement, TaskId(u32::MAX));
-        self.by_requirement.range(all).map(|(_, id)| *id)
+    pub fn of(&self, prerequisite: Prerequisite) -> impl Iterator<Item = TaskId> + '_ {
+        let all = (prerequisite, TaskId(0))..=(prerequisite, TaskId(u32::MAX));
+        self.by_prerequisite.range(all).map(|(_, id)| *id)
     }
 }
 
 impl State {
     /// All that a task lacks before it may begin, behind its first `met` dependencies; each with how many there are before it.
-    pub(crate) fn unmet(&self, id: TaskId, met: usize) -> impl Iterator<Item = (usize, Requirement)> + '_ {
+    pub(crate) fn unmet(&self, id: TaskId, met: usize) -> impl Iterator<Item = (usize, Prerequisite)> + '_ {
         let (plan, task) = (&*self.plan, self.task(id));
         let needed = plan.dependencies.of(id);
         let open = needed.iter().copied().enumerate().skip(met);
@@ -72,23 +72,25 @@ impl State {
         let first = task.reopened.iter().flat_map(|open| open.behind.iter().copied());
         let agreement = task
             .needs_agreement(plan.task(id))
-            .then_some(Requirement::Agreement);
-        let others = held.map(Requirement::Barrier).chain(shut.map(Requirement::Gate));
-        let others = others.chain(first.map(Requirement::Regressed)).chain(agreement);
-        open.map(|(at, on)| (at, Requirement::Dependency(on)))
-            .chain(others.map(|requirement| (needed.len(), requirement)))
+            .then_some(Prerequisite::Agreement);
+        let others = held
+            .map(Prerequisite::Barrier)
+            .chain(shut.map(Prerequisite::Gate));
+        let others = others.chain(first.map(Prerequisite::Regressed)).chain(agreement);
+        open.map(|(at, on)| (at, Prerequisite::Dependency(on)))
+            .chain(others.map(|prerequisite| (needed.len(), prerequisite)))
     }
 
     /// The first thing that a task lacks before it may begin.
-    pub(crate) fn first_unmet(&self, id: TaskId) -> Option<Requirement> {
-        self.unmet(id, 0).next().map(|(_, requirement)| requirement)
+    pub(crate) fn first_unmet(&self, id: TaskId) -> Option<Prerequisite> {
+        self.unmet(id, 0).next().map(|(_, prerequisite)| prerequisite)
     }
 
     /// A task is not ready: it has no place in the queue, watches nothing, and nobody is asked to agree to it.
     pub(super) fn is_not_ready(&mut self, id: TaskId) {
         let plan = self.plan.task(id);
-        self.ready.remove(id, plan.agent, plan.priority);
-        self.watchers.forget(id);
+        self.queues.ready.remove(id, plan.agent, plan.priority);
+        self.queues.watchers.forget(id);
     }
 }
 
@@ -109,45 +111,35 @@ fn look_behind(state: &mut State, id: TaskId, met: usize) {
     }
     let lacks = state.unmet(id, met).next().filter(|_| is_to_begin);
     match lacks {
-        Some((met, requirement)) => state.watchers.watch(id, requirement, met),
+        Some((met, prerequisite)) => state.queues.watchers.watch(id, prerequisite, met),
         None => {
             let plan = state.plan.task(id);
-            state.ready.insert(id, plan.agent, plan.priority);
+            state.queues.ready.insert(id, plan.agent, plan.priority);
         }
     }
 }
 
 /// This is met: who watched for it looks for the next thing.
-pub fn met(state: &mut State, requirement: Requirement) {
-    for id in state.watchers.of(requirement).collect::<Vec<_>>() {
-        met_for(state, id, requirement);
+pub fn met(state: &mut State, prerequisite: Prerequisite) {
+    for id in state.queues.watchers.of(prerequisite).collect::<Vec<_>>() {
+        met_for(state, id, prerequisite);
     }
 }
 
 /// This is met for one task.
-pub fn met_for(state: &mut State, id: TaskId, requirement: Requirement) {
-    match state.watchers.by_task.get(&id) {
-        Some((watched, met)) if *watched == requirement => look_behind(state, id, *met),
+pub fn met_for(state: &mut State, id: TaskId, prerequisite: Prerequisite) {
+    match state.queues.watchers.by_task.get(&id) {
+        Some((watched, met)) if *watched == prerequisite => look_behind(state, id, *met),
         _ => {}
     }
 }
 
-/// Something that tasks had is not there any more: whoever waits already comes to it in time.
+/// Something that tasks had is not there any more, or they need something more: whoever waits already comes to it in time.
 pub fn withdrawn(state: &mut State, ids: &[TaskId]) {
     for id in ids {
-        match state.watchers.by_task.get_mut(id) {
-            Some((requirement, met)) if *requirement != Requirement::Agreement => *met = 0,
+        match state.queues.watchers.by_task.get_mut(id) {
+            Some((prerequisite, met)) if *prerequisite != Prerequisite::Agreement => *met = 0,
             _ => look(state, *id),
-        }
-    }
-}
-
-/// Tasks need something more, behind all else that they depend on.
-pub fn extended(state: &mut State, ids: &[TaskId]) {
-    for id in ids {
-        let watched = state.watchers.by_task.get(id);
-        if watched.is_none_or(|(requirement, _)| *requirement == Requirement::Agreement) {
-            look(state, *id);
         }
     }
 }
