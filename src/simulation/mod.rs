@@ -1,7 +1,7 @@
 //! The engine, the journal and a disk, together, through random histories: every seed is one run of one random mission
 //! with its crashes, its clock, its late and doubled news and its people. The same seed is the same history.
 //!
-//! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `benches/README.md`).
+//! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `measure/README.md`).
 //!
 //! | file | what |
 //! |---|---|
@@ -103,7 +103,7 @@ fn random_histories_break_no_rule() {
 }
 
 #[test]
-#[ignore = "minutes; see benches/README.md"]
+#[ignore = "minutes; see measure/README.md"]
 fn a_hundred_thousand_random_histories_break_no_rule() {
     play_all(number("QUORUM_SIM_SEEDS").unwrap_or(MANY));
 }

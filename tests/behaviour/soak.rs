@@ -3,7 +3,7 @@
 //! at its end must be what a reader that shares no code with it makes of the journal.
 //!
 //! `QUORUM_SOAK_SEED=n` plays another one, `QUORUM_SOAK_TASKS=n` and `QUORUM_SOAK_KILLS=n` a smaller or a longer one (see
-//! `benches/README.md`).
+//! `measure/README.md`).
 
 mod bill;
 mod comparison;
@@ -278,7 +278,7 @@ fn a_small_soak_ends_as_its_journal_says() {
 }
 
 #[test]
-#[ignore = "minutes; see benches/README.md"]
+#[ignore = "minutes; see measure/README.md"]
 fn two_thousand_tasks_killed_twenty_times_end_as_their_journal_says() {
     let of = |variable: &str, many: u64| number(variable).unwrap_or(many);
     soak(of("QUORUM_SOAK_SEED", 1), of("QUORUM_SOAK_TASKS", MANY.0), of("QUORUM_SOAK_KILLS", MANY.1));

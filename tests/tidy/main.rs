@@ -52,7 +52,7 @@ const EDGES: [&str; 4] = ["cli", "domain", "mission", "report"];
 const UNRANKED: [&str; 3] = ["lib", "main", "test_clock"];
 
 /// Where words are looked for.
-const TREE: [&str; 6] = ["benches", "docs", "fixtures", "missions", "src", "tests"];
+const TREE: [&str; 6] = ["docs", "fixtures", "measure", "missions", "src", "tests"];
 
 /// Names of events from when each kind of question had a life cycle of its own.
 const OLD_EVENTS: [&str; 8] = [

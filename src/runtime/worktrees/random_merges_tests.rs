@@ -1,7 +1,7 @@
 //! Random pairs of changes are put together as `git merge` of the same configuration does it, or nobody calls them merged; what
 //! only one side has changed is as that side has it.
 //!
-//! `QUORUM_MERGES_SEED=n` plays one seed, `QUORUM_MERGES_SEEDS=n` so many of them (see `benches/README.md`).
+//! `QUORUM_MERGES_SEED=n` plays one seed, `QUORUM_MERGES_SEEDS=n` so many of them (see `measure/README.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -514,7 +514,7 @@ fn random_changes_are_merged_as_git_merges_them() {
 }
 
 #[test]
-#[ignore = "it takes minutes; see benches/README.md"]
+#[ignore = "it takes minutes; see measure/README.md"]
 fn ten_thousand_random_changes_are_merged_as_git_merges_them() {
     let first = number("QUORUM_MERGES_FIRST").unwrap_or(0);
     play_all(first..first + number("QUORUM_MERGES_SEEDS").unwrap_or(MANY));

@@ -2,7 +2,7 @@
 //! person answers; the runner, its supervisor, or both.
 //!
 //! `QUORUM_TORTURE_SEED=n` plays one life, `QUORUM_TORTURE_KILLS=n` says how many kills the long test is after (see
-//! `benches/README.md`).
+//! `measure/README.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -509,7 +509,7 @@ fn random_lives_with_kills_end_as_if_nothing_had_happened() {
 }
 
 #[test]
-#[ignore = "minutes; see benches/README.md"]
+#[ignore = "minutes; see measure/README.md"]
 fn a_thousand_kills_change_nothing() {
     let kills = number("QUORUM_TORTURE_KILLS").unwrap_or(MANY);
     let first = number("QUORUM_TORTURE_FIRST").unwrap_or(1);

@@ -2,7 +2,7 @@
 //!
 //! Every mutant of the rules is put into one copy of the sources, behind a switch that an environment variable turns
 //! on at run time. So the copy is built once, and a mutant costs the tests that reach it, not a build. See
-//! `benches/README.md`.
+//! `measure/README.md`.
 
 mod build;
 mod find;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs agent CLIs and ACP servers at the versions that the fixtures were recorded with, from the npm registry.
 #
-#   bash benches/agents/install.sh DIR          # all of them: 2.3 GB, a minute with a fast network
-#   AGENTS="claude codex" bash benches/agents/install.sh DIR
+#   bash measure/agents/install.sh DIR          # all of them: 2.3 GB, a minute with a fast network
+#   AGENTS="claude codex" bash measure/agents/install.sh DIR
 #
 # DIR/bin holds the programs, DIR/pkg one npm project each. What is there at its version is left as it is. Needed are bash and npm;
 # node 22 or newer is taken from the machine where it is there, else from npm. NPM_CONFIG_* counts as always. Nothing outside of
