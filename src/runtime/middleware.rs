@@ -1,5 +1,5 @@
-//! What is done around a turn from outside (semantics, section 17), in the order of the task's chain. What other entries switch
-//! stands where it is done: the engine asks the chain about failures, usage, digests and turns that a crash left.
+//! What is done around a turn from outside (semantics, section 17), where the task's chain has an entry. What other entries
+//! switch stands where it is done: the engine asks the chain about failures, usage, digests and turns that a crash left.
 
 use crate::domain::{BrokenAssumption, TaskId};
 use crate::engine::Exit;
@@ -7,7 +7,7 @@ use crate::judging::assumption::{broken, last_lines};
 use crate::judging::authority::cues;
 use crate::judging::drift::drift;
 use crate::mission::Plan;
-use crate::mission::model::{AgentHook, AgentMiddleware, Around, CoordinationMiddleware, ToolPolicy, Tools};
+use crate::mission::model::{AgentMiddleware, CoordinationMiddleware, ToolPolicy, Tools};
 
 /// The part of a prompt that tells an agent to weigh words of authority in it.
 const WEIGH: &str = "
@@ -39,15 +39,10 @@ pub fn tools(plan: &Plan, task: TaskId) -> Tools {
 /// Prepares a prompt before its turn: the prompt as it is given, and how often it speaks with authority.
 pub fn before(plan: &Plan, task: TaskId, mut prompt: String) -> (String, u32) {
     sanitize(plan, task, &mut prompt);
-    let mut found = 0;
-    let around = plan.worker_of(task).spec.around();
-    for entry in plan.middleware(task).at(AgentHook::BeforeAgent, around) {
-        if entry == AgentMiddleware::AuthorityDeference {
-            found = cues(&prompt);
-            if found > 0 {
-                prompt.push_str(WEIGH);
-            }
-        }
+    let weighs = plan.middleware(task).has(AgentMiddleware::AuthorityDeference);
+    let found = if weighs { cues(&prompt) } else { 0 };
+    if found > 0 {
+        prompt.push_str(WEIGH);
     }
     (prompt, u32::try_from(found).unwrap_or(u32::MAX))
 }
@@ -87,36 +82,25 @@ pub fn listens(plan: &Plan, task: TaskId) -> bool {
         || goes_to_a_delegator(plan, task)
 }
 
-/// Reads the last message of a turn that ended well: behind the model where that is run here, else behind the
-/// turn.
+/// Reads the last message of a turn that ended well.
 pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> LastMessage {
     let mut heard = LastMessage::default();
     if exit.failure.is_some() {
         return heard;
     }
-    let around = plan.worker_of(task).spec.around();
-    let hook = match around {
-        Around::Inside => AgentHook::AfterModel,
-        Around::Outside => AgentHook::AfterAgent,
-    };
+    let (LastWords::Message(text) | LastWords::Printed(text)) = said;
     if goes_to_a_delegator(plan, task) {
-        let (LastWords::Message(text) | LastWords::Printed(text)) = said;
         heard.cues = u32::try_from(cues(text)).unwrap_or(u32::MAX);
     }
-    for entry in plan.middleware(task).at(hook, around) {
-        match entry {
-            AgentMiddleware::AssumptionViolation => {
-                heard.broken = match said {
-                    LastWords::Message(message) => broken(message),
-                    LastWords::Printed(text) => broken(last_lines(text)),
-                };
-            }
-            AgentMiddleware::SemanticDrift => {
-                let (LastWords::Message(text) | LastWords::Printed(text)) = said;
-                heard.warning = drifted(plan, task, text);
-            }
-            _ => {}
-        }
+    let chain = plan.middleware(task);
+    if chain.has(AgentMiddleware::AssumptionViolation) {
+        heard.broken = match said {
+            LastWords::Message(message) => broken(message),
+            LastWords::Printed(text) => broken(last_lines(text)),
+        };
+    }
+    if chain.has(AgentMiddleware::SemanticDrift) {
+        heard.warning = drifted(plan, task, text);
     }
     heard
 }

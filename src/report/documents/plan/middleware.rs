@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::domain::TaskId;
 use crate::mission::Plan;
 use crate::mission::model::{
-    Agent, AgentChain, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
+    Agent, AgentChain, AgentHook, AgentMiddleware, Around, CoordinationChain, CoordinationHook,
+    CoordinationMiddleware,
 };
 use crate::report::documents::fields;
 
@@ -42,18 +43,19 @@ pub struct HookRow {
 }
 
 impl HookRow {
-    /// Makes the row from pairs: the name of an entry, and whether it always holds.
-    fn new(hook: &'static str, entries: impl Iterator<Item = (&'static str, bool)>) -> Self {
-        let mut row = Self {
+    /// Makes the row of the entries that a chain names at a hook and the one that always holds there; `None` where nothing runs.
+    fn of(
+        hook: &'static str,
+        named: impl Iterator<Item = &'static str>,
+        always: Option<&'static str>,
+    ) -> Option<Self> {
+        let entries: Vec<&str> = named.chain(always).collect();
+        let always = always.into_iter().collect();
+        (!entries.is_empty()).then_some(Self {
             hook,
-            entries: Vec::new(),
-            always: Vec::new(),
-        };
-        for (name, is_always_on) in entries {
-            row.entries.push(name);
-            row.always.extend(is_always_on.then_some(name));
-        }
-        row
+            entries,
+            always,
+        })
     }
 }
 
@@ -86,18 +88,18 @@ pub fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
 }
 
 fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
-    let rows = around.hooks().map(|hook| {
-        let entries = chain.at(hook, around).into_iter();
-        HookRow::new(hook.as_str(), entries.map(|entry| (entry.as_str(), false)))
-    });
-    rows.filter(|row| !row.entries.is_empty()).collect()
+    let row = |hook: AgentHook| {
+        let named = chain.at(hook, around).into_iter().map(AgentMiddleware::as_str);
+        HookRow::of(hook.as_str(), named, None)
+    };
+    around.hooks().filter_map(row).collect()
 }
 
 fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
-    let rows = CoordinationHook::ALL.into_iter().map(|hook| {
-        let entries = chain.at(hook).into_iter().map(|entry| (entry.as_str(), false));
-        let always = (hook == CoordinationHook::AfterDecompose).then_some((PLAN_WARNINGS, true));
-        HookRow::new(hook.as_str(), entries.chain(always))
-    });
-    rows.filter(|row| !row.entries.is_empty()).collect()
+    let row = |hook: CoordinationHook| {
+        let named = chain.iter().filter(|entry| entry.hook() == hook);
+        let always = (hook == CoordinationHook::AfterDecompose).then_some(PLAN_WARNINGS);
+        HookRow::of(hook.as_str(), named.map(CoordinationMiddleware::as_str), always)
+    };
+    CoordinationHook::ALL.into_iter().filter_map(row).collect()
 }
