@@ -55,7 +55,7 @@ const LOG: &str = "QUORUM_LOG";
 
 /// Variables that begin like ours and are no user's setting: what children are told, and what installs, builds and tests use.
 /// One that ends with `_` stands for all that begin so.
-const OF_OTHERS: [&str; 25] = [
+const OF_OTHERS: [&str; 23] = [
     "QUORUM_RUN_ID",
     "QUORUM_TASK",
     "QUORUM_ATTEMPT",
@@ -78,8 +78,6 @@ const OF_OTHERS: [&str; 25] = [
     "QUORUM_SOAK_",
     "QUORUM_TORTURE_",
     "QUORUM_MATRIX",
-    "QUORUM_MUTANT",
-    "QUORUM_MUTANTS_",
     "QUORUM_PARSER_",
 ];
 
