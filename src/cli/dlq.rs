@@ -5,13 +5,14 @@ use clap::{Args, Subcommand};
 use crate::domain::{DeadLetter, LetterStatus, Timestamp};
 use crate::report::dead_letters::human;
 use crate::report::documents::commands::DeadLettersDocument;
-use crate::runtime::{RetryError, retry_now};
-use crate::store::{DeadLetters, QueueError};
+use crate::runtime::retry_now;
+use crate::store::DeadLetters;
 
 use super::event_loop::block_on;
 use super::failure::Failure;
-use super::operator_client::refuse_agents;
-use super::project::state_folder;
+use super::lock::lock;
+use super::operator_client::{OPERATOR, refuse_agents};
+use super::project::{state_folder, unusable_file};
 use super::screen::Screen;
 use super::session::fork_supervisor;
 
@@ -84,16 +85,13 @@ fn queue(screen: &Screen) -> Result<DeadLetters, Failure> {
 }
 
 fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
-    let letters = queue(screen)?.read().map_err(unusable)?;
+    let letters = queue(screen)?.read().map_err(unusable_file)?;
     let letters: Vec<DeadLetter> = letters
         .into_iter()
         .filter(|letter| arguments.all || !letter.status.is_closed())
         .collect();
-    let document = DeadLettersDocument {
-        letters: Some(&letters),
-        letter: None,
-    };
-    screen.page(document, human);
+    let (letters, letter) = (Some(&*letters), None);
+    screen.page(DeadLettersDocument { letters, letter }, human);
     Ok(0)
 }
 
@@ -122,16 +120,12 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
         print_result(&letter, screen);
         return Ok(0);
     }
-    let retried = block_on(async {
-        let supervisor = supervisor.into_async().map_err(RetryError::Supervisor)?;
-        retry_now(&folder, &letter, supervisor).await
-    })
-    .map_err(Failure::internal)?;
-    let letter = retried.map_err(|error| match error {
-        RetryError::Queue(error) => unusable(error),
-        error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),
-        error @ RetryError::Supervisor(_) => Failure::internal(error),
-    })?;
+    let _lock = lock(&folder, OPERATOR, &letter.run)?;
+    let retried = block_on(async { retry_now(&folder, &letter, supervisor.into_async()?).await });
+    let letter = retried
+        .map_err(Failure::internal)?
+        .map_err(Failure::internal)?
+        .map_err(unusable_file)?;
     print_result(&letter, screen);
     Ok(if letter.status == LetterStatus::Resolved {
         0
@@ -150,13 +144,13 @@ fn closed(close: &CloseArgs, status: LetterStatus, screen: &Screen) -> Result<u8
             letter.close(status, close.reason.clone(), now);
         }
     });
-    print_result(&changed.map_err(unusable)?.unwrap_or(letter), screen);
+    print_result(&changed.map_err(unusable_file)?.unwrap_or(letter), screen);
     Ok(0)
 }
 
 /// The letter with this id, or the only one whose id begins like this.
 fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
-    let letters = queue.read().map_err(unusable)?;
+    let letters = queue.read().map_err(unusable_file)?;
     if let Some(letter) = letters.iter().find(|letter| letter.id == id) {
         return Ok(letter.clone());
     }
@@ -173,17 +167,7 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
     }
 }
 
-fn unusable(error: QueueError) -> Failure {
-    match error {
-        QueueError::Damaged { .. } | QueueError::Locked(_) => Failure::environment(error),
-        QueueError::Io { .. } => Failure::environment(error).help(super::project::WRITABLE),
-    }
-}
-
 fn print_result(letter: &DeadLetter, screen: &Screen) {
-    let document = DeadLettersDocument {
-        letters: None,
-        letter: Some(letter),
-    };
-    screen.page(document, human);
+    let (letters, letter) = (None, Some(letter));
+    screen.page(DeadLettersDocument { letters, letter }, human);
 }

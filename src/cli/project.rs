@@ -12,7 +12,7 @@ use crate::runtime::{
     CheckedOrigin, RecoverError, Recovered, RunOrigin, SettingsError, is_whole, newest, operator_key, origin,
     recover, settings_files, vouched,
 };
-use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
+use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFileError, StateFolder, is_unfit};
 
 use super::args::{LATEST, OfRun, OutputArgs, Trust};
 use super::failure::Failure;
@@ -88,6 +88,13 @@ pub fn unusable(error: FolderError) -> Failure {
         FolderError::Io { .. } => Failure::environment(error).help(WRITABLE),
         error => Failure::environment(error),
     }
+}
+
+/// Tells that a file of the state folder cannot be used.
+pub fn unusable_file(error: StateFileError) -> Failure {
+    let is_io = matches!(error, StateFileError::Io { .. });
+    let failure = Failure::environment(error);
+    if is_io { failure.help(WRITABLE) } else { failure }
 }
 
 /// Opens the state folder whatever is in it.

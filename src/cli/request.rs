@@ -15,7 +15,7 @@ use crate::report::documents::commands::IntakeDocument;
 use crate::report::intake::{human, row};
 use crate::review::questions::{self as prompt, QuestionSubject};
 use crate::runtime::ask_about_request;
-use crate::store::{Requests, RequestsError, RunFolder, StateFolder, WorkRequest};
+use crate::store::{Requests, RunFolder, StateFolder, WorkRequest};
 use crate::supervisor;
 
 use super::args::{LATEST, OfRun};
@@ -23,7 +23,7 @@ use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};
-use super::project::{all_runs, find_run, open_run, state_folder, warn};
+use super::project::{all_runs, find_run, open_run, state_folder, unusable_file, warn};
 use super::screen::Screen;
 use super::session::fork_supervisor;
 use super::writer::has_writer;
@@ -141,17 +141,13 @@ struct CancelArgs {
 }
 
 pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Failure> {
-    let folder = state_folder(screen.output())?;
-    let requests = Requests::of(&folder);
+    let requests = Requests::of(&state_folder(screen.output())?);
     match &arguments.command {
-        RequestCommand::Submit(submit) => self::submit(&folder, &requests, submit, screen),
+        RequestCommand::Submit(submit) => self::submit(&requests, submit, screen),
         RequestCommand::List => {
-            let all = requests.all().map_err(unusable)?;
-            let all: Result<Vec<WorkRequest>, Failure> = all
-                .into_iter()
-                .map(|known| caught_up(&folder, &requests, known))
-                .collect();
-            let all = all?;
+            let all = requests.all().map_err(unusable_file)?.into_iter();
+            let all = all.map(|known| caught_up(&requests, known));
+            let all = all.collect::<Result<Vec<WorkRequest>, Failure>>()?;
             let document = IntakeDocument {
                 requests: Some(all.iter().map(row).collect()),
                 request: None,
@@ -159,39 +155,23 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
             screen.page(document, human);
             Ok(0)
         }
-        RequestCommand::Show(one) => {
-            let found = find(&folder, &requests, &one.id)?;
-            print_result(&found, screen);
-            Ok(0)
-        }
-        RequestCommand::Approve(approve) => self::approve(&folder, &requests, approve, screen),
+        RequestCommand::Show(one) => Ok(ended(&find(&requests, &one.id)?, screen, 0)),
+        RequestCommand::Approve(approve) => self::approve(&requests, approve, screen),
         RequestCommand::Reject(reject) => {
             if reject.reason.trim().is_empty() {
                 return Err(usage!("a request is rejected with a reason"));
             }
-            let by = reject.actor.name();
-            close(&folder, &requests, &reject.id, Some(&reject.reason), &by, screen)
+            let reason = Some(&*reject.reason);
+            close(&requests, (&reject.id, reason, &reject.actor), screen)
         }
         RequestCommand::Cancel(cancel) => {
-            let by = cancel.actor.name();
-            close(
-                &folder,
-                &requests,
-                &cancel.id,
-                cancel.reason.as_deref(),
-                &by,
-                screen,
-            )
+            let reason = cancel.reason.as_deref();
+            close(&requests, (&cancel.id, reason, &cancel.actor), screen)
         }
     }
 }
 
-fn submit(
-    folder: &StateFolder,
-    requests: &Requests,
-    submit: &Submit,
-    screen: &Screen,
-) -> Result<u8, Failure> {
+fn submit(requests: &Requests, submit: &Submit, screen: &Screen) -> Result<u8, Failure> {
     let description = match submit.description.as_deref() {
         Some("-") => Some(standard_input()?),
         given => given.map(str::to_owned),
@@ -209,9 +189,9 @@ fn submit(
             .help("write it to a file of the workspace and say where it is"));
     }
     let task = read_sub_task(&wanted).map_err(|why| usage!("{why}"))?;
-    folder.create().map_err(Failure::environment)?;
+    requests.state.create().map_err(Failure::environment)?;
     let request = requests.submit(task, Timestamp::now(), &submit.actor.name());
-    print_result(&request.map_err(unusable)?, screen);
+    print_result(&request.map_err(unusable_file)?, screen);
     Ok(0)
 }
 
@@ -223,21 +203,15 @@ fn standard_input() -> Result<String, Failure> {
     Ok(text.trim_end().to_owned())
 }
 
-/// Walks it through its states, then gives its task to the run. Every step is durable before the next; whoever dies in
-/// between approves it again, and the run has the task once.
-fn approve(
-    folder: &StateFolder,
-    requests: &Requests,
-    approve: &ApproveArgs,
-    screen: &Screen,
-) -> Result<u8, Failure> {
+/// Walks it through its states, then gives its task to the run. Whoever dies in between approves it again, and the run has the
+/// task once.
+fn approve(requests: &Requests, approve: &ApproveArgs, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     // While there is one thread.
-    let supervisor = match approve.strategy {
-        Strategy::Agent => Some(fork_supervisor()?),
-        Strategy::Direct => None,
-    };
-    let found = find(folder, requests, &approve.id)?;
+    let asks = approve.strategy == Strategy::Agent;
+    let supervisor = asks.then(fork_supervisor).transpose()?;
+    let folder = &requests.state;
+    let found = find(requests, &approve.id)?;
     match found.status {
         RequestStatus::TaskCreated => return Ok(ended(&found, screen, 0)),
         RequestStatus::Cancelled => return Ok(ended(&found, screen, 4)),
@@ -255,8 +229,8 @@ fn approve(
             return Ok(ended(&known, screen, 4));
         }
     }
-    let known = advanced(requests, known, &by, run.id())?;
-    if known.status != RequestStatus::Approved {
+    let known = advanced(requests, known.number, &by, run.id())?;
+    if known.status != RequestStatus::Approved || known.run.as_ref() != Some(run.id()) {
         // Somebody else was faster.
         let code = if known.status == RequestStatus::TaskCreated {
             0
@@ -311,23 +285,19 @@ fn find_open(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, 
 }
 
 /// The request, as far on its way to a task of the run as one word brings it.
-fn advanced(
-    requests: &Requests,
-    mut known: WorkRequest,
-    by: &str,
-    run: &RunId,
-) -> Result<WorkRequest, Failure> {
-    while let Some(to) = known.status.next().filter(|to| *to != RequestStatus::TaskCreated) {
-        let from = known.status;
-        let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
-        let step = |request: &mut WorkRequest| {
-            if request.status == from && request.step(to, Timestamp::now(), by, reason) {
-                request.run = Some(run.clone());
-            }
-        };
-        known = requests.change(known.number, step).map_err(unusable)?;
-    }
-    Ok(known)
+fn advanced(requests: &Requests, number: u32, by: &str, run: &RunId) -> Result<WorkRequest, Failure> {
+    let walk = |request: &mut WorkRequest| {
+        while let Some(to) = request
+            .status
+            .next()
+            .filter(|to| *to != RequestStatus::TaskCreated)
+        {
+            let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
+            request.step(to, Timestamp::now(), by, reason);
+            request.run = Some(run.clone());
+        }
+    };
+    requests.change(number, walk).map_err(unusable_file)
 }
 
 /// Whether no agent has looked at it yet.
@@ -363,7 +333,7 @@ fn triaged(
         // Asked again, it is being looked at already.
         let _ = request.step(RequestStatus::Triaging, now, &by, Some(&why));
     };
-    let request = requests.change(request.number, begin).map_err(unusable)?;
+    let request = requests.change(request.number, begin).map_err(unusable_file)?;
     let subject = QuestionSubject {
         title: &request.task.title,
         description: request.task.description.as_deref(),
@@ -384,7 +354,7 @@ fn triaged(
             );
         }
     };
-    requests.change(request.number, conclude).map_err(unusable)
+    requests.change(request.number, conclude).map_err(unusable_file)
 }
 
 /// Asks the agent that triages, and gives its reply.
@@ -445,22 +415,19 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &WorkRequest) -> Result<
 
 /// Rejected, or cancelled.
 fn close(
-    folder: &StateFolder,
     requests: &Requests,
-    id: &str,
-    reason: Option<&str>,
-    by: &str,
+    (id, reason, by): (&str, Option<&str>, &ActorArgs),
     screen: &Screen,
 ) -> Result<u8, Failure> {
     refuse_agents()?;
-    let found = find(folder, requests, id)?;
+    let found = find(requests, id)?;
     let was_cancelled = found.status == RequestStatus::Cancelled;
     let closed = requests
         .change(found.number, |request| {
             // A final state stays what it is, which is then told.
-            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), by, reason);
+            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), &by.name(), reason);
         })
-        .map_err(unusable)?;
+        .map_err(unusable_file)?;
     let same = !was_cancelled || reason.is_none() || closed.reason() == reason;
     let code = if closed.status == RequestStatus::Cancelled && same {
         0
@@ -470,17 +437,15 @@ fn close(
     Ok(ended(&closed, screen, code))
 }
 
-fn find(folder: &StateFolder, requests: &Requests, id: &str) -> Result<WorkRequest, Failure> {
-    let found = requests.find(id).map_err(unusable)?;
-    caught_up(folder, requests, found)
+fn find(requests: &Requests, id: &str) -> Result<WorkRequest, Failure> {
+    let found = requests.find(id).map_err(unusable_file)?.ok_or_else(|| {
+        usage!("there is no request '{id}'").help("`quorum request list` shows the requests of this folder")
+    })?;
+    caught_up(requests, found)
 }
 
 /// A run may have taken the task after whoever approved the request was told that it waits, or had died.
-fn caught_up(
-    folder: &StateFolder,
-    requests: &Requests,
-    request: WorkRequest,
-) -> Result<WorkRequest, Failure> {
+fn caught_up(requests: &Requests, request: WorkRequest) -> Result<WorkRequest, Failure> {
     let Some(id) = request
         .run
         .as_ref()
@@ -488,7 +453,7 @@ fn caught_up(
     else {
         return Ok(request);
     };
-    let run = folder.run(id);
+    let run = requests.state.run(id);
     if !run.journal().is_file() {
         return Ok(request);
     }
@@ -509,7 +474,7 @@ fn created(requests: &Requests, request: &WorkRequest, by: &str) -> Result<WorkR
     let take = |request: &mut WorkRequest| {
         let _ = request.step(RequestStatus::TaskCreated, Timestamp::now(), by, None);
     };
-    requests.change(request.number, take).map_err(unusable)
+    requests.change(request.number, take).map_err(unusable_file)
 }
 
 fn ended(request: &WorkRequest, screen: &Screen, code: u8) -> u8 {
@@ -530,13 +495,4 @@ fn print_result(request: &WorkRequest, screen: &Screen) {
         request: Some(row(request)),
     };
     screen.page(document, human);
-}
-
-fn unusable(error: RequestsError) -> Failure {
-    match error {
-        RequestsError::Unknown(_) => {
-            Failure::usage(error).help("`quorum request list` shows the requests of this folder")
-        }
-        error => Failure::environment(error),
-    }
 }

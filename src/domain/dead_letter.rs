@@ -16,9 +16,6 @@ const BACK_OFF: [Millis; MAX_RETRIES as usize] = [
     Millis::from_secs(900),
 ];
 
-/// The beginning of the name of a channel's operations: `notify:CHANNEL`.
-const NOTIFY: &str = "notify:";
-
 /// An operation that failed for good. No secret is ever part of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -105,24 +102,9 @@ impl DeadLetter {
         letter
     }
 
-    /// The operation of a channel.
-    pub fn notify(channel: &str) -> String {
-        format!("{NOTIFY}{channel}")
-    }
-
-    /// The operation of a judge.
-    pub fn judge(agent: &str) -> String {
-        format!("judge:{agent}")
-    }
-
-    /// The operation of a tool.
-    pub fn tool(name: &str) -> String {
-        format!("tool:{name}")
-    }
-
     /// The channel that was to be told something, if it was that.
     pub fn channel(&self) -> Option<&str> {
-        self.operation.strip_prefix(NOTIFY)
+        self.operation.strip_prefix("notify:")
     }
 
     /// Whether the operation is due to be tried again by itself: notifications of a class that may pass, in

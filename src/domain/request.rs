@@ -27,13 +27,8 @@ impl RequestStatus {
     /// The one state that follows where nothing is called off; `None` at the end.
     #[must_use]
     pub fn next(self) -> Option<Self> {
-        match self {
-            Self::Submitted => Some(Self::Triaging),
-            Self::Triaging => Some(Self::Scoping),
-            Self::Scoping => Some(Self::Approved),
-            Self::Approved => Some(Self::TaskCreated),
-            Self::TaskCreated | Self::Cancelled => None,
-        }
+        // They are listed in this order.
+        (!self.is_terminal()).then(|| Self::ALL[self as usize + 1])
     }
 
     /// Whether this step may be taken: to the next state, or out of any that is not final. Nothing is skipped.

@@ -14,6 +14,7 @@ use crate::domain::{
     AgentId, BarrierId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
+use crate::mission::Plan;
 
 use super::work::retry::Tries;
 
@@ -155,6 +156,17 @@ pub enum Operation {
         #[serde(rename = "g")]
         arguments: Value,
     },
+}
+
+impl Operation {
+    /// The name of what failed: `notify:CHANNEL`, `judge:AGENT`, `tool:NAME`.
+    pub fn name(&self, plan: &Plan) -> String {
+        match self {
+            Self::Notify { channel, .. } => format!("notify:{channel}"),
+            Self::Judge { agent, .. } => format!("judge:{}", plan.agent_name(*agent)),
+            Self::Tool { tool, .. } => format!("tool:{tool}"),
+        }
+    }
 }
 
 /// A tool call of a turn that failed for good.

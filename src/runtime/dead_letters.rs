@@ -2,6 +2,7 @@
 //! (semantics, section 13).
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -9,17 +10,17 @@ use serde_json::json;
 use crate::agents::channel::{DeliveryChannel, DeliveryError};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
+use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
 use crate::executor::error::WorkError;
+use crate::executor::runner::Commands;
 use crate::executor::with_commands::with_commands;
 use crate::mission::Plan;
-use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
+use crate::store::{DeadLetters, RunFolder, StateFileError, StateFolder};
 use crate::supervisor;
 
 use super::effects::{Executor, Message};
-use super::missions::{Missions, frozen_plan};
-use super::notices::{Channels, DeliveryContext, channel_of, document, hand_over};
-use super::recover::recover;
+use super::notices::{DeliveryContext, channel_of, document, hand_over};
+use super::recover::{Recovered, recover};
 
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
@@ -32,46 +33,24 @@ fn letters_of<'s>(state: &State, run: &RunId, ids: impl IntoIterator<Item = &'s 
 }
 
 fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
-    let (operation, args) = match &failed.operation {
+    let args = match &failed.operation {
         Operation::Notify {
             number,
             channel,
             notice,
-        } => (
-            DeadLetter::notify(channel),
-            json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)}),
-        ),
+        } => json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)}),
         Operation::Judge { agent, task, attempt } => {
-            let agent = plan.agent_name(*agent);
-            let task = plan.title(*task);
-            (
-                DeadLetter::judge(agent),
-                json!({"agent": agent, "task": task, "attempt": attempt}),
-            )
+            json!({"agent": plan.agent_name(*agent), "task": plan.title(*task), "attempt": attempt})
         }
-        Operation::Tool {
-            turn,
-            tool,
-            arguments,
-        } => {
+        Operation::Tool { turn, arguments, .. } => {
             let task = plan.title(turn.task);
-            (
-                DeadLetter::tool(tool),
-                json!({"task": task, "attempt": turn.attempt, "turn": turn.turn, "arguments": arguments}),
-            )
+            json!({"task": task, "attempt": turn.attempt, "turn": turn.turn, "arguments": arguments})
         }
     };
     let id = format!("{run}.{}", failed.id);
-    let mut letter = DeadLetter::new(
-        id,
-        run.clone(),
-        operation,
-        failed.class,
-        failed.error.clone(),
-        Timestamp::now(),
-    );
-    letter.args = args;
-    letter
+    let (operation, error) = (failed.operation.name(plan), failed.error.clone());
+    let letter = DeadLetter::new(id, run.clone(), operation, failed.class, error, Timestamp::now());
+    DeadLetter { args, ..letter }
 }
 
 /// Puts letters into the queue. Says what went wrong: then the journal still has them.
@@ -118,78 +97,62 @@ impl Executor {
     /// queue before the session begins to work, and gives back what there is to say about it.
     pub fn drain_dead_letters(&mut self) -> Option<Fact> {
         let folder = self.folder.state_folder();
-        let queue = DeadLetters::of(&folder);
-        let warning = |error: QueueError| Fact::Warn(format!("dead letters are not tried again: {error}"));
-        let now = Timestamp::now();
-        let letters = match queue.read() {
-            Ok(letters) => letters,
+        let warning =
+            |error: StateFileError| Fact::Warn(format!("dead letters are not tried again: {error}"));
+        let due = match due(&DeadLetters::of(&folder)) {
+            Ok(due) if due.is_empty() => return None,
+            Ok(due) => due,
             Err(error) => return Some(warning(error)),
         };
-        if !letters.iter().any(|letter| concerns_a_session(letter, now)) {
-            return None;
-        }
-        let (own, channels) = (self.folder.id().clone(), self.programs.channels.clone());
-        let (context, sender) = (self.delivery_context(), self.sender.clone());
-        let work = tokio::spawn(async move {
-            if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {
+        let (commands, sender) = (self.commands.clone(), self.sender.clone());
+        self.draining = Some(tokio::spawn(async move {
+            if let Err(error) = drain(&folder, due, commands).await {
                 // After the loop has ended it is of no use.
                 let _ = sender.send(Message::Fact(warning(error)));
             }
-        });
-        self.draining = Some(work);
+        }));
         None
     }
 }
 
 /// Work on the queue's file, which syncs it, must not hold up the loop.
-async fn off_the_loop<T: Send + 'static>(
-    queue: &DeadLetters,
-    work: impl FnOnce(&DeadLetters) -> T + Send + 'static,
-) -> Option<T> {
-    let queue = queue.clone();
+async fn off_the_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     // It fails only where the runtime ends; then the result is of no use.
-    tokio::task::spawn_blocking(move || work(&queue)).await.ok()
+    tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Whether a session has to do with it: it is due, or was left in the middle.
-fn concerns_a_session(letter: &DeadLetter, now: Timestamp) -> bool {
-    letter.is_due(now) || letter.status == LetterStatus::Retrying
-}
-
-/// The letters that are due, with the right to try them.
-fn claim_due(queue: &DeadLetters) -> Result<Option<(Lock, Vec<DeadLetter>)>, QueueError> {
+/// The letters that are due, by operation. Whoever holds the state folder is the only one to try letters again, so what is
+/// found in the middle was left there by somebody who died: it is pending again.
+fn due(queue: &DeadLetters) -> Result<BTreeMap<String, Vec<DeadLetter>>, StateFileError> {
     let now = Timestamp::now();
-    // Another process is at it.
-    let Some(turn) = queue.begin_retries(now)? else {
-        return Ok(None);
-    };
-    let due = queue.read()?.into_iter().filter(|letter| letter.is_due(now));
-    Ok(Some((turn, due.collect())))
+    let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    if queue.read()?.is_empty() {
+        return Ok(due);
+    }
+    queue.change(now, |letters| {
+        for letter in letters {
+            letter.return_to_pending();
+            if letter.is_due(now) {
+                due.entry(letter.operation.clone())
+                    .or_default()
+                    .push(letter.clone());
+            }
+        }
+    })?;
+    Ok(due)
 }
 
 async fn drain(
-    queue: &DeadLetters,
     folder: &StateFolder,
-    own: &RunId,
-    channels: &Channels,
-    context: DeliveryContext,
-) -> Result<(), QueueError> {
-    let Some((_turn, letters)) = off_the_loop(queue, claim_due).await.transpose()?.flatten() else {
-        return Ok(());
-    };
-    let mut due: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
-    for letter in letters {
-        due.entry(letter.operation.clone()).or_default().push(letter);
-    }
-    let mut work: tokio::task::JoinSet<Result<(), QueueError>> = tokio::task::JoinSet::new();
+    due: BTreeMap<String, Vec<DeadLetter>>,
+    commands: Commands,
+) -> Result<(), StateFileError> {
+    let mut work = tokio::task::JoinSet::<Result<(), StateFileError>>::new();
     for letters in due.into_values() {
-        let (queue, folder, context) = (queue.clone(), folder.clone(), context.clone());
-        let (own, channels) = (own.clone(), channels.clone());
+        let (folder, commands) = (folder.clone(), commands.clone());
         work.spawn(async move {
             for letter in letters.into_iter().take(MOST_AT_ONCE) {
-                let known = (letter.run == own).then(|| letter.channel()).flatten();
-                let known = known.and_then(|name| channels.get(name).cloned());
-                let retried = retry(&queue, &folder, &letter, known, context.clone()).await?;
+                let retried = retry(&folder, &letter, commands.clone()).await?;
                 if retried.status != LetterStatus::Resolved {
                     break;
                 }
@@ -205,166 +168,96 @@ async fn drain(
 
 /// Tries one letter again and writes down what came of it.
 async fn retry(
-    queue: &DeadLetters,
     folder: &StateFolder,
     letter: &DeadLetter,
-    known: Option<Arc<DeliveryChannel>>,
-    context: DeliveryContext,
-) -> Result<DeadLetter, QueueError> {
-    let (tried, place) = (letter.clone(), folder.clone());
-    let begun = off_the_loop(queue, move |queue| {
-        let now = Timestamp::now();
-        queue.update(&tried.id, now, |letter| letter.begin_retry(now))?;
-        let named = is_named(&place, &tried);
-        let channel = named.and_then(|()| known.map_or_else(|| channel_of_letter(&place, &tried), Ok));
-        Ok::<_, QueueError>(channel)
-    });
-    let Some(channel) = begun.await.transpose()? else {
-        return Ok(letter.clone());
+    commands: Commands,
+) -> Result<DeadLetter, StateFileError> {
+    update(folder, letter, DeadLetter::begin_retry).await?;
+    let (place, tried) = (folder.clone(), letter.clone());
+    let delivery = off_the_loop(move || delivery_of(&place, &tried, commands)).await;
+    let result = match delivery {
+        Some(Ok((channel, context))) => {
+            hand_over(channel, letter.args["notification"].clone(), context).await
+        }
+        Some(Err(why)) => Err(DeliveryError::new(FailureClass::Unknown, why)),
+        None => return Ok(letter.clone()),
     };
-    let result = match channel {
-        Ok(channel) => hand_over(channel, letter.args["notification"].clone(), context).await,
-        Err(why) => Err(DeliveryError::new(FailureClass::Unknown, why)),
+    let note = move |letter: &mut DeadLetter, now| match result {
+        Ok(()) => letter.close(LetterStatus::Resolved, None, now),
+        Err(refusal) => letter.retry_failed(refusal.class, refusal.message, now),
     };
-    let id = letter.id.clone();
-    let ended = off_the_loop(queue, move |queue| {
-        let now = Timestamp::now();
-        queue.update(&id, now, |letter| match result {
-            Ok(()) => letter.close(LetterStatus::Resolved, None, now),
-            Err(refusal) => letter.retry_failed(refusal.class, refusal.message, now),
-        })
-    });
-    Ok(ended
+    update(folder, letter, note).await
+}
+
+/// Changes a letter in the queue. Returns it as it is then.
+async fn update(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    change: impl FnOnce(&mut DeadLetter, Timestamp) + Send + 'static,
+) -> Result<DeadLetter, StateFileError> {
+    let (queue, id, now) = (DeadLetters::of(folder), letter.id.clone(), Timestamp::now());
+    let updated = off_the_loop(move || queue.update(&id, now, |letter| change(letter, now)));
+    Ok(updated
         .await
         .transpose()?
         .flatten()
         .unwrap_or_else(|| letter.clone()))
 }
 
-/// Whether a journal of the folder tells of the same operation: the queue is an index of them, and nothing that somebody
-/// else put into it is delivered.
-fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), WorkError> {
-    let run = folder.run(&letter.run);
+/// How a letter is delivered, as the run that failed to knows it: another mission may mean something else by the name of its
+/// channel. The queue is an index of the journals, so nothing that somebody else put into it is delivered. A command that is
+/// told something may print what an agent wrote, so what the agents of the run are given of the environment is secret there.
+fn delivery_of(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    commands: Commands,
+) -> Result<(Arc<DeliveryChannel>, DeliveryContext), WorkError> {
     let is_same = |plan: &Plan, failed: &FailedOperation| {
         let told = letter_of(plan, &letter.run, failed);
         (&told.id, &told.operation, &told.args) == (&letter.id, &letter.operation, &letter.args)
     };
     let mut last = None;
-    let mut named = false;
-    let recovered = recover(&run, |state, record| {
+    let mut is_named = false;
+    let recovered = recover(&folder.run(&letter.run), |state, record| {
         for event in &record.events {
             if let Event::Notice(notice) = event
                 && let NoticeEvent::Died(failed) = &**notice
                 && format!("{}.{}", letter.run, failed.id) == letter.id
             {
-                named |= is_same(&state.plan, failed);
+                is_named |= is_same(&state.plan, failed);
                 last = Some(failed.clone());
             }
         }
     });
-    let recovered = recovered.map_err(|error| error.to_string())?;
+    let Recovered { state, started, .. } = recovered.map_err(|error| error.to_string())?;
     // It may have been filed by a later session, under another mission's names.
-    if named || last.is_some_and(|failed| is_same(&recovered.state.plan, &failed)) {
-        Ok(())
-    } else {
-        Err("no journal of this state folder tells of it, so it is not delivered".into())
+    if !is_named && !last.is_some_and(|failed| is_same(&state.plan, &failed)) {
+        return Err("no journal of this state folder tells of it, so it is not delivered".into());
     }
-}
-
-/// The channel as the run that failed to use it knows it: another mission may mean something else by the name.
-fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<DeliveryChannel>, WorkError> {
     let name = letter.channel().ok_or("it is no notification")?;
-    if !letter.args["notification"].is_object() {
-        return Err("what was to be delivered is not known any more".into());
-    }
-    let run = folder.run(&letter.run);
-    let started = started(&run).ok_or_else(|| format!("run '{}' is not there any more", letter.run))?;
-    let mut plan = frozen_plan(&run, 1, started.mission_digest, &started.options);
-    // A mission that a person changed later may have corrected the address.
-    for number in 2.. {
-        match crate::store::read_regular(&run.mission(number), crate::mission::LONGEST_MISSION) {
-            Ok(bytes) => {
-                let digest = crate::domain::Digest::of(&bytes);
-                plan = frozen_plan(&run, number, digest, &started.options);
-            }
-            Err(_) => break,
-        }
-    }
-    let plan = plan.map_err(|error| error.to_string())?;
-    Ok(Arc::new(channel_of(
-        &plan,
-        name,
-        &started.options.mission_folder,
-    )?))
+    let cwd = started.options.mission_folder;
+    let variables = state.plan.agents.iter().flat_map(|agent| agent.spec.variables());
+    let secrets = Secrets::of(variables.filter_map(|name| std::env::var(name).ok()));
+    Ok((
+        Arc::new(channel_of(&state.plan, name, &cwd)?),
+        DeliveryContext {
+            commands,
+            state_folder: folder.path().to_owned(),
+            cwd,
+            secrets: Arc::new(secrets),
+        },
+    ))
 }
 
-fn started(run: &RunFolder) -> Option<RunStarted> {
-    let first = Reader::open(&run.journal()).ok()?.next_record().ok()??;
-    match first.events.into_iter().next() {
-        Some(Event::Run(RunEvent::Started(mut started))) => {
-            super::moved::take_start_along(&mut started, &run.state_folder());
-            Some(*started)
-        }
-        _ => None,
-    }
-}
-
-/// The secrets that the run's agents are given, as far as this environment has them: a channel's command may
-/// print what an agent wrote.
-fn secrets_of(run: &RunFolder, started: &RunStarted) -> Secrets {
-    let Ok((_, plan)) = Missions::of(run, started) else {
-        return Secrets::default();
-    };
-    let names = plan.agents.iter().flat_map(|agent| agent.spec.variables());
-    Secrets::of(names.filter_map(|name| std::env::var(name).ok()))
-}
-
-/// Why a letter was not tried again.
-#[derive(Debug, thiserror::Error)]
-pub enum RetryError {
-    /// The queue cannot be used.
-    #[error(transparent)]
-    Queue(#[from] QueueError),
-    /// A session or another command tries letters again at this moment.
-    #[error("letters are being tried again by another process at this moment")]
-    Busy,
-    /// The process that starts commands is gone.
-    #[error("the process that holds commands ended unexpectedly: {0}")]
-    Supervisor(std::io::Error),
-}
-
-/// Tries one letter of a channel again at once, by a person's word. Returns it as it is then.
+/// Tries one letter of a channel again at once, by a person's word. Returns it as it is then. The caller holds the lock of the
+/// state folder.
 ///
 /// # Errors
-/// [`RetryError`]
+/// When the process that starts commands is gone, or the queue cannot be used.
 pub async fn retry_now(
     folder: &StateFolder,
     letter: &DeadLetter,
     supervisor: supervisor::Client,
-) -> Result<DeadLetter, RetryError> {
-    let queue = DeadLetters::of(folder);
-    let Some(_turn) = queue.begin_retries(Timestamp::now())? else {
-        return Err(RetryError::Busy);
-    };
-    let run = folder.run(&letter.run);
-    let started = started(&run);
-    let secrets = Arc::new(
-        started
-            .as_ref()
-            .map_or_else(Secrets::default, |started| secrets_of(&run, started)),
-    );
-    let cwd = started.map_or_else(
-        || folder.path().to_owned(),
-        |started| started.options.mission_folder,
-    );
-    let retried = with_commands(supervisor, async |commands| {
-        let context = DeliveryContext {
-            commands,
-            state_folder: folder.path().to_owned(),
-            cwd,
-            secrets,
-        };
-        retry(&queue, folder, letter, None, context).await
-    });
-    Ok(retried.await.map_err(RetryError::Supervisor)??)
+) -> io::Result<Result<DeadLetter, StateFileError>> {
+    with_commands(supervisor, async |commands| retry(folder, letter, commands).await).await
 }

@@ -107,7 +107,7 @@ impl Missions {
 }
 
 /// The plan of a frozen mission.
-pub fn frozen_plan(
+fn frozen_plan(
     run: &RunFolder,
     number: u32,
     expected: Digest,

@@ -147,7 +147,7 @@ pub use agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate
 pub use audit::missing_files;
 pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply, form_of_request};
 pub use control::{ControlAnswer, Reply, ask};
-pub use dead_letters::{RetryError, retry_now};
+pub use dead_letters::retry_now;
 pub use hidden::{hide, not_hidden};
 pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
 pub use login::{LoginState, login_of};

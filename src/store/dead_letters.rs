@@ -4,15 +4,14 @@
 //! session and a person at a terminal can both write and a crash leaves the old file or the new one. The file is
 //! bounded: closed letters go first, and when only open ones are left, new ones are refused, loudly.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{DeadLetter, LetterStatus, Millis, Timestamp};
+use crate::domain::{DeadLetter, Millis, Timestamp};
 
-use super::checked_line;
-use super::file_util::{if_there, read_regular, remove_file, replace_file};
+use super::file_util::{if_there, remove_file};
 use super::layout::StateFolder;
-use super::lock::{Lock, LockError};
+use super::lock::Lock;
+use super::state_file::{StateFileError, read_lines, replace_lines};
 
 /// Letters that the file holds.
 pub const MOST_LETTERS: usize = 1_000;
@@ -27,43 +26,13 @@ const KEPT_FOR: Millis = Millis::from_secs(7 * 24 * 60 * 60);
 #[derive(Debug, Clone)]
 pub struct DeadLetters {
     path: PathBuf,
-    lock: PathBuf,
-    retry_lock: PathBuf,
-}
-
-/// Why the queue cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum QueueError {
-    /// A line in the middle is not what was written.
-    #[error("{path}, line {line}: {why}; move the file away to begin a new queue")]
-    Damaged {
-        /// The path of the file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The mistake in the line.
-        why: String,
-    },
-    /// The file system said no.
-    #[error("cannot use {path}: {source}")]
-    Io {
-        /// The path of the file.
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// Another process writes and does not end.
-    #[error(transparent)]
-    Locked(#[from] LockError),
 }
 
 impl DeadLetters {
     /// The queue of a state folder, whether it exists or not.
     pub fn of(folder: &StateFolder) -> Self {
-        let at = |name: &str| folder.path().join(name);
         Self {
-            path: at("dead-letters.jsonl"),
-            lock: at("dead-letters.lock"),
-            retry_lock: at("dead-letters.retry.lock"),
+            path: folder.path().join("dead-letters.jsonl"),
         }
     }
 
@@ -72,42 +41,26 @@ impl DeadLetters {
         &self.path
     }
 
-    /// All letters, the oldest first. A torn last line never happened.
+    /// All letters, the oldest first.
     ///
     /// # Errors
-    /// [`QueueError`]; no file is no letters.
-    pub fn read(&self) -> Result<Vec<DeadLetter>, QueueError> {
-        let Some(bytes) =
-            if_there(read_regular(&self.path, LONGEST_QUEUE)).map_err(|source| self.io(source))?
-        else {
-            return Ok(Vec::new());
-        };
-        let mut letters = Vec::new();
-        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let Some(line) = line.strip_suffix(b"\n") else {
-                break;
-            };
-            let damaged = |why: String| QueueError::Damaged {
-                path: self.path.clone(),
-                line: index + 1,
-                why,
-            };
-            checked_line::verify(line).map_err(|why| damaged(why.to_owned()))?;
-            letters.push(serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?);
-        }
-        Ok(letters)
+    ///
+    /// [`StateFileError`]
+    pub fn read(&self) -> Result<Vec<DeadLetter>, StateFileError> {
+        read_lines(&self.path, LONGEST_QUEUE)
     }
 
     /// Changes the letters under the lock; durable when it returns.
     ///
     /// # Errors
-    /// [`QueueError`]; then nothing has changed.
+    ///
+    /// [`StateFileError`]; then nothing has changed.
     pub fn change<T>(
         &self,
         now: Timestamp,
         change: impl FnOnce(&mut Vec<DeadLetter>) -> T,
-    ) -> Result<T, QueueError> {
-        let _lock = Lock::await_turn(&self.lock, "the dead-letter queue")?;
+    ) -> Result<T, StateFileError> {
+        let _lock = Lock::await_turn(&self.path.with_extension("lock"), "the dead-letter queue")?;
         let before = self.read()?;
         let mut letters = before.clone();
         let result = change(&mut letters);
@@ -122,8 +75,9 @@ impl DeadLetters {
     /// found no room.
     ///
     /// # Errors
-    /// [`QueueError`]; then none was added.
-    pub fn add(&self, new: Vec<DeadLetter>, now: Timestamp) -> Result<Vec<String>, QueueError> {
+    ///
+    /// [`StateFileError`]; then none was added.
+    pub fn add(&self, new: Vec<DeadLetter>, now: Timestamp) -> Result<Vec<String>, StateFileError> {
         self.change(now, |letters| {
             let mut refused = Vec::new();
             for letter in new {
@@ -145,36 +99,17 @@ impl DeadLetters {
         })
     }
 
-    /// The right to try letters again, which one process has at a time. Whoever has it knows that a letter found
-    /// `retrying` was left by one that died: those are pending again when this returns. `None`: another process has it.
-    ///
-    /// # Errors
-    /// [`QueueError`]
-    pub fn begin_retries(&self, now: Timestamp) -> Result<Option<Lock>, QueueError> {
-        let lock = match Lock::take(&self.retry_lock, "dlq retry", None) {
-            Ok(lock) => lock,
-            Err(LockError::Held { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let is_left = |letter: &DeadLetter| letter.status == LetterStatus::Retrying;
-        if self.read()?.iter().any(is_left) {
-            self.change(now, |letters| {
-                letters.iter_mut().for_each(DeadLetter::return_to_pending)
-            })?;
-        }
-        Ok(Some(lock))
-    }
-
     /// Changes one letter. Returns it as it is then; `None` if there is none with this id.
     ///
     /// # Errors
-    /// [`QueueError`]; then nothing has changed.
+    ///
+    /// [`StateFileError`]; then nothing has changed.
     pub fn update(
         &self,
         id: &str,
         now: Timestamp,
         change: impl FnOnce(&mut DeadLetter),
-    ) -> Result<Option<DeadLetter>, QueueError> {
+    ) -> Result<Option<DeadLetter>, StateFileError> {
         self.change(now, |letters| {
             let letter = letters.iter_mut().find(|letter| letter.id == id)?;
             change(letter);
@@ -182,32 +117,19 @@ impl DeadLetters {
         })
     }
 
-    fn write(&self, letters: &[DeadLetter]) -> Result<(), QueueError> {
+    fn write(&self, letters: &[DeadLetter]) -> Result<(), StateFileError> {
         if letters.is_empty() {
             let removed = if_there(remove_file(&self.path)).map(drop);
-            return removed.map_err(|error| self.io(error));
+            return removed.map_err(StateFileError::io(&self.path));
         }
-        let mut bytes = Vec::new();
-        for letter in letters {
-            let start = bytes.len();
-            checked_line::encode(&mut bytes, letter).map_err(|error| self.io(error.into()))?;
-            if bytes.len() - start > LONGEST_LETTER {
-                bytes.truncate(start);
-                let mut short = letter.clone();
-                short.args = serde_json::json!({"tooLong": true});
-                short.error = short.error.chars().take(1_000).collect();
-                checked_line::encode(&mut bytes, &short).map_err(|error| self.io(error.into()))?;
+        let mut letters = letters.to_vec();
+        for letter in &mut letters {
+            if serde_json::json!(letter).to_string().len() > LONGEST_LETTER {
+                letter.args = serde_json::json!({"tooLong": true});
+                letter.error = letter.error.chars().take(1_000).collect();
             }
-            bytes.push(b'\n');
         }
-        replace_file(&self.path, &bytes).map_err(|source| self.io(source))
-    }
-
-    fn io(&self, source: io::Error) -> QueueError {
-        QueueError::Io {
-            path: self.path.clone(),
-            source,
-        }
+        replace_lines(&self.path, &letters)
     }
 }
 
@@ -216,7 +138,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::{FailureClass, RunId};
+    use crate::domain::{FailureClass, LetterStatus, RunId};
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -236,7 +158,7 @@ mod tests {
 
     fn letter(n: usize) -> DeadLetter {
         let run = RunId::new("r1").unwrap();
-        let operation = DeadLetter::notify("ops");
+        let operation = "notify:ops".to_owned();
         DeadLetter::new(
             format!("r1.n{n}"),
             run,
@@ -286,7 +208,10 @@ mod tests {
         damaged[40] ^= 1;
         fs::write(queue.path(), &damaged).unwrap();
         let error = queue.read().unwrap_err();
-        assert!(matches!(error, QueueError::Damaged { line: 1, .. }), "{error}");
+        assert!(
+            matches!(error, StateFileError::Damaged { line: 1, .. }),
+            "{error}"
+        );
         // What cannot be read is not written over.
         assert!(queue.add(vec![letter(3)], NOW).is_err());
         assert_eq!(fs::read(queue.path()).unwrap(), damaged);
@@ -339,22 +264,5 @@ mod tests {
         queue.add(vec![long], NOW).unwrap();
         assert!(fs::metadata(queue.path()).unwrap().len() < 2_000);
         assert_eq!(queue.read().unwrap()[0].args["tooLong"], true);
-    }
-
-    #[test]
-    fn one_process_tries_again_at_a_time_and_takes_back_what_a_dead_one_left() {
-        let Scene { queue, .. } = &scene();
-        queue.add(vec![letter(1)], NOW).unwrap();
-        queue
-            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
-            .unwrap();
-        let held = queue.begin_retries(NOW).unwrap();
-        assert!(held.is_some());
-        assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Pending);
-        queue
-            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
-            .unwrap();
-        assert!(queue.begin_retries(NOW).unwrap().is_none());
-        assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Retrying);
     }
 }

@@ -20,6 +20,7 @@
 //! | `requests` | `requests/`: what is asked for from outside before any run has it (16) |
 //! | `salvage` | keeping the good beginning of a damaged journal |
 //! | `snapshot` | the snapshot `state.json`: for readers only, never for recovery |
+//! | `state_file` | small files of checked lines, read and replaced whole |
 //! | `survey` | links, FIFOs, foreign files in the place of something of the state (22) |
 //! | `syncs` | where a file or a folder is asked to survive a power loss, so that tests can count and fail it |
 
@@ -37,6 +38,7 @@ mod record;
 mod requests;
 mod salvage;
 mod snapshot;
+mod state_file;
 mod survey;
 mod syncs;
 
@@ -45,7 +47,7 @@ mod crash_tests;
 #[cfg(test)]
 pub(crate) mod double;
 
-pub use dead_letters::{DeadLetters, QueueError};
+pub use dead_letters::DeadLetters;
 pub use file_util::{
     LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length,
     open_regular, open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
@@ -57,9 +59,10 @@ pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 pub use record::{JournalDecision, Record};
-pub use requests::{Requests, RequestsError, WorkRequest};
+pub use requests::{Requests, WorkRequest};
 pub use salvage::keep_prefix;
 pub use snapshot::{Front, JournalEnd, Snapshot};
+pub use state_file::StateFileError;
 pub use survey::Misplaced;
 #[cfg(test)]
 pub(crate) use syncs::double as syncs_double;

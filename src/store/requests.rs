@@ -3,7 +3,6 @@
 //! One file each, replaced in one step under a lock of the folder's own: a crash leaves the old state of a request or the
 //! new one, and two people cannot both decide about it. Every step is kept with its time and whoever took it.
 
-use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,11 +11,11 @@ use serde_with::skip_serializing_none;
 use crate::domain::{RequestStatus, RunId, Timestamp};
 use crate::mission::SubTask;
 
-use super::checked_line;
-use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
+use super::file_util::{create_dir_durable, if_there};
 use super::layout::StateFolder;
-use super::lock::{Lock, LockError};
+use super::lock::Lock;
 use super::no_links::OpenFolder;
+use super::state_file::{StateFileError, read_lines, replace_lines};
 
 /// Requests that a state folder holds.
 pub const MOST_REQUESTS: u32 = 10_000;
@@ -86,42 +85,16 @@ impl WorkRequest {
 /// The requests of a state folder.
 #[derive(Debug, Clone)]
 pub struct Requests {
+    /// The state folder that they lie in.
+    pub state: StateFolder,
     folder: PathBuf,
-}
-
-/// Why requests cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RequestsError {
-    /// A file is not what was written.
-    #[error("{path} is damaged: {why}; move it away to go on without it")]
-    Damaged {
-        /// The path of the file.
-        path: PathBuf,
-        /// The mistake in the line.
-        why: String,
-    },
-    /// There is no request of this name.
-    #[error("there is no request '{0}'")]
-    Unknown(String),
-    /// There are too many requests.
-    #[error("there are {MOST_REQUESTS} requests in {0}; remove old ones")]
-    Full(PathBuf),
-    /// The file system said no.
-    #[error("cannot use {path}: {source}")]
-    Io {
-        /// The path that was touched.
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// Another process writes and does not end.
-    #[error(transparent)]
-    Locked(#[from] LockError),
 }
 
 impl Requests {
     /// The requests of a state folder, whether there are any or not.
     pub fn of(folder: &StateFolder) -> Self {
         Self {
+            state: folder.clone(),
             folder: folder.path().join("requests"),
         }
     }
@@ -130,33 +103,34 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// [`RequestsError`]; a missing folder has none.
-    pub fn all(&self) -> Result<Vec<WorkRequest>, RequestsError> {
+    /// [`StateFileError`]; a missing folder has none.
+    pub fn all(&self) -> Result<Vec<WorkRequest>, StateFileError> {
         let numbers = self.numbers()?;
         numbers.into_iter().map(|number| self.read(number)).collect()
     }
 
-    /// The one that people name so: `req-7`, or `7`.
+    /// The one that people name so, if there is one: `req-7`, or `7`.
     ///
     /// # Errors
-    /// [`RequestsError`]
-    pub fn find(&self, id: &str) -> Result<WorkRequest, RequestsError> {
+    ///
+    /// [`StateFileError`]
+    pub fn find(&self, id: &str) -> Result<Option<WorkRequest>, StateFileError> {
         let number = id.strip_prefix(NAME).unwrap_or(id).parse().ok();
         let number = number.filter(|number| std::fs::symlink_metadata(self.path(*number)).is_ok());
-        self.read(number.ok_or_else(|| RequestsError::Unknown(id.to_owned()))?)
+        number.map(|number| self.read(number)).transpose()
     }
 
     /// Adds a request, which is durable when this returns.
     ///
     /// # Errors
     ///
-    /// [`RequestsError`]; then there is none.
-    pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<WorkRequest, RequestsError> {
-        create_dir_durable(&self.folder).map_err(|source| self.io(source))?;
+    /// [`StateFileError`]; then there is none.
+    pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<WorkRequest, StateFileError> {
+        create_dir_durable(&self.folder).map_err(StateFileError::io(&self.folder))?;
         let _lock = self.lock()?;
         let number = self.numbers()?.last().map_or(1, |last| last + 1);
         if number > MOST_REQUESTS {
-            return Err(RequestsError::Full(self.folder.clone()));
+            return Err(StateFileError::Full(self.folder.clone()));
         }
         let request = WorkRequest {
             number,
@@ -177,12 +151,13 @@ impl Requests {
     /// Changes a request under the lock, as it is then; durable when it returns. Returns what it is now.
     ///
     /// # Errors
-    /// [`RequestsError`]; then nothing has changed.
+    ///
+    /// [`StateFileError`]; then nothing has changed.
     pub fn change(
         &self,
         number: u32,
         change: impl FnOnce(&mut WorkRequest),
-    ) -> Result<WorkRequest, RequestsError> {
+    ) -> Result<WorkRequest, StateFileError> {
         let _lock = self.lock()?;
         let before = self.read(number)?;
         let mut request = before.clone();
@@ -193,9 +168,9 @@ impl Requests {
         Ok(request)
     }
 
-    fn numbers(&self) -> Result<Vec<u32>, RequestsError> {
+    fn numbers(&self) -> Result<Vec<u32>, StateFileError> {
         let Some(names) = if_there(OpenFolder::open(&self.folder).and_then(|folder| folder.names()))
-            .map_err(|source| self.io(source))?
+            .map_err(StateFileError::io(&self.folder))?
         else {
             return Ok(Vec::new());
         };
@@ -213,38 +188,23 @@ impl Requests {
         self.folder.join(format!("{NAME}{number}.json"))
     }
 
-    fn read(&self, number: u32) -> Result<WorkRequest, RequestsError> {
+    fn read(&self, number: u32) -> Result<WorkRequest, StateFileError> {
         let path = self.path(number);
-        let damaged = |why: String| RequestsError::Damaged {
-            path: path.clone(),
-            why,
-        };
-        let bytes = read_regular(&path, LONGEST_REQUEST).map_err(|source| RequestsError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        let line = bytes.strip_suffix(b"\n");
-        let line = line.ok_or_else(|| damaged("it is cut short".to_owned()))?;
-        checked_line::verify(line).map_err(|why| damaged(why.to_owned()))?;
-        serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))
+        let lines = read_lines(&path, LONGEST_REQUEST)?;
+        <[WorkRequest; 1]>::try_from(lines)
+            .map(|[request]| request)
+            .map_err(|_| StateFileError::Damaged {
+                path,
+                line: 1,
+                why: "it is not one whole line".to_owned(),
+            })
     }
 
-    fn write(&self, request: &WorkRequest) -> Result<(), RequestsError> {
-        let mut bytes = Vec::new();
-        checked_line::encode(&mut bytes, request).map_err(|error| self.io(error.into()))?;
-        bytes.push(b'\n');
-        let path = self.path(request.number);
-        replace_file(&path, &bytes).map_err(|source| RequestsError::Io { path, source })
+    fn write(&self, request: &WorkRequest) -> Result<(), StateFileError> {
+        replace_lines(&self.path(request.number), std::slice::from_ref(request))
     }
 
-    fn lock(&self) -> Result<Lock, RequestsError> {
+    fn lock(&self) -> Result<Lock, StateFileError> {
         Ok(Lock::await_turn(&self.folder.join("lock"), "the requests")?)
-    }
-
-    fn io(&self, source: io::Error) -> RequestsError {
-        RequestsError::Io {
-            path: self.folder.clone(),
-            source,
-        }
     }
 }

@@ -28,7 +28,6 @@ pub const OF_STATE: &[(&str, ItemKind)] = &[
     ("requests/lock", ItemKind::File),
     ("dead-letters.jsonl", ItemKind::File),
     ("dead-letters.lock", ItemKind::File),
-    ("dead-letters.retry.lock", ItemKind::File),
 ];
 
 /// The places of a run's folder.

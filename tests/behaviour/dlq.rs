@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Has, Mission, Workspace};
+
+use crate::support::{Has, Mission, Workspace, wait_for_file};
 
 /// A mission whose channel works once a file is there.
 const MISSION: &str = "name: m
@@ -122,6 +123,23 @@ fn what_a_killed_process_left_in_the_middle_is_pending_again() {
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
     let letter = only(&workspace);
     assert_eq!((letter["status"].as_str(), &letter["retryCount"]), (Some("pending"), &0.into()));
+}
+
+#[test]
+fn while_a_session_works_it_alone_tries_letters_again() {
+    let (workspace, id) = failed();
+    workspace.write("receiver-is-up", "");
+    let busy = QUIET.replace("run: 'true'", "run: 'echo > begun; while [ ! -e end ]; do sleep 0.05; done'");
+    workspace.write("busy.yaml", busy);
+    let session = workspace.start(&["run", "busy.yaml"]);
+    wait_for_file(&workspace.path("begun"));
+    workspace.quorum(&["dlq", "retry", &id]).exits(9).says(&["is held by process", "wait until it ends"]);
+    // What only says what becomes of it needs no session's word.
+    workspace.quorum(&["dlq", "abandon", &id]).exits(0);
+    workspace.write("end", "");
+    session.finish().exits(0);
+    workspace.quorum(&["dlq", "retry", &id]).exits(0);
+    assert_eq!(workspace.read("told").lines().count(), 1);
 }
 
 #[test]

@@ -20,9 +20,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 846_550),
-    ("tokens: core", 504_050),
-    ("tokens: edges", 341_450),
+    ("tokens: all", 845_100),
+    ("tokens: core", 503_000),
+    ("tokens: edges", 341_050),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

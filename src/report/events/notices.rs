@@ -1,6 +1,6 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
-use crate::engine::{FailedOperation, NoticeEvent, Operation};
+use crate::engine::NoticeEvent;
 use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
@@ -10,7 +10,14 @@ use super::payload::{Payload, payload};
 /// The public event of a dead letter; `run` is the run's id.
 pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<NamedPayload> {
     match event {
-        NoticeEvent::Died(letter) => Some(("dlq:requested", dead_letter(plan, run, letter))),
+        NoticeEvent::Died(letter) => {
+            let id = format!("{run}.{}", letter.id);
+            let payload = payload!(id, "operation": letter.operation.name(plan));
+            Some((
+                "dlq:requested",
+                payload.failure(letter.class, Some(&letter.error)),
+            ))
+        }
         NoticeEvent::Filed { ids } => {
             let ids = ids.iter().map(|id| format!("{run}.{id}"));
             let ids = ids.collect::<Vec<_>>();
@@ -58,13 +65,4 @@ pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
         } => of(*number, channel).failure(*class, Some(message)),
         NoticeEvent::Died(_) | NoticeEvent::Filed { .. } => Payload::default(),
     }
-}
-
-fn dead_letter(plan: &Plan, run: &str, letter: &FailedOperation) -> Payload {
-    let operation = match &letter.operation {
-        Operation::Notify { channel, .. } => format!("notify:{channel}"),
-        Operation::Judge { agent, .. } => format!("judge:{}", plan.agent_name(*agent)),
-        Operation::Tool { tool, .. } => format!("tool:{tool}"),
-    };
-    payload!("id": format!("{run}.{}", letter.id), operation).failure(letter.class, Some(&letter.error))
 }
