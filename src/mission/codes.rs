@@ -78,7 +78,7 @@ codes! {
     KeyDoesNotApply = "Q0206": "The key exists, but not for this kind of thing: for example `paths` belongs to `type: file_exists`, not to `type: test`.",
     /// An empty text or list.
     EmptyValue = "Q0207": "A text or list is empty where something must be said.",
-    /// The mission's `requires` does not fit this binary, which is too old or too new.
+    /// The mission requires another version of quorum.
     RequiresOther = "Q0208": "The mission's `requires` names a range of quorum versions, and this binary is not in it. Install a fitting version or change the range.",
     /// Something is said twice.
     Repeated = "Q0209": "A list names the same thing twice. Remove one of them.",
@@ -130,7 +130,7 @@ codes! {
     OwnReviewer = "Q0410": "An agent never judges its own work. Name another reviewer, or leave `reviewers` out and quorum finds one.",
     /// A deployment that might be repeated.
     DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
-    /// A task depends on a task in a worktree, whose files are not where it works.
+    /// A task does not find the files of one that it depends on.
     LeftApart = "Q0412": "A task does not find the files of one that it depends on. What a task in a worktree does is in the workspace only once the run has ended and was merged; a worktree has what is committed, not what lies in the workspace; of a task with `isolation: copy` or `temp` nothing is brought back. Give both the same `isolation`, or let the second one need nothing but the output of the first.",
     /// Tool calls that nobody can see.
     NoLedger = "Q0420": "`requiresToolCalls: true` needs an agent whose adapter sees its tool calls. A plain command or a plain HTTP model shows none, and what it claims in its result file is no evidence, so the rule could never be met nor broken. Ask for what quorum can see for itself: `targetFiles`, or `verify` with `requireFileChanges` or a command.",
