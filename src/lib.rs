@@ -74,7 +74,7 @@ macro_rules! words_of {
     };
 }
 
-/// What a lock guards, whatever became of who held it before.
+/// Locks a value, whatever became of who held the lock before.
 fn locked<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -68,7 +68,7 @@ fn most<T: ToString>(ceiling: Option<T>) -> String {
     ceiling.map_or_else(|| "that held".to_owned(), |most| most.to_string())
 }
 
-/// What ended the work of the session, and by how much the budget was overshot; one sentence each.
+/// Sentences about the limit that ended the work of the session, and by how much the budget was overshot.
 pub fn sentences(state: &State) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(ceiling) = state.ledger.limit() {
@@ -137,7 +137,8 @@ pub fn footer_words(state: &State) -> Option<String> {
     }
 }
 
-/// What a run may cost, and what of that is kept for judging: `$5.00 at most, by `maxCost`; 15 % of the budget is kept for judging`.
+/// The limits of a run, and the part that is kept for judging: ``$5.00 at most, by `maxCost`; 15 % of the
+/// budget is kept for judging``.
 pub fn planned_words(plan: &Plan) -> String {
     let budget = &plan.rules.budget;
     let most = budget.max_cost.map_or_else(

@@ -5,7 +5,7 @@ use crate::mission::Code;
 use super::style::{Role, TextLayout};
 use super::words;
 
-/// What a code means and what to do about it, with a line feed at the end.
+/// The meaning of a code and what to do about it, with a line feed at the end.
 pub fn one(code: Code, screen: &TextLayout) -> String {
     let head = format!("{code}: {}", code.summary());
     let head = screen.style.paint(Role::Strong, head);
@@ -13,7 +13,7 @@ pub fn one(code: Code, screen: &TextLayout) -> String {
     screen.wrap_flush(&letters(&text, screen))
 }
 
-/// What something means that has a name, with a line feed at the end.
+/// The meaning of a named thing, with a line feed at the end.
 pub fn word(name: &str, meaning: &str, screen: &TextLayout) -> String {
     let head = screen.style.paint(Role::Strong, format!("{name}:"));
     screen.wrap_flush(&letters(&format!("{head} {meaning}\n"), screen))

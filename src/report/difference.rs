@@ -66,7 +66,8 @@ fn keep_indent(line: &str) -> String {
     format!("{}{}", &line[..line.len() - rest.len()], sanitize(rest))
 }
 
-/// What an accepted change does to the run, in words. `events` is the decision, `after` the state that it leads to.
+/// The consequences of an accepted change for the run, in words. `events` is the decision, `after` the state
+/// that it leads to.
 pub fn consequences(events: &[Event], after: &State) -> String {
     let mut text = String::new();
     let plan = &after.plan;

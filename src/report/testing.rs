@@ -587,7 +587,7 @@ pub fn run_id() -> RunId {
     RunId::new("20261121-215900-ab12").expect("it is one")
 }
 
-/// What every scene starts with.
+/// The first event of every scene.
 pub fn run_started() -> RunStarted {
     RunStarted {
         format: crate::engine::FORMAT,

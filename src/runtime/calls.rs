@@ -1,4 +1,4 @@
-//! Calls: reviewers of either kind, and workers behind an HTTP endpoint.
+//! The turn of a worker that is one request to a model, and what such a turn shares with calls to judges.
 
 use std::path::PathBuf;
 use std::sync::Arc;

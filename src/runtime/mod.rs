@@ -17,7 +17,7 @@
 //! | `audit` | audits: accepted work is looked at again (6) |
 //! | `baseline` | what the checks of a task say before its work is looked at (24) |
 //! | `calibration_runner` | reviewers that are asked outside of any run, to be held against people (`quorum calibrate`) |
-//! | `calls` | calls: reviewers of either kind, and workers behind an HTTP endpoint |
+//! | `calls` | the turn of a worker that is one request to a model |
 //! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
 //! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
 //! | `confinement` | what each process of a session may see and change, as a mount plan (23) |

@@ -80,7 +80,7 @@ pub struct History {
     performed: BTreeSet<TurnId>,
     clock: u64,
     commands: u64,
-    /// Files may change while they are judged.
+    /// Whether files may change while they are judged.
     random_files: bool,
     pub tally: Tally,
 }
@@ -181,7 +181,7 @@ impl History {
         }
     }
 
-    /// Something happens.
+    /// Makes one random thing happen.
     fn step(&mut self) -> Result<(), Dead> {
         self.clock += self.random.next() % 50;
         if self.state.phase == RunPhase::Finished || self.state.phase == RunPhase::New {
@@ -471,7 +471,7 @@ impl History {
         news
     }
 
-    /// What a call used, where it is told.
+    /// Gives a fact's call a price, where its usage is told.
     fn put_a_price_on(&mut self, fact: &mut Fact) {
         let usage = match fact {
             Fact::TurnEnded(end) => &mut end.usage,

@@ -14,7 +14,7 @@ use super::reference_model::ReferenceModel;
 /// The frozen missions of a run.
 pub struct Missions {
     texts: Vec<String>,
-    /// What made the plan that holds, the oldest first.
+    /// The steps that made the plan, the oldest first.
     steps: Vec<Step>,
     /// The options that the run started with.
     first: RunOptions,
@@ -150,7 +150,7 @@ fn plan_of_all(steps: &[Step], options: &RunOptions) -> Arc<Plan> {
     Arc::new(plan.unwrap())
 }
 
-/// What a person may say on the command line of `resume`.
+/// Other options that a person may give on the command line of `resume`.
 pub fn other_options(random: &mut Random, options: &mut RunOptions) {
     match random.below(6) {
         0 => options.strict = true,

@@ -52,7 +52,7 @@ fn is_edge(from: Status, to: Status) -> bool {
     edges.contains(&to)
 }
 
-/// What a task looks like from outside.
+/// The outside view of a task.
 #[derive(Debug, Clone, Default)]
 struct Seen {
     status: Status,
@@ -62,28 +62,28 @@ struct Seen {
     in_flight: bool,
     /// The turn before which was noted what the next one is held against.
     noted: Option<TurnId>,
-    /// What the finish gate said of this attempt.
+    /// Whether the finish gate of this attempt was met; `None` before it ran.
     gate_met: Option<bool>,
     /// The commands of the finish gate that ended since the last turn.
     gate: Vec<bool>,
-    /// How often it was told that it does not compile, and of the rest.
+    /// How often the worker was told that the work does not compile, and how often of the rest.
     nudged: (u32, u32),
-    /// Judges sent it back since it last began.
+    /// Whether judges sent the work back since the task last began.
     sent_back: bool,
     /// The judge breaker was open.
     not_judged: bool,
-    /// It is accepted in spite of its last verdict: with which flag.
+    /// The flag under which the work is accepted in spite of its last verdict.
     forced: Option<QualityFlag>,
     /// A person answered that.
     answered: bool,
-    /// It is being merged, and has landed.
+    /// Whether the work is being merged, and whether it has landed.
     merging: bool,
     landed: bool,
-    /// How often it could not be merged as it was, since it last began by a person's word.
+    /// How often the work could not be merged as it was, since the task last began by a person's word.
     conflicts: u32,
     /// How many parts of the judging of its attempt did not count.
     voided: u32,
-    /// It changed a protected file.
+    /// Whether the work changed a protected file.
     tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
     finished: bool,
@@ -107,12 +107,12 @@ struct Seen {
     grading: Option<u32>,
     /// Further stages: the one that is out, and what each said, a person instead of it too.
     step: Option<(StageKey, u32)>,
-    /// It was looked which pictures are there.
+    /// Whether the pictures that are there were looked at.
     looked: bool,
     steps: BTreeMap<StageKey, (Verdict, bool)>,
-    /// One of them was withdrawn, because judges are switched off.
+    /// Whether a stage was withdrawn, because judges are switched off.
     withdrawn: bool,
-    /// One of them was, and no person has vouched for the work at a later one.
+    /// Whether a stage was withdrawn and no person has vouched for the work at a later one.
     unlooked: bool,
     points: Option<Points>,
     /// Judges gave this attempt its points.
@@ -129,7 +129,7 @@ struct Seen {
     fixup: Option<TaskId>,
     fixup_of: Option<TaskId>,
     superseded: bool,
-    /// It handed work down since it last began.
+    /// Whether the task delegated work since it last began.
     delegated: bool,
     /// A pass of this attempt missed the bar that would hold without a relief.
     relief: bool,
@@ -137,48 +137,48 @@ struct Seen {
     flaky: bool,
     questions: u32,
     question_open: bool,
-    /// Its agent says that something does not hold, and nobody has answered.
+    /// Whether the agent says that something does not hold, and nobody has answered.
     escalated: bool,
-    /// What its checks said before the work, each with whether it failed only for it could not run.
+    /// The results of the checks before the work, each with whether it failed only for it could not run.
     before: Option<BTreeMap<Digest, (BeforeWork, bool)>>,
-    /// It is being looked.
+    /// Whether the look at the checks before the work is under way.
     looked_before: bool,
-    /// A person let it begin although a check was green that is to be red.
+    /// Whether a person let the task begin although a check was green that is to be red.
     begins_green: bool,
-    /// It was accepted by checks of which nobody knows what they said before.
+    /// Whether the work was accepted by checks of which nobody knows what they said before.
     baseline_unknown: bool,
     /// Why a person is asked, and for which approval gate.
     reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
     agreed: Vec<Option<String>>,
-    /// It waits for a limit to reset or for the next attempt: since which attempts were counted, and for which.
+    /// The wait for a limit to reset or for the next attempt: its reason, and the tries that it counts.
     waits: Option<(DeferralReason, u32)>,
-    /// Who is asked and met a limit, by the number of the ask.
+    /// The agents that were asked and met a limit, by the number of the ask.
     limited: BTreeMap<u32, Purpose>,
-    /// Its agent may have acted, and whether a person lets it act again.
+    /// Whether the agent may have acted, and whether a person lets it act again.
     acted: bool,
     allowed: bool,
     /// Turns that had ended when a check began.
     passed_at: BTreeMap<u32, u64>,
-    /// What it was accepted for.
+    /// The files and checks that the work was accepted for.
     record: Option<Record>,
     /// An audit says that this does not stand.
     regressed: bool,
     /// How often one did, since it last began by a person's word.
     regressions: u32,
-    /// It is done, or judged, once more.
+    /// The second judging or attempt of accepted work that did not stand.
     reopened: Option<Reopened>,
     /// For a verification: the edge that its verdict took, and its visits.
     edge: Option<Edge>,
     visits: u32,
     /// Dependencies that did not stand after it had begun.
     goes_on: BTreeSet<TaskId>,
-    /// Who was asked last, and who was asked once more because files changed.
+    /// The judges that were asked last, and those that were asked once more because files changed.
     asked_last: Asked,
     repeated: BTreeSet<Asked>,
 }
 
-/// Who is asked about a task.
+/// The kind of judge that is asked about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum Asked {
     #[default]
@@ -193,7 +193,7 @@ struct SeenSeat {
     /// Tries that met a limit which resets: no failures.
     windows: u32,
     open: bool,
-    /// What it said first, while it is asked for the answers that it left out.
+    /// The first reply, while the seat is asked for the answers that it left out.
     first: Option<Answer>,
     result: Option<Answer>,
 }
@@ -238,19 +238,19 @@ pub struct ReferenceModel {
     /// The run was called off as a whole, and nothing of it began again since.
     called_off: bool,
     threshold: bool,
-    /// What was accepted could not be delivered.
+    /// Whether accepted work could not be delivered.
     not_merged: bool,
     /// The budget ended the work of the session.
     limit: bool,
-    /// What is left is kept for verdicts.
+    /// Whether the rest of the budget is kept for verdicts.
     judging_goes_on: bool,
-    /// What was said of which deadline.
+    /// The deadlines that were told of, each with the step.
     deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
     rejections: BTreeMap<(String, u32), u32>,
-    /// What was accepted, and when it was looked at.
+    /// The acceptances, and when they were looked at.
     audits: Audits,
-    /// What calls cost.
+    /// The cost of calls.
     calls: Calls,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
@@ -1007,7 +1007,7 @@ impl ReferenceModel {
         seen.status == Status::Done || seen.superseded
     }
 
-    /// It has ended, and if it failed nothing is under way that could make up for it.
+    /// Whether the task has ended, and if it failed nothing is under way that could make up for it.
     fn has_ended(&self, id: TaskId) -> bool {
         let ended = |id: TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
         let seen = &self.tasks[id.index()];
@@ -1082,7 +1082,7 @@ impl Seen {
         self.allowed = false;
     }
 
-    /// What good work is, where no less was shown than it should.
+    /// The flag of good work, where no less was shown than it should.
     fn good(&self) -> QualityFlag {
         if self.relief || self.flaky {
             QualityFlag::Relaxed

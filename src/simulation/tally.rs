@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What came to pass.
+/// The counts of what came to pass.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub sessions: u64,

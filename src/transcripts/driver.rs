@@ -34,32 +34,32 @@ pub struct Run {
     records: usize,
     seq: u64,
     text: String,
-    /// Who was asked and which verdicts came of it, in order.
+    /// The agents that were asked and the verdicts that came of it, in order.
     asked: Vec<String>,
     /// Whether the next word comes while all that is out stays out.
     meanwhile: bool,
 }
 
-/// What somebody who is asked says.
+/// The answer of somebody who is asked.
 #[derive(Clone)]
 pub enum Says {
-    /// It agrees; it is a question.
+    /// The agent agrees, or says that it is a question.
     Yes,
-    /// It refuses; it is no question.
+    /// The agent refuses, or says that it is no question.
     No,
-    /// It leaves it open.
+    /// The agent leaves the question open.
     Open,
     /// The answer to a question.
     Answer(&'static str),
     /// The task can do without what failed.
     Absorb,
-    /// What failed is to be tried again.
+    /// The failed dependency is to be tried again.
     Retry,
-    /// A stage's opinion.
+    /// The opinion of a stage: pass.
     Pass(&'static str),
-    /// A stage's opinion.
+    /// The opinion of a stage: fail.
     Fail(&'static str),
-    /// A stage's opinion.
+    /// The opinion of a stage: refer.
     Refer(&'static str),
     /// A finding of this severity.
     Found(&'static str),
@@ -112,7 +112,8 @@ impl Run {
         text
     }
 
-    /// Who was asked and which verdicts came of it, in order, and how the tasks and the run ended.
+    /// The agents that were asked and the verdicts that came of it, in order, and the ends of the tasks and of
+    /// the run.
     pub fn in_short(mut self) -> String {
         self.settle();
         let state = &self.world.state;
@@ -248,7 +249,7 @@ impl Run {
         self.fact(&format!("files {task}"), are, files(are))
     }
 
-    /// The same, of a dependency that failed: `task` asks.
+    /// Sets which artifacts of a failed dependency are there; `task` asks.
     pub fn artifacts(self, task: &str, are: &str) -> Self {
         self.fact(&format!("artifacts {task}"), are, files(are))
     }
@@ -383,7 +384,7 @@ impl Run {
         self.fact(&format!("delivery {channel}"), &format!("fails: {class}"), answer)
     }
 
-    /// What was accepted of a task is not there any more when it is looked at again.
+    /// Removes the accepted files of a task before they are looked at again.
     pub fn accepted_files_are_gone(mut self, task: &str) -> Self {
         let gone = id_of(&self.world.state, task);
         let at = self.advance_to("audit");
@@ -506,7 +507,7 @@ impl Run {
 
     // How it works.
 
-    /// What was asked for comes back so.
+    /// Makes the fact that answers what was asked for.
     fn fact(self, wanted: &str, words: &str, answer: Response) -> Self {
         self.answered(wanted, words, move |_, _| answer.clone())
     }

@@ -154,7 +154,7 @@ tasks:
     );
 }
 
-/// Its visits are kept, and those of the one before it begin anew.
+/// Two verifications in a row: the visits of the second are kept, and those of the first begin anew.
 fn twice_verified() -> Run {
     let yaml = "name: m
 agents: {w: {run: [/bin/true]}}

@@ -50,7 +50,7 @@ const LEFT_OUT: [&str; 38] = [
 /// Numbers that say something only once they have grown.
 const COUNTS: [&str; 6] = ["attempt", "turn", "round", "try", "visit", "ask"];
 
-/// What every run begins with in the same way.
+/// The events with which every run begins in the same way.
 const ROUTINE: [&str; 4] = ["run:started", "agent:spawned", "ledger:plan", "ledger:progress"];
 
 /// Whether an event is left out: it is told of every run or turn alike.

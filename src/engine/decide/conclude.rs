@@ -27,8 +27,8 @@ use super::side_effects;
 use super::transaction::Transaction;
 
 /// The acceptance step, and the one place that says how good the work is: as bad as the worst that its verdicts have left, and
-/// `mark`, which acceptance leaves beside them. What is merged first keeps both until it has landed. A verification has done
-/// what it is for: what its verdict means is what follows from it, by `edge`.
+/// `mark`, which acceptance leaves beside them. Work that is merged first keeps both until it has
+/// landed. For a verification `edge` is the edge that its verdict takes.
 pub fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;

@@ -28,7 +28,7 @@ pub struct InboxDocument<'a> {
     pub(crate) requests: Option<Vec<RequestRow<'a>>>,
 }
 
-/// Which halves are asked for.
+/// The halves of the inbox that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Halves {
     /// Waits and requests to operators.

@@ -62,7 +62,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What a replay means for the exit code: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
+/// The outcome of a replay: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
 pub fn class(replay: &Replay) -> OutcomeClass {
     if replay.is_equal() {
         OutcomeClass::Ok

@@ -11,7 +11,7 @@ use crate::mission::model::Adapter;
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};
 
-/// What stands for accepted work.
+/// The proof of accepted work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Proof {
     NoCheck,
@@ -23,7 +23,7 @@ enum Proof {
 }
 
 impl ReferenceModel {
-    /// What must hold before a task starts.
+    /// Checks what must hold before a task starts.
     pub(super) fn may_start(&self, state: &State, task: TaskId) {
         self.no_audit_is_out(task);
         self.is_first_of_the_regressed(state, task);
@@ -203,7 +203,7 @@ impl ReferenceModel {
         }
     }
 
-    /// What stands for accepted work whose checks pass (section 24).
+    /// The proof of accepted work whose checks pass (section 24).
     fn proof(&self, state: &State, task: TaskId) -> Proof {
         let (plan, seen) = (state.plan.task(task), &self.tasks[task.index()]);
         let before = &self.tasks[seen.fixup_of.unwrap_or(task).index()].before;
@@ -357,7 +357,8 @@ impl ReferenceModel {
         seen.begin(attempt);
     }
 
-    /// Another agent goes on in the same attempt: never one that was given up, nor one that judges the work.
+    /// Checks that another agent may go on in the same attempt: never one that was given up, nor one that
+    /// judges the work.
     pub(super) fn goes_on_with(&mut self, state: &State, task: TaskId, from: AgentId, to: AgentId) {
         let seen = &mut self.tasks[task.index()];
         assert!(
@@ -481,7 +482,7 @@ impl ReferenceModel {
         }
     }
 
-    /// What a task came to does not hold any more.
+    /// Checks the fall of a task whose result does not hold any more.
     pub(super) fn nobody_has(&mut self, state: &State, task: TaskId, was_done: bool) {
         let superseded = std::mem::take(&mut self.tasks[task.index()].superseded);
         // What has not begun waits for it again.

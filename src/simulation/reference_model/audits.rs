@@ -10,7 +10,7 @@ use crate::mission::model::{FinalChecks, Isolation};
 
 use super::{ReferenceModel, Seen};
 
-/// What a task was accepted for.
+/// The files and checks that a task was accepted for.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     files: BTreeMap<String, FileFact>,
@@ -23,19 +23,19 @@ pub struct Record {
 /// Accepted work is done once more, in one attempt, or judged once more.
 #[derive(Debug, Clone, Default)]
 pub struct Reopened {
-    /// Whether it must fail in the same record instead.
+    /// Whether the task must fail in the same record instead.
     given_up: bool,
-    /// Whether its attempt was planned.
+    /// Whether the task's attempt was planned.
     granted: bool,
     /// The files that must be there again.
     pub(super) lost: BTreeSet<String>,
-    /// What was empty when it was accepted.
+    /// The files that were empty when the work was accepted.
     may_be_empty: BTreeSet<String>,
     /// A verification judges once more, and has not regressed itself.
     judges: bool,
 }
 
-/// What an audit must come to.
+/// The result that an audit must come to.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Expected {
     number: u32,
@@ -51,20 +51,20 @@ pub struct Audits {
     orders: u64,
     /// The orders there were when the audit was asked for: of later ones it knows nothing.
     covers: u64,
-    /// What `ended` and `last` were then.
+    /// The values of `ended` and `last` at that moment.
     before: (u64, BTreeMap<Place, u64>),
     /// How many were asked for in this session, and whether a person asked for more work in it.
     of_session: u32,
     more_work: bool,
     /// Tasks that did not stand, each with the attempt that was accepted.
     fell: BTreeMap<TaskId, u32>,
-    /// Audits in all.
+    /// The number of audits.
     number: u32,
     ended: u64,
     /// The last turn that ended in a workspace, or the last work that came to what was merged.
     last: BTreeMap<Place, u64>,
     expected: Option<Expected>,
-    /// What the audit of this record said of which task.
+    /// The verdicts of the audit of this record, by task.
     said: BTreeMap<TaskId, Verdict>,
 }
 
@@ -144,7 +144,7 @@ impl ReferenceModel {
         });
     }
 
-    /// It is done: whatever it names or passed must be on record.
+    /// Checks that all which a done task names or passed is on record.
     pub(super) fn is_recorded(&self, state: &State, task: TaskId) {
         let seen = &self.tasks[task.index()];
         let names = !state.plan.task(task).target_files.is_empty();
@@ -202,7 +202,7 @@ impl ReferenceModel {
         self.audits.expected = None;
     }
 
-    /// What an audit that saw this must come to.
+    /// Computes the result of an audit that saw this.
     pub fn expect_audit(&mut self, state: &State, report: &AuditReport) {
         let always = state.plan.rules.settings.final_checks == FinalChecks::Always;
         let evidence = report.seen.as_deref().expect("it has just been seen");
@@ -377,7 +377,8 @@ impl ReferenceModel {
         }
     }
 
-    /// Of regressed tasks that must write the same file none begins while another one works that is not built on it.
+    /// Checks that no regressed task begins while another one works that must write the same file and that it
+    /// is not built on.
     pub(super) fn is_first_of_the_regressed(&self, state: &State, task: TaskId) {
         let fell = |id: TaskId| {
             let open = self.tasks[id.index()].reopened.as_ref();
@@ -516,7 +517,7 @@ impl Seen {
         true
     }
 
-    /// What was lost and is there again.
+    /// Takes the lost files that are there again off the list.
     pub(super) fn is_restored(&mut self, files: &[FileFact]) {
         if let Some(open) = &mut self.reopened {
             for file in files {

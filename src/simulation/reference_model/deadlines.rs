@@ -22,7 +22,7 @@ impl ReferenceModel {
         }
     }
 
-    /// What a record leaves open of the deadlines that it is about (section 14).
+    /// Checks what a record leaves open of the deadlines that it is about (section 14).
     pub(super) fn deadlines_hold(&self, state: &State, record: &[Event]) {
         let passes = |task: Option<TaskId>| {
             let passed = |event: &Event| matches!(event, Event::Deadline(said) if said.task == task && said.step == DeadlineStep::Violated);

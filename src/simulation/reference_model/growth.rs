@@ -10,7 +10,8 @@ use crate::mission::{Addition, Part, Plan, migrate_plan};
 use super::{ReferenceModel, Seen, Standing};
 
 impl ReferenceModel {
-    /// What keeps its title keeps its number, and whatever does not hold any more was withdrawn before.
+    /// Takes in another mission: a task that keeps its title keeps its number, and one that does not hold any
+    /// more was withdrawn before.
     pub(super) fn mission_changed(&mut self, state: &State, change: &MissionChange) {
         let mission = change.mission.as_deref();
         let mission = mission.expect("whoever reads a journal puts it in").clone();

@@ -6,20 +6,20 @@ use crate::mission::Requirement;
 use crate::mission::eligibility::{named, reviewers};
 use crate::mission::model::{Adapter, Review};
 
-/// Who has an opinion of the work.
+/// The judges of the work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expected {
     /// A panel, and whether people have the last word.
     Panel { people: bool },
-    /// One reviewer.
+    /// A single reviewer.
     Evaluation,
     /// Nobody is to be asked: what is declared decides.
     ChecksOnly,
-    /// Nobody is asked.
+    /// The work is judged by nobody.
     Nobody,
 }
 
-/// Who is to judge the work of a task.
+/// The judges that are to judge the work of a task.
 pub fn expected(state: &State, id: TaskId) -> Expected {
     let (plan, task) = (&state.plan, state.plan.task(id));
     if task.route.is_some() {

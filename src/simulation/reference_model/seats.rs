@@ -72,7 +72,7 @@ impl ReferenceModel {
         self.seat_ended_or(id, seat, false)
     }
 
-    /// Whether it has ended already may be known.
+    /// Takes in the end of a seat; whether it has ended already may be known.
     pub(super) fn seat_ended_or(&mut self, id: AskId, seat: SeatPlace, has_ended: bool) -> &mut SeenSeat {
         let task = id.task;
         let seen = &mut self.tasks[task.index()];

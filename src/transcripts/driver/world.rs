@@ -10,7 +10,7 @@ use crate::mission::{ApproverPlan, RunOptions};
 
 use super::Says;
 
-/// What happens by itself and is no news.
+/// Events that happen by themselves and are no news.
 pub const BY_ITSELF: [&str; 7] = [
     "prompt",
     "baseline",
@@ -21,7 +21,7 @@ pub const BY_ITSELF: [&str; 7] = [
     "delivery",
 ];
 
-/// Who is asked by an effect, and about which task.
+/// The agent that is asked by an effect, and the task that it is about.
 pub fn ask(state: &State, effect: &Effect) -> String {
     let title = |task: &TaskId| state.plan.task(*task).title.to_string();
     let step_name = |task: &TaskId, step: &StageKey| state.plan.task(*task).step_name(*step).to_owned();
@@ -144,7 +144,7 @@ pub fn replies(state: &State, effect: &Effect, says: &Says) -> Response {
     }
 }
 
-/// The same words mean what they are said about.
+/// Makes the answer that these words mean for the purpose of the call.
 fn answer(state: &State, task: TaskId, about: Purpose, says: &Says) -> Answer {
     let opinion = |verdict, reason: &str| {
         Answer::Opinion(Box::new(Opinion {
@@ -270,7 +270,7 @@ pub fn with_flags(flags: &str) -> RunOptions {
     options
 }
 
-/// What a person says, as a command.
+/// The words of a person as a command.
 pub fn command(state: &State, verb: &str, rest: &str) -> Command {
     let (name, text) = rest.split_once(' ').unwrap_or((rest, ""));
     let (name, number) = name.split_once('#').unwrap_or((name, ""));

@@ -11,7 +11,8 @@ use crate::mission::model::{
 };
 use crate::report::documents::fields;
 
-/// What runs once the plan is made, named or not: the warnings that `validate` and `run` print.
+/// The name of the step that runs once the plan is made, named or not: the warnings that `validate` and `run`
+/// print.
 const PLAN_WARNINGS: &str = "plan_warnings";
 
 /// The chains of a mission.
@@ -30,7 +31,7 @@ pub struct MiddlewareRow {
     is_own: bool,
 }
 
-/// What runs at one hook, in the order in which it runs; of what wraps a call the outermost first.
+/// The entries that run at one hook, in the order in which they run; of what wraps a call the outermost first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookRow {
