@@ -9,15 +9,15 @@ use crate::mission::{Extent, ListOf};
 use super::seen_before::SeenBefore;
 use super::state::{State, TaskState};
 
-/// What a check said before the work, where that is known, and why it said so.
+/// The result of a check before the work, where it is known, and the reason for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
     pub result: BeforeWork,
     /// In words; empty for what was green.
     pub reason: &'a str,
-    /// Whether it failed only because its program or its folder was not there.
+    /// Whether the check failed only because its program or its folder was not there.
     pub never_ran: bool,
-    /// How long it took.
+    /// The time that the check took.
     pub duration: Millis,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Before<'a> {
 }
 
 impl State {
-    /// Whether it is to be looked at what the checks of a task say, before its first turn.
+    /// Whether the checks of the task are to be looked at before its first turn.
     pub(crate) fn must_look_before(&self, id: TaskId) -> bool {
         let task = self.task(id);
         let has_begun = task.attempt.number > 1 || task.attempt.turn > 0;
@@ -44,7 +44,7 @@ impl State {
             && is_wanted(&self.plan, id)
     }
 
-    /// What is on record of what the checks of a task said before the work; nothing where nobody has looked.
+    /// The recorded results of the task's checks before the work; empty where nobody has looked.
     pub(crate) fn seen_before(&self, id: TaskId) -> &[SeenBefore] {
         let of = self.task(self.plan.mended_by(id).unwrap_or(id));
         of.course
@@ -53,7 +53,7 @@ impl State {
             .map_or(&[], |baseline| &baseline.checks)
     }
 
-    /// What a check of a task said before the work.
+    /// The result of a check of a task before the work.
     pub(crate) fn before(&self, id: TaskId, item: &BaselineCheck) -> Before<'_> {
         let mut seen = self.seen_before(id).iter();
         match seen.find(|seen| seen.key == item.key) {
@@ -81,7 +81,7 @@ impl State {
         item.list == Some(ListOf::PassToPass) && self.before(id, item).result == BeforeWork::Red
     }
 
-    /// What a check of accepted work has come to.
+    /// The results of a check of accepted work, before and now.
     pub(crate) fn weighed(&self, id: TaskId, task: &TaskState, item: &BaselineCheck) -> Weighed {
         let before = self.before(id, item);
         Weighed {
@@ -103,7 +103,7 @@ impl State {
         })
     }
 
-    /// Whether it is being looked at what the checks of another task say, where this one works: no turn begins there.
+    /// Whether the checks of another task are being looked at where this one works: no turn begins there.
     pub(crate) fn baseline_is_near(&self, id: TaskId) -> bool {
         let mut all = self.queues.ready.working();
         all.any(|other| self.task(other).is_looked_at_before() && self.is_near(id, other))

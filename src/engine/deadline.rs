@@ -31,7 +31,7 @@ pub struct DeadlineEvent {
     pub step: DeadlineStep,
     /// The task of the deadline; `None` is the mission.
     pub task: Option<TaskId>,
-    /// The beginning of its time; `None` for a task that never began.
+    /// The beginning of the deadline's time; `None` for a task that never began.
     pub since: Option<Timestamp>,
     /// The last moment that is in time.
     pub due: Timestamp,

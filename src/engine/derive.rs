@@ -45,7 +45,7 @@ pub fn change_plan(state: &mut State, change: &MissionChange) {
     state.derive();
 }
 
-/// What one task adds to the sums.
+/// The part of the sums that one task adds.
 fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
     let slots = u32::from(task.holds_slot());
     // An approver that met a limit is asked again when it has reset.
@@ -71,7 +71,7 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
     }
 }
 
-/// What a task that the run takes adds.
+/// The counts that a task adds which the run takes.
 fn taken(task: &TaskState, running: u32) -> Counts {
     let is_done = task.status() == Status::Done;
     let mut counts = Counts {

@@ -32,8 +32,9 @@ pub fn add(state: &mut State, addition: &Addition) {
     }
 }
 
-/// What a fixup knows from the task that it mends: what was found and that judges found it, what that one had to do without
-/// by the coordinator's word, and that it may have acted. It begins with these, not with what an earlier fixup of the task left.
+/// Hands a fixup what its source knows: the findings and that judges found them, the work that the source had
+/// to do without by the coordinator's word, and that it may have acted. A fixup begins with these, not with
+/// what an earlier fixup of the task left.
 fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
     let of = state.task(source);
     let (feedback, remedies) = (of.feedback.clone(), of.remedies.clone());

@@ -6,14 +6,14 @@ use crate::domain::OutcomeClass;
 use super::payload::StopCause;
 use super::state::State;
 
-/// What a session ended with.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The condition that weighs most, of those not allowed.
     pub class: OutcomeClass,
     /// All that hold, the one that weighs most first; `[ok]` if none does.
     pub conditions: Vec<OutcomeClass>,
-    /// Those that hold and were allowed.
+    /// The conditions that hold and were allowed.
     pub allowed: Vec<OutcomeClass>,
 }
 

@@ -25,11 +25,12 @@ pub enum Prerequisite {
     Agreement,
 }
 
-/// What each waiting task watches. Watching costs O(log of the tasks that wait).
+/// The prerequisite that each waiting task watches. Watching costs O(log of the tasks that wait).
 #[derive(Debug, Clone, Default)]
 pub struct WaitList {
     by_prerequisite: BTreeSet<(Prerequisite, TaskId)>,
-    /// With it so many dependencies, from the first on, as were met when the task looked.
+    /// The prerequisite of each task, with the number of its dependencies, from the first on, that were met
+    /// when the task looked.
     by_task: BTreeMap<TaskId, (Prerequisite, usize)>,
 }
 
@@ -45,7 +46,7 @@ impl WaitList {
         }
     }
 
-    /// What a task watches.
+    /// The prerequisite that a task watches; `None` where it watches none.
     #[cfg(test)]
     pub fn watched(&self, id: TaskId) -> Option<Prerequisite> {
         self.by_task.get(&id).map(|(prerequisite, _)| *prerequisite)
@@ -100,7 +101,7 @@ pub fn look(state: &mut State, id: TaskId) {
     look_behind(state, id, 0);
 }
 
-/// The same, where so many dependencies, from the first on, are met.
+/// Lets a task look for the first thing that it lacks, where its first `met` dependencies are met.
 fn look_behind(state: &mut State, id: TaskId, met: usize) {
     state.is_not_ready(id);
     let task = state.task(id);
@@ -119,14 +120,14 @@ fn look_behind(state: &mut State, id: TaskId, met: usize) {
     }
 }
 
-/// This is met: who watched for it looks for the next thing.
+/// Notes that a prerequisite is met: the tasks that watched it look for the next thing that they lack.
 pub fn met(state: &mut State, prerequisite: Prerequisite) {
     for id in state.queues.watchers.of(prerequisite).collect::<Vec<_>>() {
         met_for(state, id, prerequisite);
     }
 }
 
-/// This is met for one task.
+/// Notes that a prerequisite is met for one task.
 pub fn met_for(state: &mut State, id: TaskId, prerequisite: Prerequisite) {
     match state.queues.watchers.by_task.get(&id) {
         Some((watched, met)) if *watched == prerequisite => look_behind(state, id, *met),

@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, TaskId};
 
-/// What the queue sorts by: higher priority first, then file order.
+/// The order of the queue: higher priority first, then file order.
 type Key = (Reverse<Decimal>, TaskId);
 
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ impl ReadyQueue {
         self.update(agent, |lane| lane.limit = Some(limit));
     }
 
-    /// Adds a task.
+    /// Adds a task that is ready.
     pub fn insert(&mut self, task: TaskId, agent: AgentId, priority: Decimal) {
         self.update(agent, |lane| lane.waiting.insert((Reverse(priority), task)));
     }

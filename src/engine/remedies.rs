@@ -7,12 +7,12 @@ use super::apply::{DependencyState, follow_asks};
 use super::payload::Way;
 use super::state::State;
 
-/// What is done about the dependencies of a task that failed.
+/// The recovery of a task from dependencies that failed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DependencyRecovery {
     /// Dependencies that nothing stands in for yet.
     pub failed: Vec<FailedDependency>,
-    /// Those of them whose files are being looked at.
+    /// The failed dependencies whose files are being looked at.
     pub scanning: Vec<TaskId>,
     /// Dependencies that the task does without.
     pub without: Vec<WaivedDependency>,
@@ -24,7 +24,7 @@ pub struct DependencyRecovery {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedDependency {
     pub dependency: TaskId,
-    /// Whether its files were looked at.
+    /// Whether the dependency's files were looked at.
     pub looked: bool,
     /// Why the orchestrator knew no way, in its words; `None` before it was asked.
     pub no_way: Option<Box<str>>,
@@ -34,14 +34,14 @@ pub struct FailedDependency {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WaivedDependency {
     pub dependency: TaskId,
-    /// Why it may.
+    /// The way by which the task may go on without the dependency.
     pub way: Way,
-    /// What its agent is told.
+    /// The words for the task's agent.
     pub note: String,
 }
 
 impl DependencyRecovery {
-    /// What was tried about a dependency.
+    /// The entry about a dependency; `None` where nothing was tried.
     pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
         self.failed.iter().find(|entry| entry.dependency == dependency)
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{HoldOwner, TaskId, Timestamp};
 
-/// What becomes due.
+/// A thing that becomes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
@@ -21,16 +21,16 @@ pub enum Timer {
     WaitOver,
     /// The time of a hold is up: of an approval (section 5), of a delay (section 14).
     Expiry {
-        /// Whose hold it is.
+        /// The owner of the hold.
         of: HoldOwner,
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
     },
     /// Approvers that left it open are asked again.
     AskAgain {
         /// The task that waits.
         task: TaskId,
-        /// The hold's number.
+        /// The number of the hold.
         number: u32,
     },
     /// Most of the time to a deadline is gone (section 14); `None` is the mission's.
@@ -88,7 +88,7 @@ impl Timers {
         self.by_time.iter().copied()
     }
 
-    /// Those that are due at a moment, the oldest first.
+    /// The timers that are due at a moment, the oldest first.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, Timer)> + '_ {
         self.iter().take_while(move |(at, _)| *at <= now)
     }

@@ -13,9 +13,9 @@ use super::leave_barrier;
 pub enum DependencyState {
     /// Nobody goes on yet.
     Open,
-    /// They have what they need.
+    /// The dependents have what they need.
     Met,
-    /// They know that they will not get it.
+    /// The dependents know that they will not get what they need.
     Failed,
 }
 

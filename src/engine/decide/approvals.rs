@@ -45,7 +45,7 @@ pub fn go_on(draft: &mut Transaction<'_>, now: Timestamp) {
     }
 }
 
-/// What the agent of a task with side effects would act again for.
+/// The reason for which the agent of a task with side effects would act again.
 fn again_because(task: &TaskState) -> String {
     match task.reopened.as_deref() {
         Some(open) => format!("what it was accepted for does not stand any more: {}", open.why),
@@ -64,7 +64,7 @@ fn ask(draft: &mut Transaction<'_>, approval: &ApprovalPlan, now: Timestamp) {
     ask_next(draft, approval, 0);
 }
 
-/// What a person is told.
+/// The message for the approvers.
 fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
     if let Some(message) = &approval.message {
         return message.to_string();
@@ -135,7 +135,8 @@ fn waited_for<'p>(draft: &Transaction<'p>, number: u32) -> Option<&'p ApprovalPl
     waiting_for(draft.task_plan(), waiting)
 }
 
-/// What an approver said does not count, for what it rests on was not as it must be: that leaves the question open.
+/// Drops the answer of an approver, because what it rests on was not as it must be: that leaves the question
+/// open.
 pub fn voided(
     state: &State,
     voided: &VoidedStage,
@@ -217,7 +218,7 @@ fn take(
     }
 }
 
-/// Those who left it open are asked again: in a later session, or after a while.
+/// Asks the approvers who left the question open again: in a later session, or after a while.
 pub fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
     let waiting = state.task(task).hold();
     let Some((mut draft, approval)) = waiting.and_then(|waiting| open(state, task, waiting.number)) else {

@@ -195,7 +195,7 @@ pub struct Streak {
 /// A person's yes to work that is judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HumanDecision {
-    /// Where it stands.
+    /// The stage of judging that the decision was made at.
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
     pub name: Option<Box<str>>,

@@ -27,25 +27,25 @@ pub struct TaskState {
     pub(crate) lifecycle: Lifecycle,
     /// The current or last attempt.
     pub attempt: Attempt,
-    /// What has come together since the task last began by a person's word.
+    /// The results since the task last began by a person's word.
     pub course: Course,
-    /// What is under way for the task.
+    /// The work that is under way for the task.
     pub work: OpenWork,
-    /// What the last finished turn said.
+    /// The outputs of the last finished turn.
     pub output: OutputRefs,
-    /// What was found so far, the oldest first; carried into prompts and reviews.
+    /// The findings so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
-    /// What was asked of persons, and what they let the agent do.
+    /// The questions to persons, and what they let the agent do.
     pub consent: Consent,
-    /// What is done about dependencies that failed.
+    /// The recovery from dependencies that failed.
     pub remedies: Option<Box<DependencyRecovery>>,
-    /// What its agent asked and was answered.
+    /// The questions of the task's agent, and their answers.
     pub dialog: Option<Box<Dialog>>,
     /// Sub-tasks that its agent wants to hand down, by title.
     pub delegations: ThinVec<SubTask>,
     /// Whether the verdict of a verification left it out of the run.
     pub not_taken: bool,
-    /// While its accepted work is done or judged once more because something did not stand.
+    /// The reason and the limits of a second judging or attempt of accepted work that did not stand.
     pub reopened: Option<Box<Reopened>>,
     /// The moment that it waits for, without a slot.
     pub deferral: Option<Box<Deferral>>,
@@ -55,32 +55,33 @@ pub struct TaskState {
 /// the next, and nothing else does.
 #[derive(Debug, Clone)]
 pub(crate) enum Lifecycle {
-    /// It waits for others, for a slot, for a moment.
+    /// The task waits for others, for a slot, or for a moment.
     Pending {
-        /// What its agent goes on with once there is room for it; `None`: the task begins, or begins anew.
+        /// The phase in which the agent goes on once there is room for it; `None`: the task begins, or begins
+        /// anew.
         phase: Option<Phase>,
     },
-    /// It waits for a person.
+    /// The task waits for a person.
     AwaitingApproval {
-        /// What with; `None` between an answer and what follows from it.
+        /// The hold; `None` between an answer and what follows from it.
         hold: Option<Hold>,
-        /// What is kept of the judging that it comes from.
+        /// The part of the judging that is kept while a person is asked.
         judged: Option<Box<Judging>>,
     },
-    /// Its agent is about to start.
+    /// The agent of the task is about to start.
     Assigned,
-    /// Its agent works, or asks something.
+    /// The agent of the task works, or asks something.
     InProgress,
-    /// Its work is judged.
+    /// The work is judged.
     Review(Box<Judging>),
-    /// Its work is accepted.
+    /// The work is accepted.
     Done {
-        /// How good it is.
+        /// The flag that says how good the work is.
         flag: QualityFlag,
-        /// What it was accepted for, where it names files or has checks.
+        /// The evidence that the work was accepted for, where it names files or has checks.
         acceptance: Option<Box<Acceptance>>,
     },
-    /// It failed.
+    /// The task failed.
     Failed {
         mode: FailureMode,
         /// Whether a clean fixup has superseded it.
@@ -91,7 +92,7 @@ pub(crate) enum Lifecycle {
 /// How an end is said: the mode of a failure, the flag of accepted work.
 pub(crate) type End = (Option<FailureMode>, Option<QualityFlag>);
 
-/// What is under way for a task, or waits to be.
+/// The work that is under way for a task, or waits to be.
 #[derive(Debug, Clone, Default)]
 pub struct OpenWork {
     /// The turn in flight, with the requests that were refused and the spawns that failed.
@@ -100,20 +101,20 @@ pub struct OpenWork {
     pub asks: Vec<Ask>,
     /// How often an agent was asked about it; numbers the asks.
     pub asked: u32,
-    /// How often its files were to be looked at: what an earlier look saw comes too late.
+    /// How often the task's files were to be looked at: what an earlier look saw comes too late.
     pub scans: u32,
 }
 
-/// What was asked of persons about a task, and what they let its agent do.
+/// The questions to persons about a task, and what they let its agent do.
 #[derive(Debug, Clone, Default)]
 pub struct Consent {
     /// How often a person was asked about it; makes the ids of approvals.
     pub asked: u32,
-    /// What persons answered, the oldest first.
+    /// The answers of persons, the oldest first.
     pub answers: Vec<ApprovalDecision>,
     /// The approvals that were given for its next start: the names of their gates, `None` for its own.
     pub agreed: Vec<Option<Box<str>>>,
-    /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
+    /// Whether the agent may have acted: from then on one with side effects acts again only by a person's word.
     pub acted: bool,
     /// Whether a person let the agent act again; good for one turn.
     pub allowed_again: bool,
@@ -125,7 +126,7 @@ pub struct Consent {
 /// once more, because work that it had judged is done again. Over when the task ends or begins anew.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reopened {
-    /// What did not stand.
+    /// Why the accepted work did not stand.
     pub why: Box<str>,
     /// The files of the old acceptance that are to be there again.
     pub files: Vec<FileFact>,
@@ -135,21 +136,21 @@ pub struct Reopened {
     pub behind: Vec<TaskId>,
 }
 
-/// What a turn said: the files that hold it, and who did.
+/// The outputs of a turn: the files that hold them, and the agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OutputRefs {
-    /// Standard output.
+    /// The standard output of the turn.
     pub stdout: Option<FileRef>,
-    /// The result file; its `output`, where there is one, stands for standard output.
+    /// The result file; its `output`, where there is one, stands for the standard output.
     pub result: Option<FileRef>,
-    /// The record of its tool calls, where this program made them.
+    /// The record of the turn's tool calls, where this program made them.
     pub tools: Option<FileRef>,
     /// The model that the provider says did it; `None` where nobody said.
     pub model: Option<Box<str>>,
     /// Why there was nothing to do, as the worker says.
     pub nothing_to_do: Option<Box<str>>,
 }
-/// What a person answered.
+/// The answer of a person.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApprovalDecision {
     /// The approval's number within the task.
@@ -168,10 +169,10 @@ pub struct Ask {
     pub tries: Tries,
     /// Why the last reply of a reviewer could not be read, while a strict reprompt is out.
     pub strict: Option<String>,
-    /// Where it met a limit that resets, so that no call is out: when.
+    /// The moment at which the call met a limit that resets, so that no call is out.
     pub window: Option<Timestamp>,
 }
-/// What an attempt was sent back with.
+/// The findings with which an attempt was sent back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feedback {
     pub attempt: u32,
@@ -184,7 +185,7 @@ pub struct Feedback {
     pub points: Option<Points>,
     /// Scores and reasoning per dimension.
     pub dimensions: Vec<DimensionScore>,
-    /// What was found.
+    /// The findings in order.
     pub findings: Vec<Finding>,
 }
 /// Judging of the current attempt in progress; while a person is asked about the work, what is kept of it.
@@ -194,9 +195,9 @@ pub struct Judging {
     pub voided: u32,
     /// Whether the scan was asked for and has not come back.
     pub scanning: bool,
-    /// What follows then.
+    /// The step behind the look at the files.
     pub then: AfterScan,
-    /// What was seen of the files, once it was looked.
+    /// The files as they were seen, once they were looked at.
     pub files: Vec<FileFact>,
     /// Whether a command that may write files was asked for since.
     pub stale: bool,
@@ -210,7 +211,7 @@ pub struct Judging {
     pub turns_ended: u64,
     /// The checks that passed, by position, each with that number.
     pub passed: Vec<(u32, u64)>,
-    /// Why its answer stands for no work, where that was asked.
+    /// Why the agent's answer stands for no work, where that was asked.
     pub hollow: Option<String>,
     /// One for each command of the finish gate that was asked for.
     pub finish: Vec<Option<CheckResult>>,
@@ -232,19 +233,20 @@ pub struct Judging {
     pub panel: Option<Box<StageReport>>,
     /// The merge of work that is good enough, once it has begun.
     pub merge: Option<Merging>,
-    /// What the work is accepted for, as soon as that is on record.
+    /// The evidence that the work is accepted for, as soon as it is on record.
     pub acceptance: Option<Box<Acceptance>>,
-    /// What judges said so far, the last word of each last.
+    /// The verdicts of judges so far, the last word of each last.
     pub verdicts: Vec<SaidVerdict>,
-    /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
+    /// The last reply of the judge of the verification, or of the stage behind it. Forgotten when another one
+    /// is asked.
     pub heard: Option<Box<Heard>>,
 }
 /// Where the merge of an isolated task's work stands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Merging {
-    /// Which try it is, from 1.
+    /// The number of the try, from 1.
     pub number: u32,
-    /// Whether it is out.
+    /// Whether the try is under way.
     pub open: bool,
     /// Whether the work is part of what was accepted.
     pub landed: bool,
@@ -255,7 +257,7 @@ pub struct Merging {
 /// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heard {
-    /// What could be read of it.
+    /// The part of the reply that could be read.
     pub answer: Answer,
     pub reply: Digest,
     /// The call that it came of.
@@ -267,7 +269,7 @@ pub struct SaidVerdict {
     /// The kind of stage.
     pub stage: Stage,
     pub verdict: Verdict,
-    /// What it leaves to be known about the work beside that.
+    /// The mark that the verdict leaves on the work.
     pub mark: Option<Mark>,
     /// Whether an agent or a person gave it.
     pub by_somebody: bool,
@@ -276,42 +278,42 @@ pub struct SaidVerdict {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenStage {
     pub key: StageKey,
-    /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
+    /// The round of the stage, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
-    /// Whether it has not come back.
+    /// Whether the answer has not come back.
     pub open: bool,
-    /// Whether it needs no agent.
+    /// Whether the stage needs no agent.
     pub plain: bool,
 }
 /// One seat of a panel, or the single seat of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seat {
-    /// Who sits on it.
+    /// The agent on the seat.
     pub agent: AgentId,
     /// Requests that the provider of who sits on it refused, before its first reply and behind it.
     pub failed_requests: u32,
     /// Why the last request failed, in words.
     pub unreached: Option<Box<str>>,
-    /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts
+    /// The first reply, where it can be read and left points of the earlier review without an answer: it counts
     /// if the second one cannot be read.
     pub first: Option<Answer>,
     /// The last reply that could not be read.
     pub unread: Option<Digest>,
     /// Whether the strict reprompt brought the same text once more.
     pub repeats: bool,
-    /// Where it stands.
+    /// The state of the call.
     pub state: SeatState,
 }
 /// Where a seat stands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SeatState {
-    /// It is asked.
+    /// The seat is asked.
     Asked,
-    /// It gave scores.
+    /// The seat gave scores.
     Replied(Answer),
-    /// It could not be read to the end.
+    /// The reply of the seat could not be read to the end.
     Unparsed(Answer),
-    /// It could not be asked.
+    /// The agent on the seat could not be asked.
     Failed(FailureClass),
 }
 impl Default for Lifecycle {
@@ -320,8 +322,8 @@ impl Default for Lifecycle {
     }
 }
 impl Lifecycle {
-    /// What a transition from here leads to. That `done` comes with a flag and `failed` with a mode is made sure before
-    /// (`engine::legal`).
+    /// The next state behind a transition from here. That `done` comes with a flag and `failed` with a mode is
+    /// made sure before (`engine::legal`).
     pub(crate) fn next(self, to: Status, phase: Option<Phase>, (mode, flag): End) -> Self {
         let judged = match self {
             Self::Review(judging) => Some(judging),
@@ -352,7 +354,7 @@ impl Lifecycle {
         }
     }
 
-    /// What it waits for a person with.
+    /// The hold of a task that waits for a person; `None` for other tasks.
     pub(crate) fn hold_mut(&mut self) -> Option<&mut Option<Hold>> {
         match self {
             Self::AwaitingApproval { hold, .. } => Some(hold),
@@ -361,7 +363,7 @@ impl Lifecycle {
     }
 }
 impl Judging {
-    /// What is kept of it while a person is asked about the work.
+    /// The part of the judging that is kept while a person is asked about the work.
     fn kept(self) -> Self {
         Self {
             files: self.files,
@@ -376,7 +378,8 @@ impl Judging {
         self.stage.map_or(StageKey::JUDGE, |stage| stage.key)
     }
 
-    /// Whether its panel or evaluation has come to an end: it let the work pass, or the work is accepted all the same.
+    /// Whether the panel or evaluation has come to an end: it let the work pass, or the work is accepted all
+    /// the same.
     pub(crate) fn has_spoken(&self) -> bool {
         self.merge.is_some() || self.verdicts.iter().any(|said| said.stage == Stage::Judge)
     }
@@ -406,7 +409,7 @@ impl TaskState {
         }
     }
 
-    /// Its turn that is or was last in flight, as that of this task.
+    /// The current or last turn in flight, as that of this task.
     pub(crate) fn turn(&self, task: TaskId) -> TurnId {
         let Attempt {
             number: attempt,
@@ -416,7 +419,7 @@ impl TaskState {
         TurnId { task, attempt, turn }
     }
 
-    /// What goes on inside it.
+    /// The activity within the status; `None` where there is none.
     pub(crate) fn phase(&self) -> Option<Phase> {
         let asks = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
         match &self.lifecycle {
@@ -445,7 +448,7 @@ impl TaskState {
         }
     }
 
-    /// Whether it failed and a clean fixup has superseded it.
+    /// Whether the task failed and a clean fixup has superseded it.
     pub(crate) fn is_superseded(&self) -> bool {
         matches!(&self.lifecycle, Lifecycle::Failed { superseded: true, .. })
     }
@@ -463,7 +466,7 @@ impl TaskState {
         }
     }
 
-    /// The same record, which is made while the task is still judged.
+    /// The acceptance to be changed, which is made while the task is still judged.
     pub(crate) fn acceptance_mut(&mut self) -> Option<&mut Acceptance> {
         match &mut self.lifecycle {
             Lifecycle::Done { acceptance, .. } => acceptance.as_deref_mut(),
@@ -472,7 +475,7 @@ impl TaskState {
         }
     }
 
-    /// Judging in progress.
+    /// The judging in progress.
     pub(crate) fn judging(&self) -> Option<&Judging> {
         match &self.lifecycle {
             Lifecycle::Review(judging) => Some(judging),
@@ -488,7 +491,7 @@ impl TaskState {
         }
     }
 
-    /// What it waits for a person with.
+    /// The hold of a task that waits for a person; `None` for other tasks.
     pub(crate) fn hold(&self) -> Option<&Hold> {
         match &self.lifecycle {
             Lifecycle::AwaitingApproval { hold, .. } => hold.as_ref(),
@@ -536,13 +539,13 @@ impl TaskState {
         u32::try_from(self.asks_out().count() + scans).unwrap_or(u32::MAX)
     }
 
-    /// What is on record of what a check of it said before the work.
+    /// The recorded result of a check of the task before the work.
     pub(crate) fn seen_before(&self, item: &BaselineCheck) -> Option<&SeenBefore> {
         let baseline = self.course.baseline.as_deref()?;
         baseline.checks.iter().find(|seen| seen.key == item.key)
     }
 
-    /// Whether it is looked now what its checks say, before its first turn.
+    /// Whether the checks of the task are being looked at, before its first turn.
     pub(crate) fn is_looked_at_before(&self) -> bool {
         self.course
             .baseline
@@ -564,7 +567,7 @@ impl TaskState {
         }
     }
 
-    /// Whether it needed more than one attempt.
+    /// Whether the task needed more than one attempt.
     pub(crate) fn is_reworked(&self) -> bool {
         self.attempt.number > 1
     }
@@ -575,7 +578,7 @@ impl TaskState {
         without.into_iter().any(|known| known.dependency == dependency)
     }
 
-    /// Whether it was built on less than it needs.
+    /// Whether the work was built on less than it needs.
     pub(crate) fn is_degraded(&self) -> bool {
         let mut without = self.remedies.iter().flat_map(|remedies| &remedies.without);
         without.any(|known| matches!(known.way, Way::Artifacts | Way::Partial))
