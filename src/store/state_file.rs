@@ -16,20 +16,20 @@ pub enum StateFileError {
     /// A line is not what was written.
     #[error("{path} is damaged, line {line}: {why}; move the file away to go on without it")]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in the line.
         why: String,
     },
-    /// It holds as much as it may.
+    /// The file holds as much as it may.
     #[error("{0} is full; remove what is old")]
     Full(PathBuf),
     /// The file system said no.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// What was touched.
+        /// The path that was touched.
         path: PathBuf,
         source: io::Error,
     },
@@ -46,7 +46,7 @@ impl StateFileError {
     }
 }
 
-/// Its lines; of no file none. A torn last line never happened.
+/// Reads the lines of a file; a missing one has none. A torn last line never happened.
 pub fn read_lines<T: DeserializeOwned>(path: &Path, longest: u64) -> Result<Vec<T>, StateFileError> {
     let bytes = if_there(read_regular(path, longest)).map_err(StateFileError::io(path))?;
     let bytes = bytes.unwrap_or_default();
