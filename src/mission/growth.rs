@@ -174,7 +174,7 @@ impl Plan {
         found.map(AgentId::from_index)
     }
 
-    /// How often work was handed down on the way to a task: 0 for those of the mission.
+    /// How often work was delegated on the way to a task: 0 for those of the mission.
     pub fn depth(&self, id: TaskId) -> u32 {
         self.task(id).provenance.as_ref().map_or(0, |from| from.depth)
     }

@@ -11,7 +11,7 @@ use super::provenance::Origin;
 use crate::domain::{Digest, Hasher, TaskId};
 
 impl Plan {
-    /// The digest of a task's title, description and criteria, and of the chain of those that it was handed down by.
+    /// The digest of a task's title, description and criteria, and of the chain of tasks that it was delegated by.
     pub fn chain_hash(&self, id: TaskId) -> Digest {
         let task = self.task(id);
         let from = task.provenance.as_deref();

@@ -28,7 +28,7 @@ pub struct Provenance {
     pub source: Option<TaskId>,
     /// For a request from outside: its id.
     pub request: Option<Box<str>>,
-    /// How often work was handed down on the way to it.
+    /// How often work was delegated on the way to the task.
     pub depth: u32,
     /// For delegated work: the digest of its text and of those that it was delegated by, as the record has it.
     pub chain: Option<Digest>,

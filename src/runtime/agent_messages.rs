@@ -116,7 +116,7 @@ pub fn asked(
     Some(question(&text, true))
 }
 
-/// The work that a turn hands down: what its result file says, and what it dropped beside it. Blocks.
+/// The work that a turn delegates: in its result file, and in messages beside that. Blocks.
 pub fn delegated(folder: &Path, claimed: Value) -> Value {
     let dropped = messages(folder, "delegate");
     if dropped.is_empty() {
@@ -168,7 +168,7 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
         .collect()
 }
 
-/// Reads what a task hands down. A gate that rests on a file of the workspace is for the mission to set: what a session
+/// Reads the sub-tasks that a task delegates. A gate that rests on a file of the workspace is for the mission to set: what a session
 /// protects is known when it begins, and nobody would protect that file from the sub-task. And whoever may not run commands
 /// has none run for it by a gate. Blocks.
 pub fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {

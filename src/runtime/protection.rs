@@ -536,7 +536,7 @@ impl Protection {
         move |path| !own.contains(path) && !kept.holds(path) && (files.contains(path) || is_held(path))
     }
 
-    /// Notes of sub-tasks that the agent of a task hands down which of their files is protected. Blocks.
+    /// Notes which files of the sub-tasks that a task's agent delegates are protected. Blocks.
     pub fn mark(&self, plan: &Plan, task: TaskId, sub_tasks: &mut [SubTask]) {
         if sub_tasks.iter().all(|sub_task| sub_task.target_files.is_empty()) {
             return;

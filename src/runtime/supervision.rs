@@ -35,7 +35,7 @@ pub fn identity(supervisor: &SupervisorRef) -> ProcessIdentity {
     }
 }
 
-/// Whether a supervisor of this boot is gone without its good-bye.
+/// Whether a supervisor of this boot is gone without its farewell.
 fn was_killed((supervisor, finished): &Served, exits: &ExitsLog) -> bool {
     let identity = identity(supervisor);
     // Nothing lives on in another boot.

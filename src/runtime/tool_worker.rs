@@ -227,7 +227,7 @@ impl ToolTurn {
         self.end(context, end, &spent, begin).await
     }
 
-    /// The sub-tasks that it hands down; whoever watches is told of those that cannot be read.
+    /// The sub-tasks that the agent delegates; whoever watches is told of those that cannot be read.
     fn delegated(&self, items: Vec<Value>) -> Vec<SubTask> {
         let plan = &self.task.plan;
         let (sub_tasks, refused) = handed_down(plan, self.turn.task, &Value::Array(items));

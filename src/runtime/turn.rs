@@ -390,7 +390,7 @@ fn claim_nothing(end: &mut TurnEnd, reason: &str) {
     }
 }
 
-/// Takes the sub-tasks that a turn hands down, in its folder of messages or its result file: warnings about those that cannot be
+/// Takes the sub-tasks that a turn delegates, in its folder of messages or its result file: warnings about those that cannot be
 /// taken. Blocks.
 fn hand_down(plan: &Plan, end: &mut TurnEnd, dropped: &Path, claimed: serde_json::Value) -> Vec<Fact> {
     let task = end.turn.task;

@@ -19,7 +19,7 @@ use super::socket::{SocketAddress, may_speak};
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
 pub const PROTOCOL: u32 = 4;
 
-/// How often a supervisor that has not opened its door yet is asked.
+/// The pause between two tries to connect to a supervisor whose adoption socket is not open yet.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The first message of every version, in this form for ever.
@@ -100,7 +100,7 @@ pub enum NotFound {
     Unreachable(io::Error),
 }
 
-/// Connects to the very supervisor of `identity`, whose runner is gone, through its door at `path`. Blocks, at most for
+/// Connects to the very supervisor of `identity`, whose runner is gone, through the adoption socket at `path`. Blocks, at most for
 /// `within`: a supervisor may take a moment to see that it is alone.
 ///
 /// Dropping the handle makes the supervisor wait for the next runner, as long as it holds a child that may outlive one.

@@ -336,7 +336,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
+    /// `UnexpectedEof` if it ended without its farewell, `TimedOut` if it does not end, and what else breaks the
     /// connection. Then nobody knows what is left of its children.
     pub async fn shutdown(&mut self) -> io::Result<Vec<SupervisorEvent>> {
         // If it cannot be sent, the supervisor is ending already.

@@ -141,7 +141,7 @@ impl ExitsLog {
         last.note.as_deref().filter(|note| !note.is_empty())
     }
 
-    /// Whether a supervisor said the good-bye that it promised; `promised` is the digest of it.
+    /// Whether a supervisor sent the farewell that it promised; `promised` is the digest of it.
     pub fn said_farewell(&self, supervisor: &ProcessIdentity, promised: &str) -> bool {
         let mut last_words = self.notes.iter().filter(|note| note.is_of(supervisor));
         last_words.any(|note| {

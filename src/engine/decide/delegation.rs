@@ -13,7 +13,7 @@ use crate::mission::{AddedTask, Origin, Part, Plan, SubTask};
 
 use super::transaction::Transaction;
 
-/// The task is about to be done: what its agent handed down becomes tasks, or is refused.
+/// Makes tasks of the sub-tasks that an agent delegated, or refuses them, when its own task is about to be done.
 pub fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
     let asked = std::mem::take(&mut draft.task.delegations);
     if asked.is_empty() {
@@ -216,7 +216,7 @@ fn renumber(tasks: &mut [AddedTask], first: usize) {
     }
 }
 
-/// Work of this run that is done. Anything else might itself wait for what is being handed down.
+/// Work of this run that is done. Anything else might itself wait for what is being delegated.
 fn done_task(state: &State, title: &str) -> Option<TaskId> {
     let id = state.plan.find(title)?;
     let is_done = state.is_met(id) && state.takes(id);

@@ -41,7 +41,7 @@ pub struct TaskState {
     pub remedies: Option<Box<DependencyRecovery>>,
     /// The questions of the task's agent, and their answers.
     pub dialog: Option<Box<Dialog>>,
-    /// Sub-tasks that its agent wants to hand down, by title.
+    /// Sub-tasks that the agent wants to delegate, by title.
     pub delegations: ThinVec<SubTask>,
     /// Whether the verdict of a verification left it out of the run.
     pub not_taken: bool,
