@@ -12,6 +12,17 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#""(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d[\w.]*|[^\s\w]"#).expect("the pattern is well-formed")
 });
 
+/// What declares a type.
+static TYPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b(?:struct|enum|trait|type)\s+([A-Z]\w*)").expect("the pattern is well-formed")
+});
+
+/// A doc comment that begins with a pronoun.
+static ORPHAN: LazyLock<Regex> = LazyLock::new(|| {
+    let pronouns = "It|They|Those|These|This|That|Them|Its|Their|The same|Who|Whom|Whose";
+    Regex::new(&format!(r"^\s*/// (?:{pronouns})\b")).expect("the pattern is well-formed")
+});
+
 /// The files of `src`, by path.
 pub struct Sources {
     /// Without what is only built for tests.
@@ -68,15 +79,40 @@ impl File {
         Self { path: path.to_owned(), lines: Vec::new(), tokens: Vec::new() }
     }
 
-    /// How many words, numbers, strings and signs its code has, comments left out.
-    pub fn code_tokens(&self) -> usize {
+    /// Its lines of code, without the comments behind them where no string is on the line.
+    fn code(&self) -> String {
         let code = self.lines.iter().filter(|line| kind(line) == Kind::Code).map(|line| {
             let is_plain = !line.contains('"');
             let comment = if is_plain { line.find("//") } else { None };
             &line[..comment.unwrap_or(line.len())]
         });
-        let code = code.collect::<Vec<_>>().join("\n");
-        TOKEN.find_iter(&code).count()
+        code.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How many words, numbers, strings and signs its code has, comments left out.
+    pub fn code_tokens(&self) -> usize {
+        TOKEN.find_iter(&self.code()).count()
+    }
+
+    /// The names of the types that it declares, but for those of traits and their implementations.
+    pub fn types(&self) -> BTreeSet<String> {
+        let code = self.code();
+        let lines =
+            code.lines().filter(|line| !line.trim_start().starts_with("type ") || line.starts_with("type"));
+        lines.flat_map(|line| TYPE.captures_iter(line).map(|found| found[1].to_owned())).collect()
+    }
+
+    /// How many doc comments are one short line that begins with a pronoun: whoever reads them alone does not know of what
+    /// they are.
+    pub fn orphan_docs(&self) -> usize {
+        let is_doc = |at: Option<usize>| {
+            at.and_then(|at| self.lines.get(at)).is_some_and(|line| line.trim().starts_with("///"))
+        };
+        let lines = self.lines.iter().enumerate().filter(|(at, line)| {
+            let is_short = line.trim().chars().count() <= 52;
+            is_short && ORPHAN.is_match(line) && !is_doc(at.checked_sub(1)) && !is_doc(Some(at + 1))
+        });
+        lines.count()
     }
 }
 
@@ -349,4 +385,24 @@ fn a_string_or_a_number_is_one_token_and_a_comment_is_none() {
     let mut file = File::new("o.rs");
     file.lines = ["use a::b; // c", "    m(\"a b\", 1.5)", "// d", ""].map(str::to_owned).into();
     assert_eq!(file.code_tokens(), 6 + 6);
+}
+
+#[test]
+fn a_type_is_named_where_it_is_declared_and_an_orphan_is_alone_and_short() {
+    let mut file = File::new("o.rs");
+    let lines = [
+        "/// Its name.",
+        "pub struct Name<'a>(&'a str);",
+        "/// Its value,",
+        "/// where there is one.",
+        "impl Value for Name<'_> {",
+        "    type Told = u8; // struct Other",
+        "}",
+        "/// It has a doc comment of one line that is so long that it says of what.",
+        "type Names = u8;",
+        "/// Itself is no pronoun here.",
+    ];
+    file.lines = lines.map(str::to_owned).into();
+    assert_eq!(file.types(), BTreeSet::from(["Name".to_owned(), "Names".to_owned()]));
+    assert_eq!(file.orphan_docs(), 1);
 }
