@@ -97,12 +97,12 @@ pub(super) struct RecordedQuestion {
     system: Option<String>,
     prompt: String,
     /// The results of the tools that the reply before asked for.
-    given: Vec<Given>,
+    given: Vec<RecordedResult>,
 }
 
 /// The result of one tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Given {
+struct RecordedResult {
     tool: String,
     failed: bool,
     text: String,
@@ -113,7 +113,7 @@ impl RecordedQuestion {
         let results = dialogue.exchanges.last().into_iter();
         let given = results
             .flat_map(|exchange| &exchange.calls)
-            .map(|(call, result)| Given {
+            .map(|(call, result)| RecordedResult {
                 tool: call.name.clone(),
                 failed: result.failed,
                 text: result.text.clone(),

@@ -35,7 +35,7 @@ use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
-use super::protection::{Protection, Seen};
+use super::protection::{Protection, SeenFiles};
 use super::seen_on::SeenOn;
 use super::stall_detector::StallDetector;
 use super::upstream::{Remembered, UpstreamOutputs};
@@ -61,7 +61,7 @@ pub enum Message {
     /// A turn of a model that works with tools ended.
     Worked(Box<TurnEnd>),
     /// Protected files were looked at before a part of judging.
-    Looked(Box<(Effect, Result<Seen, Vec<String>>)>),
+    Looked(Box<(Effect, Result<SeenFiles, Vec<String>>)>),
     /// An input, with what was looked at before it was handed on.
     FilesLooked(Vec<Fact>),
     /// The outputs that the prompt of a turn quotes were read.

@@ -12,7 +12,7 @@ use crate::mission::Plan;
 
 use super::effects::{Executor, Message};
 use super::error::RunError;
-use super::protection::{Compared, PROGRAMS, Seen};
+use super::protection::{Compared, PROGRAMS, SeenFiles};
 
 /// How long is waited for others to put back what is not as it must be, before it is looked again.
 const LOOK_AGAIN: Millis = Millis(200);
@@ -21,7 +21,7 @@ const LOOK_AGAIN: Millis = Millis(200);
 #[derive(Debug)]
 pub struct Guard {
     plan: Arc<Plan>,
-    before: Seen,
+    before: SeenFiles,
     /// Whether another task was at work when it began.
     shared: bool,
     /// How often others had begun something.
@@ -87,7 +87,7 @@ impl Executor {
         None
     }
 
-    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: Seen) {
+    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: SeenFiles) {
         let task = work.task;
         before.is_confined = self.confiner.holds(plan, CommandOwner::Task(task));
         let guard = Guard {
@@ -105,7 +105,7 @@ impl Executor {
         &mut self,
         state: &State,
         effect: Effect,
-        seen: Result<Seen, Vec<String>>,
+        seen: Result<SeenFiles, Vec<String>>,
     ) -> Result<(), RunError> {
         let turns = self.before.values().map(|before| before.by_default.is_confined);
         let guards = self.guards.values().map(|guard| guard.before.is_confined);

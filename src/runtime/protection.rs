@@ -112,12 +112,12 @@ struct Group {
     root: PathBuf,
     scopes: Vec<Scope>,
     files: Vec<PathBuf>,
-    held: Mutex<Held>,
+    held: Mutex<GroupState>,
 }
 
 /// The state of a group's files.
 #[derive(Debug)]
-struct Held {
+struct GroupState {
     /// The state that the files must have; or why it cannot be told.
     baseline: Result<FileMarks, Vec<String>>,
     /// The state in which the files were last seen.
@@ -126,7 +126,7 @@ struct Held {
     blamed: BTreeSet<String>,
 }
 
-impl From<Result<KnownFiles, Vec<String>>> for Held {
+impl From<Result<KnownFiles, Vec<String>>> for GroupState {
     fn from(looked: Result<KnownFiles, Vec<String>>) -> Self {
         Self {
             baseline: looked
@@ -142,21 +142,21 @@ impl From<Result<KnownFiles, Vec<String>>> for Held {
 
 /// The state of the files of several groups, as it was seen.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct SeenFiles {
     /// The state of each group, by its index.
     known: Vec<(usize, Arc<KnownFiles>)>,
     /// Whether mounts hold files for who begins with that.
     pub is_confined: bool,
 }
 
-impl From<Vec<(usize, Arc<KnownFiles>)>> for Seen {
+impl From<Vec<(usize, Arc<KnownFiles>)>> for SeenFiles {
     fn from(known: Vec<(usize, Arc<KnownFiles>)>) -> Self {
         let is_confined = false;
         Self { known, is_confined }
     }
 }
 
-impl Seen {
+impl SeenFiles {
     /// The groups that were looked at.
     pub fn groups(&self) -> Vec<usize> {
         self.known.iter().map(|(index, _)| *index).collect()
@@ -274,7 +274,7 @@ impl Protection {
     }
 
     /// The recorded state of the scripts, which a turn that was taken over is held against.
-    pub fn on_record(&self, state: &State) -> Option<Seen> {
+    pub fn on_record(&self, state: &State) -> Option<SeenFiles> {
         let files = &state.protected.as_ref()?.files;
         let mark = |(path, digest): &(String, Option<Digest>)| {
             (
@@ -367,24 +367,24 @@ impl Protection {
 
     /// The last seen state of these groups, if each is just as it must be and nothing has touched its files
     /// since. Reads no file.
-    pub fn untouched(&self, groups: &[usize]) -> Option<Seen> {
+    pub fn untouched(&self, groups: &[usize]) -> Option<SeenFiles> {
         let seen = groups.iter().map(|&index| {
             let group = &self.groups[index];
             let held = group.held();
             let is_right = held.baseline.as_ref() == Ok(&held.latest.marks);
             (is_right && group.shows(&held.latest)).then(|| (index, held.latest.clone()))
         });
-        seen.collect::<Option<Vec<_>>>().map(Seen::from)
+        seen.collect::<Option<Vec<_>>>().map(SeenFiles::from)
     }
 
     /// Whether nothing has touched the files since they were seen. Reads no file.
-    pub fn is_as_seen(&self, seen: &Seen) -> bool {
+    pub fn is_as_seen(&self, seen: &SeenFiles) -> bool {
         let mut seen = seen.known.iter();
         seen.all(|(index, known)| self.groups[*index].shows(known))
     }
 
     /// The last seen state of what is protected by default, and of the folder of an isolated task.
-    pub fn by_default(&self, task: TaskId) -> Seen {
+    pub fn by_default(&self, task: TaskId) -> SeenFiles {
         let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
         let seen = groups.map(|&index| (index, self.groups[index].held().latest.clone()));
         seen.collect::<Vec<_>>().into()
@@ -394,7 +394,7 @@ impl Protection {
     ///
     /// # Errors
     /// What cannot be told, one sentence a thing.
-    pub fn look(&self, groups: impl IntoIterator<Item = usize>) -> Result<Seen, Vec<String>> {
+    pub fn look(&self, groups: impl IntoIterator<Item = usize>) -> Result<SeenFiles, Vec<String>> {
         let mut seen = Vec::new();
         for index in groups {
             let group = &self.groups[index];
@@ -413,7 +413,7 @@ impl Protection {
         &self,
         plan: &Plan,
         task: TaskId,
-        before: &Seen,
+        before: &SeenFiles,
         of_others: &[PathBuf],
         checked: bool,
     ) -> Vec<String> {
@@ -429,7 +429,7 @@ impl Protection {
         for ((index, known), (_, now)) in before.known.iter().zip(&now.known) {
             let group = &self.groups[*index];
             let mut held = group.held();
-            let Held { baseline, blamed, .. } = &mut *held;
+            let GroupState { baseline, blamed, .. } = &mut *held;
             let baseline = match baseline {
                 Ok(baseline) => baseline,
                 Err(unknown) => {
@@ -460,7 +460,7 @@ impl Protection {
         &self,
         plan: &Plan,
         task: TaskId,
-        (before, now): (Option<&Seen>, &Seen),
+        (before, now): (Option<&SeenFiles>, &SeenFiles),
         of_others: &[PathBuf],
     ) -> Compared {
         let own = targets(plan, [task]);
@@ -474,7 +474,7 @@ impl Protection {
         for (position, (index, now)) in now.known.iter().enumerate() {
             let group = &self.groups[*index];
             let mut held = group.held();
-            let Held { baseline, blamed, .. } = &mut *held;
+            let GroupState { baseline, blamed, .. } = &mut *held;
             let baseline = match baseline {
                 Ok(baseline) => baseline,
                 Err(unknown) => {
@@ -587,7 +587,7 @@ impl Group {
         self.scopes.is_empty() && self.files.len() <= FEW && known.is_untouched(&self.files)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, GroupState> {
         crate::locked(&self.held)
     }
 }

@@ -101,7 +101,7 @@ impl Snapshots {
 }
 
 /// The values of a run's snapshot that need no fold of its journal.
-pub struct Told {
+pub struct SnapshotSummary {
     /// The page that readers show first, as it was when the snapshot was written.
     pub page: Value,
     /// The outcome of the session that wrote the snapshot; `None` where it was at work.
@@ -131,7 +131,7 @@ pub struct Tail {
 /// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that
 /// crashed or is still worked on; where the journal has an end behind it, or says what only the fold of a
 /// mission can tell, it is `None`.
-pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Told> {
+pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<SnapshotSummary> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;
@@ -162,7 +162,7 @@ pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Told>
         return None;
     }
     let page = front.page?;
-    Some(Told {
+    Some(SnapshotSummary {
         page,
         outcome: front.outcome,
         left,

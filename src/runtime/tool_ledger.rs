@@ -22,11 +22,11 @@ pub struct ToolLedger {
     path: PathBuf,
     /// The secrets that it must not show.
     secrets: Arc<Secrets>,
-    kept: Mutex<Kept>,
+    kept: Mutex<OpenLedger>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct OpenLedger {
     file: Option<File>,
     calls: u32,
     failed: u32,
@@ -78,7 +78,7 @@ impl ToolLedger {
 
     async fn blocking(
         self: &Arc<Self>,
-        write: impl FnOnce(&Self, &mut Kept) -> io::Result<()> + Send + 'static,
+        write: impl FnOnce(&Self, &mut OpenLedger) -> io::Result<()> + Send + 'static,
     ) {
         let ledger = Arc::clone(self);
         let written = tokio::task::spawn_blocking(move || write(&ledger, &mut ledger.kept()));
@@ -90,11 +90,11 @@ impl ToolLedger {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, OpenLedger> {
         crate::locked(&self.kept)
     }
 
-    fn append(&self, kept: &mut Kept, record: &impl Serialize) -> io::Result<()> {
+    fn append(&self, kept: &mut OpenLedger, record: &impl Serialize) -> io::Result<()> {
         let file = match &mut kept.file {
             Some(file) => file,
             none => {

@@ -44,7 +44,7 @@ use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
-use context::{Done, ToolContext};
+use context::{ModelProgress, ToolContext};
 
 /// The time behind a turn's end at which a command is ended. Before that, both ends would race for what becomes
 /// of the command.
@@ -162,7 +162,7 @@ impl ToolTurn {
             task: self.task.clone(),
             commands: self.commands.clone(),
             sender: self.sender.clone(),
-            done: Mutex::new(Done::of(self.allowed)),
+            done: Mutex::new(ModelProgress::of(self.allowed)),
         })
     }
 
@@ -239,7 +239,7 @@ impl ToolTurn {
         sub_tasks
     }
 
-    fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
+    fn asked(&self, said: &ModelProgress, text: &str) -> Option<Asked> {
         if let Some((wish, call)) = said.permission.wish() {
             return Some(Asked {
                 call: Some(Box::new(call)),

@@ -25,7 +25,7 @@ use crate::store::{RunFolder, SpoolName};
 
 use super::effects::{Executor, Message};
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
-use super::protection::{Protection, ReadBefore, Seen, protected_scopes};
+use super::protection::{Protection, ReadBefore, SeenFiles, protected_scopes};
 use super::worktrees::{NotCommitted, Preparation, Worktrees};
 
 /// How much of either end of an answer is read, in bytes.
@@ -41,7 +41,7 @@ pub struct TurnBaseline {
     first: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
     /// The state of what is protected by default.
-    pub by_default: Seen,
+    pub by_default: SeenFiles,
     /// How many parts of judging had begun.
     judgings: u64,
     /// The commits of a task in a worktree before the turn.
@@ -121,7 +121,7 @@ impl Executor {
         noted.into_iter().chain(warnings).collect()
     }
 
-    fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: Seen) {
+    fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: SeenFiles) {
         by_default.is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
@@ -236,7 +236,7 @@ fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
 
 /// Something has touched what is protected by default while a turn worked.
 struct Touched {
-    before: Seen,
+    before: SeenFiles,
     /// The files that others at work are to make.
     of_others: Vec<PathBuf>,
     checked: bool,

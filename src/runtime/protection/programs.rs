@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use super::scripts::named;
-use super::{Held, PROGRAMS, Protection, Seen, adopt, differs};
+use super::{GroupState, PROGRAMS, Protection, SeenFiles, adopt, differs};
 use crate::agents::command::path_variable;
 use crate::engine::State;
 use crate::judging::protected::plain;
@@ -79,10 +79,10 @@ impl Protection {
 
     /// Takes programs as they are now, but for what one of those at work may have changed, each of whom is confined or not, or
     /// somebody is known to have. What was changed, one sentence each.
-    pub fn updated(&self, now: &Seen, at_work: &[bool]) -> Vec<String> {
+    pub fn updated(&self, now: &SeenFiles, at_work: &[bool]) -> Vec<String> {
         let group = &self.groups[PROGRAMS];
         let mut held = group.held();
-        let Held { baseline, blamed, .. } = &mut *held;
+        let GroupState { baseline, blamed, .. } = &mut *held;
         let now = now.known.iter().find(|(index, _)| *index == PROGRAMS);
         let (Ok(baseline), Some((_, now))) = (baseline, now) else {
             return Vec::new();

@@ -48,12 +48,12 @@ pub struct ToolContext {
     pub task: TaskCommands,
     pub commands: Commands,
     pub sender: mpsc::UnboundedSender<Message>,
-    pub done: Mutex<Done>,
+    pub done: Mutex<ModelProgress>,
 }
 
 /// The deeds and words of the model so far.
 #[derive(Debug, Clone, Default)]
-pub struct Done {
+pub struct ModelProgress {
     /// Calls that were made; what was refused did nothing.
     pub calls: ToolCalls,
     commands: u32,
@@ -69,7 +69,7 @@ pub struct Done {
     pub lost: Vec<(Digest, FailedTool)>,
 }
 
-impl Done {
+impl ModelProgress {
     /// Nothing yet, in a turn for which a person has allowed this call, if any.
     pub fn of(allowed: Option<Digest>) -> Self {
         Self {
@@ -161,7 +161,7 @@ fn told_of(call: &ToolCall) -> String {
 }
 
 impl ToolContext {
-    pub fn done(&self) -> MutexGuard<'_, Done> {
+    pub fn done(&self) -> MutexGuard<'_, ModelProgress> {
         crate::locked(&self.done)
     }
 
