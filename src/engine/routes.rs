@@ -58,7 +58,7 @@ impl State {
 }
 
 /// The state as it would be after one verdict more, or one less.
-struct View<'s> {
+struct RouteView<'s> {
     state: &'s State,
     /// The verification whose edge is not the one in the state.
     verification: TaskId,
@@ -67,7 +67,7 @@ struct View<'s> {
     turned: BTreeSet<TaskId>,
 }
 
-impl<'s> View<'s> {
+impl<'s> RouteView<'s> {
     fn of(state: &'s State, verification: TaskId, edge: Option<Edge>) -> Self {
         Self {
             state,
@@ -161,7 +161,7 @@ pub fn leaving(state: &State, verification: TaskId, edge: Edge) -> Vec<TaskId> {
 }
 
 fn turned(state: &State, verification: TaskId, edge: Option<Edge>) -> Vec<TaskId> {
-    let mut view = View::of(state, verification, edge);
+    let mut view = RouteView::of(state, verification, edge);
     view.spread_behind_verification();
     view.turned.into_iter().collect()
 }
@@ -180,7 +180,7 @@ pub fn leave(state: &mut State, id: TaskId) {
 
 /// A task that was not pending, and so stayed when a verdict led elsewhere, is to be begun after all: the verdict stands.
 pub fn returned(state: &mut State, id: TaskId) {
-    let mut view = View::of(state, id, state.task(id).edge());
+    let mut view = RouteView::of(state, id, state.task(id).edge());
     view.spread([id].into_iter());
     for id in view.turned {
         leave(state, id);
@@ -221,7 +221,7 @@ pub fn derive(state: &mut State) {
         by_wave.entry(plan.task(id).wave).or_default().push(id);
     }
     for id in by_wave.into_values().flatten() {
-        let view = View::of(state, id, state.task(id).edge());
+        let view = RouteView::of(state, id, state.task(id).edge());
         let task = state.task(id);
         let out = task.status() == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
         state.tasks[id.index()].not_taken = out;

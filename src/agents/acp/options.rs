@@ -55,11 +55,12 @@ pub enum RequestRule {
 #[derive(Deserialize)]
 #[serde(
     untagged,
+    deny_unknown_fields,
     expecting = "a rule is \"allow\", \"ask\", \"deny\" or {\"allow\": [globs]}"
 )]
 enum RuleForm {
     Word(RuleWord),
-    Paths(PathRule),
+    Paths { allow: Vec<String> },
 }
 
 #[derive(Deserialize)]
@@ -70,12 +71,6 @@ enum RuleWord {
     Deny,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PathRule {
-    allow: Vec<String>,
-}
-
 impl TryFrom<RuleForm> for RequestRule {
     type Error = globset::Error;
 
@@ -84,9 +79,9 @@ impl TryFrom<RuleForm> for RequestRule {
             RuleForm::Word(RuleWord::Allow) => Self::Allow,
             RuleForm::Word(RuleWord::Ask) => Self::Ask,
             RuleForm::Word(RuleWord::Deny) => Self::Deny,
-            RuleForm::Paths(paths) => {
+            RuleForm::Paths { allow } => {
                 let mut set = GlobSetBuilder::new();
-                for glob in &paths.allow {
+                for glob in &allow {
                     for glob in readings(glob) {
                         set.add(glob?);
                     }

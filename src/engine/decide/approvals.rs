@@ -15,7 +15,7 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
 use super::conclude;
-use super::holds::{self, Word};
+use super::holds::{self, HoldCommand};
 use super::transaction::Transaction;
 use super::{admission, budget, request, routes, side_effects};
 
@@ -200,8 +200,8 @@ fn take(
     }
     let by = asked.name(draft.plan());
     match said {
-        ApproverSaid::Yes => holds::answer(draft, Word::Yes, &by, now),
-        ApproverSaid::No(reason) => holds::answer(draft, Word::No(reason), &by, now),
+        ApproverSaid::Yes => holds::answer(draft, HoldCommand::Yes, &by, now),
+        ApproverSaid::No(reason) => holds::answer(draft, HoldCommand::No(reason), &by, now),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
             draft.emit(Event::Hold(

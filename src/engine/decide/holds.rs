@@ -22,7 +22,7 @@ const ALLOWED_ONCE: &str = "a person allows this call, once";
 
 /// What is said to a hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Word<'a> {
+pub enum HoldCommand<'a> {
     Yes,
     /// No, and why.
     No(&'a str),
@@ -59,7 +59,7 @@ pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: Stri
 }
 
 /// What somebody says to a hold.
-pub fn said(state: &State, of: HoldOwner, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
+pub fn said(state: &State, of: HoldOwner, word: HoldCommand<'_>, by: &str, now: Timestamp) -> Vec<Event> {
     match of {
         HoldOwner::Task(task) => {
             let mut draft = Transaction::new(state, task);
@@ -70,7 +70,7 @@ pub fn said(state: &State, of: HoldOwner, word: Word<'_>, by: &str, now: Timesta
     }
 }
 
-impl<'a> Word<'a> {
+impl<'a> HoldCommand<'a> {
     /// How a hold is resolved with it, what that leads to, and what was said.
     fn resolves(self, hold: &Hold) -> (&'static str, Resume, &'a str) {
         match self {
@@ -83,7 +83,7 @@ impl<'a> Word<'a> {
 }
 
 /// A task's hold is answered: the task moves as the hold says.
-pub fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timestamp) {
+pub fn answer(draft: &mut Transaction<'_>, word: HoldCommand<'_>, by: &str, now: Timestamp) {
     let Some(hold) = draft.task.hold().cloned() else {
         return;
     };
@@ -114,7 +114,7 @@ pub fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timest
         }
         Resume::Fail(mode) => {
             let why = match (word, hold.reason) {
-                (Word::Silence, reason) => unanswered(draft, reason),
+                (HoldCommand::Silence, reason) => unanswered(draft, reason),
                 (_, WaitingReason::Auth) => format!("a tool call was refused by {by}: {said}"),
                 _ => format!("rejected by {by}: {said}"),
             };
@@ -126,7 +126,7 @@ pub fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timest
 }
 
 /// The hold of a checkpoint or a delay is answered: what stands behind it starts, or has failed.
-fn answer_barrier(state: &State, barrier: BarrierId, word: Word<'_>, by: &str) -> Vec<Event> {
+fn answer_barrier(state: &State, barrier: BarrierId, word: HoldCommand<'_>, by: &str) -> Vec<Event> {
     let Some(hold) = state.hold(barrier.into()) else {
         return Vec::new();
     };
@@ -246,7 +246,7 @@ pub fn time_is_up(state: &State, of: HoldOwner, number: u32, now: Timestamp) -> 
         return Vec::new();
     };
     if hold.ends_by_silence(state.plan.rules.settings.auto_reject_on_timeout) {
-        said(state, of, Word::Silence, "quorum", now)
+        said(state, of, HoldCommand::Silence, "quorum", now)
     } else {
         vec![Event::Hold(of, HoldEvent::TimedOut { number })]
     }

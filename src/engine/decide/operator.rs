@@ -11,7 +11,7 @@ use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
 
 use super::gates::evaluate_gate;
-use super::holds::{self, Word};
+use super::holds::{self, HoldCommand};
 use super::intake;
 use super::transaction::Transaction;
 
@@ -43,9 +43,11 @@ pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Even
 
 fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Event> {
     match command {
-        Command::Approve { of, .. } => holds::said(state, *of, Word::Yes, by, now),
-        Command::Reject { of, reason, .. } => holds::said(state, *of, Word::No(reason), by, now),
-        Command::Answer { task, text, .. } => holds::said(state, (*task).into(), Word::Text(text), by, now),
+        Command::Approve { of, .. } => holds::said(state, *of, HoldCommand::Yes, by, now),
+        Command::Reject { of, reason, .. } => holds::said(state, *of, HoldCommand::No(reason), by, now),
+        Command::Answer { task, text, .. } => {
+            holds::said(state, (*task).into(), HoldCommand::Text(text), by, now)
+        }
         Command::AnswerAcceptance { task, refused, .. } => {
             holds::below_its_bar(state, *task, refused.as_deref(), by)
         }

@@ -123,7 +123,7 @@ fn send_back(draft: &mut Transaction<'_>, route: &Route) {
         let why = format!("the work failed verification, and '{title}' is not there to be done again");
         return draft.fail(FailureMode::Quality, why);
     }
-    let again = Again::of(state, id, target);
+    let again = SendBack::of(state, id, target);
     let event = Event::Task(
         id,
         TaskEvent::EdgeTaken {
@@ -141,7 +141,7 @@ fn send_back(draft: &mut Transaction<'_>, route: &Route) {
 }
 
 /// The effects of sending work back.
-struct Again {
+struct SendBack {
     /// Why what was built on the work is done again too.
     why: String,
     /// The events about all tasks but the verification itself.
@@ -152,7 +152,7 @@ struct Again {
     kept: Vec<(TaskId, u32)>,
 }
 
-impl Again {
+impl SendBack {
     fn of(state: &State, verification: TaskId, target: TaskId) -> Self {
         let plan = &state.plan;
         let by = plan.title(verification);
