@@ -173,7 +173,7 @@ pub struct Compared {
 }
 
 /// The protection of a session, with what the run and people must know of it.
-pub struct SessionProtection {
+pub struct Protected {
     pub protection: Protection,
     /// The files that judge, where they are not on record yet.
     pub to_note: Option<ProtectedFiles>,
@@ -182,11 +182,7 @@ pub struct SessionProtection {
 
 impl Protection {
     /// Looks at everything that is to be protected in a session of this state. Blocks.
-    pub fn take(
-        (state, options): (&State, &RunOptions),
-        read: &ReadBefore,
-        never: &Path,
-    ) -> SessionProtection {
+    pub fn take((state, options): (&State, &RunOptions), read: &ReadBefore, never: &Path) -> Protected {
         let plan = &state.plan;
         let root = canonical(&plan.rules.workspace);
         let folder = canonical(&options.mission_folder);
@@ -249,7 +245,7 @@ impl Protection {
         warnings.extend(protection.idle(plan));
         warnings.extend(idle_tests(plan, never));
         let now = ProtectedFiles { files, loaded };
-        SessionProtection {
+        Protected {
             to_note: (now != known).then_some(now),
             protection,
             warnings,
@@ -365,8 +361,7 @@ impl Protection {
         EVERYWHERE.into_iter().chain(declared).collect()
     }
 
-    /// The last seen state of these groups, if each is just as it must be and nothing has touched its files
-    /// since. Reads no file.
+    /// The last seen state of groups that are as they must be, if nothing has touched them since. Reads no file.
     pub fn untouched(&self, groups: &[usize]) -> Option<SeenFiles> {
         let seen = groups.iter().map(|&index| {
             let group = &self.groups[index];
@@ -453,9 +448,8 @@ impl Protection {
         changed
     }
 
-    /// The files that are not as they must be for the judging of a task, and those that were touched since they
-    /// were seen `before`. Files that checks may write are taken as they are now; files that others at work are
-    /// to make are theirs.
+    /// The files that are not as they must be for judging a task, and those touched since they were seen `before`.
+    /// Files that checks may write are taken as they are now; those that others at work are to make are theirs.
     pub fn compare(
         &self,
         plan: &Plan,
@@ -600,8 +594,7 @@ fn places(plan: &Plan, options: &RunOptions, read: &ReadBefore) -> Vec<(PathBuf,
     let settings = read.settings.iter().cloned().chain(own).chain(options.fits());
     let settings = settings.map(|path| (path, "settings are read from there"));
     let included = plan.selected_ids().any(|id| plan.task(id).is_isolated());
-    let included = included.then(|| plan.rules.workspace.join(INCLUDED));
-    let included = included.map(|path| (path, "worktrees are filled by it"));
+    let included = included.then(|| (plan.rules.workspace.join(INCLUDED), "worktrees are filled by it"));
     let all = mission.chain(settings).chain(included);
     all.map(|(path, why)| (real(&path), why)).collect()
 }

@@ -151,8 +151,7 @@ impl AsFd for Signals {
 
 /// The children of this process, adopted ones included.
 pub struct Children {
-    /// The list of the kernel, kept open: reading it again from the start costs a quarter of opening it. Some
-    /// kernels do not have it.
+    /// The kernel's list, kept open: reading it again costs a quarter of opening it. Some kernels have none.
     file: Option<File>,
     bytes: Vec<u8>,
 }
@@ -299,7 +298,7 @@ pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     let marked =
         |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
-    if let Some(supervisor) = HeldProcess::of(pid_of(identity.pid), |_| alive(identity)) {
+    if let Some(supervisor) = PidFd::of(pid_of(identity.pid), |_| alive(identity)) {
         supervisor.signal(Signal::TERM)?;
         // One that was stopped hears nothing else.
         supervisor.signal(Signal::CONT)?;
@@ -399,9 +398,7 @@ fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
     let deadline = Instant::now() + KILL_WAIT;
     loop {
         let all = pids()?.into_iter();
-        let left: Vec<HeldProcess> = all
-            .filter_map(|pid| HeldProcess::of(Some(pid), &marked))
-            .collect();
+        let left: Vec<PidFd> = all.filter_map(|pid| PidFd::of(Some(pid), &marked)).collect();
         if left.is_empty() {
             return Ok(());
         }
@@ -426,7 +423,7 @@ fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
 ///
 /// `TimedOut` if it cannot be killed, and what the system refuses.
 pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
-    let Some(leader) = HeldProcess::of(pid_of(identity.pid), |_| alive(identity)) else {
+    let Some(leader) = PidFd::of(pid_of(identity.pid), |_| alive(identity)) else {
         return Ok(());
     };
     // It was there a moment ago, and a number is not given out again so soon.
@@ -442,17 +439,17 @@ pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
 }
 
 /// A process held by a descriptor, so that a signal cannot reach another one with the same number.
-struct HeldProcess(OwnedFd);
+struct PidFd(OwnedFd);
 
-impl HeldProcess {
+impl PidFd {
     /// Nothing if there is no such process, or it is not the right one.
-    fn of(pid: Option<Pid>, right: impl Fn(Pid) -> bool) -> Option<HeldProcess> {
+    fn of(pid: Option<Pid>, right: impl Fn(Pid) -> bool) -> Option<PidFd> {
         let pid = pid?;
         // A look before saves the descriptor of most; only the look after it counts.
         if !right(pid) {
             return None;
         }
-        let held = HeldProcess(pidfd_open(pid, PidfdFlags::empty()).ok()?);
+        let held = PidFd(pidfd_open(pid, PidfdFlags::empty()).ok()?);
         right(pid).then_some(held)
     }
 
