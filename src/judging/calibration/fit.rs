@@ -1,7 +1,7 @@
 //! What the score of judges says of the work: P(good) = σ(a + b · points), fitted to labelled cases, with what each case
 //! is given by a fit that has not seen its group; the bar under which few bad ones pass, and what lies around it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,11 +95,10 @@ impl Fit {
             return Err(Unfit::OneKind { good, bad });
         }
         let whole = newton(cases.iter(), Self { a: 0.0, b: 0.0 });
-        for members in by_group(cases).values() {
-            let group = cases[members[0]].group;
+        for group in groups(cases) {
             let others = newton(cases.iter().filter(|case| case.group != group), whole);
-            for index in members {
-                cases[*index].held_out = rounded(others.good(cases[*index].points));
+            for case in cases.iter_mut().filter(|case| case.group == group) {
+                case.held_out = rounded(others.good(case.points));
             }
         }
         Ok(Self {
@@ -113,25 +112,63 @@ impl Fit {
         1.0 / (1.0 + (-(self.a + self.b * points.to_f64())).exp())
     }
 
-    /// The lowest score at which, as at all above it, the share of bad work that passes is below the cap: by the fits to
-    /// other groups, at the upper end of its 80 % interval. `None` where no score is.
+    /// The lowest score at which, as at all above it, the share of bad work that passes is below the cap, at the upper end of
+    /// its 80 % interval. `None` where no score is.
     pub fn bar(&self, cases: &[LabelledWork], cap: f64) -> Option<Points> {
-        let bars = scores(cases);
-        let bars = bars.into_iter().rev();
+        let bars = scores(cases).into_iter().rev();
         bars.take_while(|bar| self.most_false_passes(cases, *bar) < cap)
             .last()
     }
 
+    /// The most that was counted, or that the fit foretells, whichever is more: counts leap where few are bad, and a fit knows
+    /// nothing of the few that fool all judges. How sure the fit is of it shows in how far each group moves it.
     fn most_false_passes(&self, cases: &[LabelledWork], bar: Points) -> f64 {
-        let least = self.good(bar);
-        let passes = |case: &LabelledWork| case.points >= bar || case.held_out >= least;
-        let groups = by_group(cases).into_values().filter_map(|members| {
-            let bad: Vec<&LabelledWork> = members.iter().map(|index| &cases[*index]).collect();
-            let bad: Vec<&LabelledWork> = bad.into_iter().filter(|case| !case.good).collect();
-            let passed = bad.iter().filter(|case| passes(case)).count();
-            (!bad.is_empty()).then_some((passed as f64, bad.len() as f64))
+        let passes = |case: &LabelledWork| f64::from(u8::from(case.points >= bar));
+        let is_bad = |case: &LabelledWork| f64::from(u8::from(!case.good));
+        let foretold = |case: &LabelledWork| 1.0 - self.good(case.points);
+        let sum = |of: &dyn Fn(&LabelledWork) -> f64| cases.iter().map(of).sum::<f64>();
+        // A fit foretells as many as there are.
+        let bad = sum(&is_bad);
+        let share = f64::min(sum(&|case| passes(case) * foretold(case)) / bad, 1.0);
+        let [a, b] = self.solved(cases.iter(), [0.0; 2], |case, p| {
+            p * (1.0 - p) * (share - passes(case))
         });
-        upper_end(&groups.collect::<Vec<_>>())
+        let mut moved: BTreeMap<usize, f64> = BTreeMap::new();
+        for case in cases {
+            let by_fit = (foretold(case) - is_bad(case)) * (a + b * centred(case.points));
+            *moved.entry(case.group).or_default() += by_fit + foretold(case) * (passes(case) - share);
+        }
+        let m = moved.len() as f64;
+        let spread = m * moved.values().map(|moved| moved * moved).sum::<f64>();
+        let n = share * (1.0 - share) * bad * bad * (m - 1.0) / spread.max(f64::MIN_POSITIVE);
+        upper_end(share, n).max(upper_end(sum(&|case| passes(case) * is_bad(case)) / bad, bad))
+    }
+
+    /// Sums of a value over cases, alone and times their points, by the inverse of the likelihood's curve: what such a pull
+    /// moves a and b by. A weak prior on b keeps it finite where the points tell all good from all bad work.
+    fn solved<'a>(
+        &self,
+        cases: impl Iterator<Item = &'a LabelledWork>,
+        [mut first, mut second]: [f64; 2],
+        value: impl Fn(&LabelledWork, f64) -> f64,
+    ) -> [f64; 2] {
+        let mut curve = [1e-9, 0.0, 1.0];
+        for case in cases {
+            let (x, p) = (centred(case.points), self.good(case.points));
+            let (value, weight) = (value(case, p), p * (1.0 - p));
+            first += value;
+            second += value * x;
+            curve = [
+                curve[0] + weight,
+                curve[1] + weight * x,
+                curve[2] + weight * x * x,
+            ];
+        }
+        let determinant = curve[0] * curve[2] - curve[1] * curve[1];
+        [
+            (curve[2] * first - curve[1] * second) / determinant,
+            (curve[0] * second - curve[1] * first) / determinant,
+        ]
     }
 
     /// The scores around a bar, the lowest and the highest, whose verdicts are referred: of all runs of neighbours that
@@ -179,24 +216,20 @@ impl Fit {
         let mut sorted = doubts.clone();
         sorted.sort_by(f64::total_cmp);
         let kept = cases.len() - cases.len() / 5;
-        let last = kept.checked_sub(1).map_or(0.0, |last| sorted[last]);
         // Of those that are as sure as the last one a part is kept, whoever stands first.
-        let right_among = |is_kept: &dyn Fn(f64) -> bool| {
-            let among = doubts.iter().zip(&is_wrong).filter(|(doubt, _)| is_kept(**doubt));
-            let (all, right) = among.fold((0.0, 0.0), |(all, right), (_, is_wrong)| {
-                (all + 1.0, right + f64::from(u8::from(!is_wrong)))
-            });
-            (all, right)
+        let part = |doubt: f64| {
+            let surer = sorted.partition_point(|other| *other < doubt);
+            let as_sure = sorted.partition_point(|other| *other <= doubt) - surer;
+            ((kept as f64 - surer as f64) / as_sure as f64).clamp(0.0, 1.0)
         };
-        let (surer, right) = right_among(&|doubt| doubt < last);
-        let (as_sure, also_right) = right_among(&|doubt| doubt == last);
-        let part = (kept as f64 - surer) / f64::max(as_sure, 1.0);
+        let right_ones = doubts.iter().zip(&is_wrong).filter(|(_, is_wrong)| !**is_wrong);
+        let right: f64 = right_ones.map(|(doubt, _)| part(*doubt)).sum();
         Figures {
             labels: cases.len(),
-            groups: by_group(cases).len(),
+            groups: groups(cases).len(),
             base_rate: share(cases.iter().filter(|case| case.good).count()),
             accuracy: share(is_wrong.iter().filter(|is_wrong| !**is_wrong).count()),
-            accuracy_of_sure: four((right + also_right * part) / kept.max(1) as f64),
+            accuracy_of_sure: four(right / kept.max(1) as f64),
             auroc_of_wrong: auroc(&doubts, &is_wrong).map(four),
         }
     }
@@ -288,75 +321,42 @@ pub fn roc(cases: &[LabelledWork]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn scores(cases: &[LabelledWork]) -> Vec<Points> {
-    let scores: std::collections::BTreeSet<Points> = cases.iter().map(|case| case.points).collect();
-    scores.into_iter().collect()
+fn scores(cases: &[LabelledWork]) -> BTreeSet<Points> {
+    cases.iter().map(|case| case.points).collect()
 }
 
-fn by_group(cases: &[LabelledWork]) -> BTreeMap<usize, Vec<usize>> {
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, case) in cases.iter().enumerate() {
-        groups.entry(case.group).or_default().push(index);
-    }
-    groups
+fn groups(cases: &[LabelledWork]) -> BTreeSet<usize> {
+    cases.iter().map(|case| case.group).collect()
 }
 
-/// Newton's steps to the most probable a and b; a weak prior on b keeps it finite where the points tell all good from all
-/// bad work.
-fn newton<'a>(cases: impl Iterator<Item = &'a LabelledWork> + Clone, start: Fit) -> Fit {
-    // On the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
-    const MIDDLE: f64 = 60.0;
-    const UNIT: f64 = 20.0;
-    let (mut b, mut a) = (start.b * UNIT, start.a + start.b * MIDDLE);
+const MIDDLE: f64 = 60.0;
+const UNIT: f64 = 20.0;
+
+/// On the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
+fn centred(points: Points) -> f64 {
+    (points.to_f64() - MIDDLE) / UNIT
+}
+
+/// Newton's steps to the most probable a and b.
+fn newton<'a>(cases: impl Iterator<Item = &'a LabelledWork> + Clone, mut fit: Fit) -> Fit {
     for _ in 0..50 {
-        let (mut gradient, mut curve) = ([0.0, -b], [1e-9, 0.0, 1.0]);
-        for case in cases.clone() {
-            let x = (case.points.to_f64() - MIDDLE) / UNIT;
-            let p = 1.0 / (1.0 + (-(a + b * x)).exp());
-            let (miss, weight) = (f64::from(u8::from(case.good)) - p, p * (1.0 - p));
-            gradient = [gradient[0] + miss, gradient[1] + miss * x];
-            curve = [
-                curve[0] + weight,
-                curve[1] + weight * x,
-                curve[2] + weight * x * x,
-            ];
-        }
-        let determinant = curve[0] * curve[2] - curve[1] * curve[1];
-        let step = [
-            (curve[2] * gradient[0] - curve[1] * gradient[1]) / determinant,
-            (curve[0] * gradient[1] - curve[1] * gradient[0]) / determinant,
-        ]
-        .map(|step| step.clamp(-2.0, 2.0));
-        (a, b) = (a + step[0], b + step[1]);
-        if step[0].abs() + step[1].abs() < 1e-9 {
+        let miss = |case: &LabelledWork, p: f64| f64::from(u8::from(case.good)) - p;
+        let step = fit.solved(cases.clone(), [0.0, -fit.b * UNIT], miss);
+        let [a, b] = step.map(|step| step.clamp(-2.0, 2.0));
+        fit.b += b / UNIT;
+        fit.a += a - b / UNIT * MIDDLE;
+        if a.abs() + b.abs() < 1e-9 {
             break;
         }
     }
-    Fit {
-        a: a - b / UNIT * MIDDLE,
-        b: b / UNIT,
-    }
+    fit
 }
 
-/// The upper end of the 80 % interval (Wilson's) of a share that was counted group by group. Where groups differ by more than
-/// chance, their cases count for fewer.
-fn upper_end(groups: &[(f64, f64)]) -> f64 {
+/// The upper end of the 80 % interval (Wilson's) of a share of so many.
+fn upper_end(share: f64, n: f64) -> f64 {
     const Z: f64 = 1.281_551_565_5;
-    let (hits, n) = groups
-        .iter()
-        .fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-    let share = hits / n;
-    let spread: f64 = groups
-        .iter()
-        .map(|(hits, cases)| (hits - share * cases).powi(2))
-        .sum();
-    let m = groups.len() as f64;
-    let by_chance = n * share * (1.0 - share);
-    let design = spread * m / (m - 1.0) / by_chance;
-    let n = if design > 1.0 { n / design } else { n };
-    let middle = share + Z * Z / (2.0 * n);
-    let reach = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    (middle + reach) / (1.0 + Z * Z / n)
+    let reach = Z * (Z * Z + 4.0 * n * share * (1.0 - share)).sqrt();
+    (2.0 * n * share + Z * Z + reach) / (2.0 * (n + Z * Z))
 }
 
 /// Six decimals: what is stored is read back as it was.

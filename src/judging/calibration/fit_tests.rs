@@ -101,11 +101,90 @@ fn the_band_touches_the_bar_and_lies_where_verdicts_are_least_sure() {
 }
 
 #[test]
-fn groups_that_hold_together_count_for_fewer() {
-    let apart = upper_end(&[(1.0, 4.0); 10]);
-    let together: Vec<(f64, f64)> = (0..10).map(|n| (if n < 2 { 4.0 } else { 0.25 }, 4.0)).collect();
-    assert!(upper_end(&together) > apart);
-    assert!(upper_end(&[(0.0, 1.0); 3]) > 0.2, "three say little");
+fn groups_that_hold_together_say_less() {
+    let mut apart = cases(400, 10);
+    let fit = Fit::of(&mut apart).unwrap();
+    let mut together = apart.clone();
+    for (index, case) in together.iter_mut().enumerate() {
+        case.group = if index.is_multiple_of(10) {
+            index / 100
+        } else {
+            case.group + 4
+        };
+    }
+    let most = |cases: &[LabelledWork]| fit.most_false_passes(cases, Points::whole(75));
+    assert!(most(&together) > most(&apart) + 0.01);
+    // One group says nothing at all.
+    together.iter_mut().for_each(|case| case.group = 1);
+    assert!(most(&together) > 0.99);
+}
+
+#[test]
+fn few_say_little_and_what_a_fit_foretells_counts_where_none_was_seen() {
+    assert!(upper_end(0.0, 3.0) > 0.3 && upper_end(0.0, 30.0) < 0.06);
+    assert!((upper_end(0.2, 1e9) - 0.2).abs() < 1e-3 && upper_end(0.5, 0.0) > 0.99);
+    // By luck no bad work among many has the top scores, though much of it lies close below.
+    let mut lucky = cases(400, 3);
+    let top = Points::whole(90);
+    lucky
+        .iter_mut()
+        .filter(|case| case.points >= top)
+        .for_each(|case| case.good = true);
+    let fit = Fit::of(&mut lucky).unwrap();
+    let foretold = |case: &LabelledWork| 1.0 - fit.good(case.points);
+    let above: f64 = lucky.iter().filter(|case| case.points >= top).map(foretold).sum();
+    let share = above / lucky.iter().map(foretold).sum::<f64>();
+    let bad = lucky.iter().filter(|case| !case.good).count() as f64;
+    let most = fit.most_false_passes(&lucky, top);
+    assert!(most > share && share > upper_end(0.0, bad), "{most} {share}");
+    // Bad work that fools all judges was counted, whatever a fit makes of it.
+    let mut fooled = cases(400, 1000);
+    fooled
+        .iter_mut()
+        .filter(|case| case.points == Points::FULL)
+        .for_each(|case| case.good = false);
+    let bad = || fooled.iter().filter(|case| !case.good);
+    let share = bad().filter(|case| case.points == Points::FULL).count() as f64 / bad().count() as f64;
+    let fit = Fit::of(&mut fooled.clone()).unwrap();
+    assert!(fit.most_false_passes(&fooled, Points::FULL) > share);
+}
+
+/// Work in groups of four that resemble each other, and a judge who is wrong alike within a group.
+fn drawn(random: &mut Random, groups: usize) -> Vec<LabelledWork> {
+    let mut normal = || (0..12).map(|_| random.below(1_000) as f64 / 1_000.0).sum::<f64>() - 6.0;
+    let mut cases = Vec::new();
+    for group in 0..groups {
+        let (of_group, slip) = (0.7 * normal(), 0.7 * normal());
+        for _ in 0..4 {
+            let quality = of_group + 0.7 * normal();
+            let points = 60.0 + 15.0 * (quality + slip + 0.6 * normal());
+            cases.push(LabelledWork {
+                row: Digest::of(b"drawn"),
+                group,
+                points: Points::whole(points.clamp(20.0, 100.0) as u8),
+                good: quality > -1.0,
+                held_out: 0.0,
+            });
+        }
+    }
+    cases
+}
+
+#[test]
+fn the_cap_is_kept_by_work_that_nobody_labelled() {
+    let mut random = Random(1);
+    let later = drawn(&mut random, 2_000);
+    let (mut bars, mut broken) = (0, 0);
+    for _ in 0..100 {
+        let mut cases = drawn(&mut random, 30);
+        let Ok(fit) = Fit::of(&mut cases) else { continue };
+        let Some(bar) = fit.bar(&cases, 0.2) else { continue };
+        let bad = || later.iter().filter(|case| !case.good);
+        let passed = bad().filter(|case| case.points >= bar).count();
+        bars += 1;
+        broken += u32::from(passed * 5 > bad().count());
+    }
+    assert!(bars >= 90 && broken * 10 <= bars, "{broken} of {bars}");
 }
 
 #[test]
