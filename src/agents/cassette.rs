@@ -21,9 +21,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
-use crate::store::no_links::real_path;
-use crate::store::{LONGEST_FILE, create_dir_durable, if_there, read_regular, replace_file};
+use rules::domain::{Digest, FailureClass, Millis, RunId, undated};
+use supervisor::files::no_links::real_path;
+use supervisor::files::{LONGEST_FILE, create_dir_durable, if_there, read_regular, replace_file};
 
 use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};

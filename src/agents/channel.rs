@@ -16,11 +16,11 @@ use reqwest::{Client, Url};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
 
-use crate::domain::{FailureClass, Millis, Timestamp};
-use crate::mission::model::{ChannelType, Sandbox};
-use crate::mission::{ChannelPlan, UnsetVariable};
-use crate::store::create_dir_durable;
-use crate::store::no_links::{self, real_path};
+use rules::domain::{FailureClass, Millis, Timestamp};
+use rules::mission::model::{ChannelType, Sandbox};
+use rules::mission::{ChannelPlan, UnsetVariable};
+use supervisor::files::create_dir_durable;
+use supervisor::files::no_links::{self, real_path};
 
 use super::command::Program;
 use super::endpoint::{expand, headers, host, http_client};

@@ -6,10 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::mission::model::CommandLine;
-use crate::mission::shell_line::{Quoting, characters, first_program, needs_bash};
-use crate::mission::{self, UnsetVariable};
-use crate::supervisor;
+use rules::mission::model::CommandLine;
+use rules::mission::shell_line::{Quoting, characters, first_program, needs_bash};
+use rules::mission::{self, UnsetVariable};
 
 use super::secrets::Secrets;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
-use crate::mission::{self, AgentPlan, UnsetVariable};
+use rules::mission::{self, AgentPlan, UnsetVariable};
 
 use super::failure::causes;
 use super::model::{ModelRequest, RequestPart};
@@ -335,7 +335,7 @@ fn is_loopback(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mission::model::{Adapter, Agent};
+    use rules::mission::model::{Adapter, Agent};
 
     fn of(adapter: Adapter, base_url: Option<&str>) -> AgentPlan {
         let mut agent = agent(base_url, None, &[]);

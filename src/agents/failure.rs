@@ -10,7 +10,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{FailureClass, Millis, without_mark};
+use rules::domain::{FailureClass, Millis, without_mark};
 
 use super::secrets::Secrets;
 

@@ -21,9 +21,9 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::{FailureClass, Millis, Timestamp};
-use crate::judging::parser::json::Json;
-use crate::mission::model::Agent;
+use rules::domain::{FailureClass, Millis, Timestamp};
+use rules::judging::parser::json::Json;
+use rules::mission::model::Agent;
 
 use super::cassette::RecordedQuestion;
 use super::endpoint::{self, Endpoint};

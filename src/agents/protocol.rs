@@ -18,7 +18,7 @@ mod openai;
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::mission::model::Adapter;
+use rules::mission::model::Adapter;
 
 use super::model::{Dialogue, ModelRequest, ResponseBody, ToldError};
 

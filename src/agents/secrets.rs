@@ -13,8 +13,8 @@ use std::path::Path;
 use regex::bytes::RegexBuilder;
 use rustix::fs::OFlags;
 
-use crate::store::{if_there, open_with};
 use serde_json::Value;
+use supervisor::files::{if_there, open_with};
 
 /// Secrets shorter than this are not searched for: they would be found in every word.
 const MIN_SECRET: usize = 6;

@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Digest, FailureClass, Timestamp};
-use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::test_clock::scaled;
+use rules::domain::{Digest, FailureClass, Timestamp};
+use rules::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 
 use super::endpoint::Endpoint;
 use super::model::{

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Money, Timestamp, without_mark};
-use crate::mission::read_delegations;
 use crate::report::documents::commands::RecordedDocument;
-use crate::store::write_new;
+use rules::domain::{Money, Timestamp, without_mark};
+use rules::mission::read_delegations;
+use supervisor::files::write_new;
 
 use super::failure::Failure;
 use super::screen::Screen;

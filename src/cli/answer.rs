@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::domain::{HoldOwner, RunId};
-use crate::engine::{Command, CommandResult};
 use crate::report::documents::asked;
 use crate::report::ids::{parse_approval, parse_request};
 use crate::store::RunFolder;
+use rules::domain::{HoldOwner, RunId};
+use rules::engine::{Command, CommandResult};
 
 use super::confirm::confirm;
 use super::failure::Failure;

@@ -6,8 +6,8 @@ use anyhow::{bail, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
-use crate::domain::{Millis, Money, OutcomeClass, Points, RunId};
-use crate::mission::model::{MergeInto, Sandbox};
+use rules::domain::{Millis, Money, OutcomeClass, Points, RunId};
+use rules::mission::model::{MergeInto, Sandbox};
 
 use super::report_kind::{ReportKind, ReportTargets};
 

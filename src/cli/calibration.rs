@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use crate::domain::{BarOrigin, Digest, Points};
-use crate::judging::calibration::{StoredFit, StoredFits};
-use crate::mission::model::Mission;
-use crate::mission::{CalibratedBar, Calibration, Plan, RunOptions};
 use crate::runtime::form_of_request;
-use crate::store::no_links::real_path;
-use crate::store::read_regular;
+use rules::domain::{BarOrigin, Digest, Points};
+use rules::judging::calibration::{StoredFit, StoredFits};
+use rules::mission::model::Mission;
+use rules::mission::{CalibratedBar, Calibration, Plan, RunOptions};
+use supervisor::files::no_links::real_path;
+use supervisor::files::read_regular;
 
 use super::failure::Failure;
 

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::{RunId, TaskId, is_same_name};
-use crate::engine::Command;
+use rules::domain::{RunId, TaskId, is_same_name};
+use rules::engine::Command;
 
 use super::args::OfRun;
 use super::confirm::confirm;

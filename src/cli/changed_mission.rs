@@ -4,14 +4,15 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Digest, TaskId, Timestamp};
-use crate::engine::{self, Fact, State};
-use crate::mission::LONGEST_MISSION;
-use crate::mission::{self, Source};
 use crate::report::difference::{consequences, unified};
 use crate::runtime::Recovered;
-use crate::store::no_links::real_path;
-use crate::store::{RunFolder, StateFolder, read_regular, replace_file};
+use crate::store::{RunFolder, StateFolder};
+use rules::domain::{Digest, TaskId, Timestamp};
+use rules::engine::{self, Fact, State};
+use rules::mission::LONGEST_MISSION;
+use rules::mission::{self, Source};
+use supervisor::files::no_links::real_path;
+use supervisor::files::{read_regular, replace_file};
 
 use super::conflicts::refuse_active_titles;
 use super::failure::Failure;

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::domain::{Millis, Timestamp};
 use crate::report::count;
 use crate::report::documents::commands::{CleanDocument, CleanedRun};
 use crate::report::documents::runs::{RunRow, cleaned, left};
 use crate::runtime::{ApplyError, forget_work};
 use crate::store::{Lock, LockError, RunFolder};
+use rules::domain::{Millis, Timestamp};
 
 use super::confirm::confirm;
 use super::failure::Failure;

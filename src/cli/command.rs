@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::mission::did_you_mean;
+use rules::mission::did_you_mean;
 
 use super::args::{Format, JsonFlag, OutputArgs, switch};
 use super::failure::Failure;

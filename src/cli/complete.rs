@@ -12,14 +12,15 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use serde_json::Value;
 
-use crate::domain::{OutcomeClass, RunId, WaitingReason};
-use crate::engine::State;
-use crate::mission::{self, Code, FileKind, field_doc, json_schema};
 use crate::report::documents::asked;
 use crate::report::view::RunView;
 use crate::report::{sanitize, words};
 use crate::runtime::{newest, operator_key, recover};
-use crate::store::{RunFolder, StateFolder, read_regular};
+use crate::store::{RunFolder, StateFolder};
+use rules::domain::{OutcomeClass, RunId, WaitingReason};
+use rules::engine::State;
+use rules::mission::{self, Code, FileKind, field_doc, json_schema};
+use supervisor::files::read_regular;
 
 use super::args::LATEST;
 use super::help::topics;

@@ -9,17 +9,15 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use serde_json::{Value, json};
 
-use crate::mission::model::{self, Settings};
-use crate::mission::{
-    self, Layers, RunOptions, Source, default_settings, money_value, setting_paths, settings_of,
-};
 use crate::report::documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting};
 use crate::report::settings::{Setting, human};
 use crate::runtime::{layers_of, user_settings};
+use rules::mission::model::{self, Settings};
+use rules::mission::{self, Layers, RunOptions, default_settings, money_value, setting_paths, settings_of};
 
 use super::args::{OutputArgs, SessionFlags};
 use super::failure::Failure;
-use super::load::mission_file;
+use super::load::{self, mission_file};
 use super::options::{apply_flags, options_with_config};
 use super::project::{own_state_folder, project_config_path};
 use super::screen::Screen;
@@ -150,7 +148,7 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
         project: without(&layers.project),
         user: without(&layers.user),
     };
-    let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
+    let loaded = load::read(path).and_then(|source| mission::load(&source, &layers));
     Ok(settings_of(loaded.map_err(Failure::mission)?.mission))
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::engine::{Command, Fact, OperatorInput};
-use crate::mission::Plan;
 use crate::runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with};
 use crate::store::{RunFolder, StateFolder};
+use rules::engine::{Command, Fact, OperatorInput};
+use rules::mission::Plan;
 
 use super::args::RunFlags;
 use super::confirm::{can_ask, confirm};

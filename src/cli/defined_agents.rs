@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::mission::{self, ConfigLayer, RunOptions, Source};
 use crate::report::sanitize;
 use crate::runtime::layers_of;
+use rules::mission::{self, ConfigLayer, RunOptions, Source};
 
 use super::failure::Failure;
+use super::load;
 
 /// The agents of a mission file, and the folder that their programs are relative to.
 pub fn defined_agents(
@@ -28,7 +29,7 @@ pub fn defined_agents(
                 .help("define them in quorum.yaml, or name a mission that has some with --mission FILE"));
         }
     };
-    let source = Source::read(&path).map_err(Failure::mission)?;
+    let source = load::read(&path).map_err(Failure::mission)?;
     let layers = layers_of(options).map_err(Failure::mission)?;
     if holds_only_agents(&source) {
         mission::load_config(&source, ConfigLayer::Project).map_err(Failure::mission)?;

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use crate::domain::{DeadLetter, LetterStatus, Timestamp};
 use crate::report::dead_letters::human;
 use crate::report::documents::commands::DeadLettersDocument;
 use crate::runtime::retry_now;
 use crate::store::DeadLetters;
+use rules::domain::{DeadLetter, LetterStatus, Timestamp};
 
 use super::event_loop::block_on;
 use super::failure::Failure;

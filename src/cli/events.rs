@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::mission::Plan;
 use crate::report::documents::EventsDocument;
 use crate::report::events::{EventExpander, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::{Reader, RunFolder};
+use rules::mission::Plan;
 
 use super::args::OfRun;
 use super::failure::Failure;

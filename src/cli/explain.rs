@@ -2,10 +2,10 @@
 
 use clap::{Args, Command};
 
-use crate::mission::{Code, suggestion};
 use crate::report::documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord};
 use crate::report::words::{self, WordEntry};
 use crate::report::{codes, sanitize};
+use rules::mission::{Code, suggestion};
 
 use super::failure::Failure;
 use super::screen::Screen;

@@ -3,11 +3,11 @@
 use anyhow::anyhow;
 use serde_json::Value;
 
-use crate::domain::OutcomeClass;
-use crate::mission::{self, Report};
 use crate::report::documents::commands::ErrorDocument;
 use crate::report::failure as human;
 use crate::report::style::TextLayout;
+use rules::domain::OutcomeClass;
+use rules::mission::{self, Report};
 
 /// A [`Failure`] of something the user typed or wrote, with a message as of `format!`.
 macro_rules! usage {

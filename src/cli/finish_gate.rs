@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, ensure};
 
-use crate::domain::without_mark;
-use crate::mission::RunOptions;
-use crate::mission::model::{Mission, Task};
+use rules::domain::without_mark;
+use rules::mission::RunOptions;
+use rules::mission::model::{Mission, Task};
 
 use super::failure::Failure;
 

@@ -1,11 +1,11 @@
 //! One task of a run, as the run's journal tells it.
 
-use crate::engine::{State, SupervisorRef};
-use crate::mission::suggestion;
 use crate::report::history::TaskHistory;
 use crate::report::view::RunView;
 use crate::runtime::{Left, VerifiedFiles};
 use crate::store::{JournalEnd, RunFolder};
+use rules::engine::{State, SupervisorRef};
+use rules::mission::suggestion;
 
 use super::failure::Failure;
 use super::project::{is_run, open_run};

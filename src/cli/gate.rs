@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::domain::{GateId, Millis, OutcomeClass};
-use crate::engine::{Command, CommandResult, GateStanding, State, gate_view};
-use crate::mission::{Part, suggestion};
 use crate::report::documents::GateDocument;
 use crate::store::RunFolder;
+use rules::domain::{GateId, Millis, OutcomeClass};
+use rules::engine::{Command, CommandResult, GateStanding, State, gate_view};
+use rules::mission::{Part, suggestion};
 
 use super::args::{OfRun, Trust};
 use super::confirm::confirm;

@@ -3,9 +3,9 @@
 use anyhow::anyhow;
 use clap::{ArgAction, Args, Command};
 
-use crate::mission::did_you_mean;
 use crate::report::page::page;
 use crate::report::sanitize;
+use rules::mission::did_you_mean;
 
 use super::failure::Failure;
 use super::screen::Screen;

@@ -10,14 +10,15 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{OutcomeClass, Stage, TaskId};
-use crate::engine::{State, outcome};
-use crate::mission::model::{Adapter, Mission, Vision, VisionKind};
-use crate::mission::{self, Extent, Source};
 use crate::report::documents::{JudgeTestDocument, KindRow};
 use crate::runtime::layers_of;
-use crate::store::no_links::scratch_folder;
-use crate::store::{Reader, StateFolder, replace_file};
+use crate::store::{Reader, StateFolder};
+use rules::domain::{OutcomeClass, Stage, TaskId};
+use rules::engine::{State, outcome};
+use rules::mission::model::{Adapter, Mission, Vision, VisionKind};
+use rules::mission::{self, Extent, Source};
+use supervisor::files::no_links::scratch_folder;
+use supervisor::files::replace_file;
 
 use super::args::{Progress, SessionFlags};
 use super::defined_agents::{defined_agents, refuse_strangers};

@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Digest, RunId, Timestamp};
-use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
-use crate::mission::RunOptions;
 use crate::report::view::RunView;
 use crate::runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start};
-use crate::store::{
-    FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder, replace_file, sync_parent,
-};
-use crate::supervisor;
+use crate::store::{FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder};
+use rules::domain::{Digest, RunId, Timestamp};
+use rules::engine::{FORMAT, Fact, RULES, RunStarted, State};
+use rules::mission::RunOptions;
+use supervisor::files::{replace_file, sync_parent};
 
 use super::args::SessionFlags;
 use super::failure::Failure;

@@ -2,11 +2,11 @@
 
 use serde_json::from_value;
 
-use crate::domain::Timestamp;
 use crate::report::documents::RunState;
 use crate::report::documents::runs::RunRow;
 use crate::runtime::{Left, RecoverError, operator_key, origin, recover, told_by_snapshot, vouched};
 use crate::store::{RunFolder, StateFolder};
+use rules::domain::Timestamp;
 
 use super::screen::{FirstPage, LiveView};
 use super::writer::{at_work, has_writer};

@@ -1,14 +1,18 @@
 //! A mission for a run: where it is, its text checked, and the plan of what is selected of it.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::mission::{self, Loaded, Plan, RunOptions, Source};
 use crate::runtime::layers_of;
+use rules::mission::{self, LONGEST_MISSION, Loaded, Plan, Report, RunOptions, Source};
 
 use super::calibration;
 use super::failure::Failure;
 use super::finish_gate::freeze;
 use super::project::current_dir;
+use super::report_place::open_stream;
 use super::screen::Screen;
 
 /// The mission that was named, or `mission.yaml` if it is there.
@@ -33,6 +37,41 @@ pub fn absolute(mission: &Path) -> Option<PathBuf> {
         None
     } else {
         std::path::absolute(mission).ok()
+    }
+}
+
+/// Reads a mission file, or standard input if the path is `-`. Stops at the size limit, whatever the file is.
+///
+/// # Errors
+/// When there is no such file, or it cannot be read.
+pub fn read(path: &Path) -> Result<Source, Report> {
+    let is_stdin = path.as_os_str() == "-";
+    let name: Arc<str> = if is_stdin {
+        "<stdin>".into()
+    } else {
+        path.to_string_lossy().into()
+    };
+    let mut bytes = Vec::new();
+    let limit = LONGEST_MISSION + 1;
+    let read = if is_stdin {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Report::unreadable(&name, path, &error))?;
+    Ok(Source { name, bytes })
+}
+
+/// A regular file: what never ends, or waits for somebody, is no mission.
+fn open(path: &Path) -> io::Result<File> {
+    let file = open_stream(File::options().read(true), path)?;
+    match file.metadata()? {
+        found if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        found if found.is_file() => Ok(file),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        )),
     }
 }
 
@@ -64,4 +103,21 @@ pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) 
         Failure::usage(unknown).help(help)
     })?;
     calibration::applies(mission::compile(loaded.mission, options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_refused_by_its_kind() {
+        for (path, code) in [
+            ("no/such/file.yaml", "Q0101"),
+            ("src", "Q0102"),
+            ("Cargo.toml/x", "Q0103"),
+        ] {
+            let report = read(Path::new(path)).unwrap_err();
+            assert_eq!(report.diagnostics[0].code.as_str(), code);
+        }
+    }
 }

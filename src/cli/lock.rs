@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::RunId;
 use crate::store::{Lock, LockError, StateFolder};
+use rules::domain::RunId;
 
 use super::failure::Failure;
 use super::operator_client::OPERATOR;

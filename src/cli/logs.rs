@@ -9,18 +9,17 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::agents::preset::OutputReader;
-use crate::domain::TurnId;
-use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
-use crate::mission::Plan;
-use crate::mission::model::{OutputFormat, Preset};
 use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
-use crate::store::{
-    JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, if_there, open_regular, read_regular,
-};
-use crate::supervisor::{self, ProcessIdentity};
+use crate::store::{JournalEnd, Reader, RunFolder, SpoolName};
+use rules::domain::TurnId;
+use rules::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
+use rules::mission::Plan;
+use rules::mission::model::{OutputFormat, Preset};
+use supervisor::ProcessIdentity;
+use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular};
 
 use super::args::OfRun;
 use super::failure::Failure;

@@ -55,7 +55,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
 fn write_all(command: &Command, folder: &Path) -> std::io::Result<usize> {
     std::fs::create_dir_all(folder)?;
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    crate::store::replace_file(&folder.join(format!("{name}.1")), &page(command)?)?;
+    supervisor::files::replace_file(&folder.join(format!("{name}.1")), &page(command)?)?;
     let mut count = 1;
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         count += write_all(sub, folder)?;

@@ -412,7 +412,7 @@ fn command_line() -> Command {
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
     #[cfg(target_os = "linux")]
-    crate::supervisor::live_as_first_of_a_namespace(&words);
+    supervisor::live_as_first_of_a_namespace(&words);
     if let Some(code) = crate::agents::acp::run_if_asked(&words) {
         return code;
     }
@@ -436,7 +436,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => error.exit(),
     };
     // Only signals that do not exist are refused.
-    let _ = crate::supervisor::own_signals();
+    let _ = supervisor::own_signals();
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
     let refused = command::refuse_format(&mut arguments.output, &name, matches);

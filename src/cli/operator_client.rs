@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::domain::Timestamp;
-use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
 use crate::report::documents::commands::CommandDocument;
 use crate::report::sanitize;
 use crate::runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
-use crate::supervisor;
+use rules::domain::Timestamp;
+use rules::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
 
 use super::failure::Failure;
 use super::project::WRITABLE;

@@ -5,10 +5,10 @@ use std::time::Instant;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::domain::{Bar, BarOrigin, Millis, Points};
-use crate::mission::RunOptions;
 use crate::report::sanitize;
 use crate::runtime::git;
+use rules::domain::{Bar, BarOrigin, Millis, Points};
+use rules::mission::RunOptions;
 
 use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::failure::Failure;

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::{OutcomeClass, RunId};
-use crate::supervisor;
+use rules::domain::{OutcomeClass, RunId};
 
 /// The run that this process works on.
 static LIVE: Mutex<Option<RunId>> = Mutex::new(None);

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::OutcomeClass;
-use crate::engine::{State, outcome};
-use crate::mission::{self, RunOptions, Source};
 use crate::report::count;
 use crate::report::documents::plan::{PlanDocument, dot, human, mermaid};
 use crate::report::documents::{BaselineDocument, first_looked_at};
 use crate::runtime::{ReadBefore, listed, settings_files};
-use crate::store::no_links::scratch_folder;
+use rules::domain::OutcomeClass;
+use rules::engine::{State, outcome};
+use rules::mission::{self, RunOptions, Source};
+use supervisor::files::no_links::scratch_folder;
 
 use super::args::{Format, Progress, Run};
 use super::failure::Failure;
 use super::launch::InPassing;
-use super::load::{absolute, load, mission_folder, selected_plan};
+use super::load::{self, absolute, load, mission_folder, selected_plan};
 use super::options::{apply_flags, options_with_config};
 use super::project::current_dir;
 use super::screen::Screen;
@@ -102,7 +102,7 @@ fn planned(
     apply_flags(&mut options, &arguments.flags.session, matches)?;
     options.max_false_pass = arguments.flags.max_false_pass;
     options.mission_folder = mission_folder(&arguments.mission)?;
-    let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
+    let source = load::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
     let plan = selected_plan(loaded, &mut options, &arguments.flags.only)?;
     Ok((plan, options, source))

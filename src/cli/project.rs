@@ -5,14 +5,15 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::domain::RunId;
-use crate::engine::State;
-use crate::mission::ConfigLayer;
 use crate::runtime::{
     CheckedOrigin, RecoverError, Recovered, RunOrigin, SettingsError, is_whole, newest, operator_key, origin,
     recover, settings_files, vouched,
 };
-use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFileError, StateFolder, is_unfit};
+use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFileError, StateFolder};
+use rules::domain::RunId;
+use rules::engine::State;
+use rules::mission::ConfigLayer;
+use supervisor::files::is_unfit;
 
 use super::args::{LATEST, OfRun, OutputArgs, Trust};
 use super::failure::Failure;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
-use crate::store::no_links::{OpenFolder, real_parent, replace};
-use crate::store::{if_there, replace_file, sync_file};
+use supervisor::files::no_links::{OpenFolder, real_parent, replace};
+use supervisor::files::{if_there, replace_file, sync_file};
 
 /// How long the other end of a FIFO or a device may take nothing before it is given up.
 const PATIENCE: Timespec = Timespec {
@@ -166,8 +167,8 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
 pub fn open_stream(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
-    opened.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == libc::ENXIO => io::Error::new(ErrorKind::NotConnected, "nobody reads it"),
+    opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => io::Error::new(ErrorKind::NotConnected, "nobody reads it"),
         _ => error,
     })
 }
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_link_names_what_it_leads_to() {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         let at = |name: &str| place.path().join(name);
         fs::write(at("file"), "").unwrap();
         symlink("file", at("link")).unwrap();

@@ -9,9 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::domain::OutcomeClass;
-use crate::engine::{self, Outcome, State};
-use crate::mission::RunOptions;
 use crate::report::annotations::annotations;
 use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
@@ -20,6 +17,9 @@ use crate::runtime::{
     Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
 };
 use crate::store::{RunFolder, StateFolder};
+use rules::domain::OutcomeClass;
+use rules::engine::{self, Outcome, State};
+use rules::mission::RunOptions;
 
 use super::failure::Failure;
 use super::project::{current_dir, warn};

@@ -7,16 +7,15 @@ use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{AgentId, RequestStatus, RunId, Timestamp};
-use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
-use crate::judging::triage::{Triage, parse_triage};
-use crate::mission::{SubTask, read_sub_task};
 use crate::report::documents::commands::IntakeDocument;
 use crate::report::intake::{human, row};
 use crate::review::questions::{self as prompt, QuestionSubject};
 use crate::runtime::ask_about_request;
 use crate::store::{Requests, RunFolder, StateFolder, WorkRequest};
-use crate::supervisor;
+use rules::domain::{AgentId, RequestStatus, RunId, Timestamp};
+use rules::engine::{Command, CommandResult, State, cannot_add, task_of_request};
+use rules::judging::triage::{Triage, parse_triage};
+use rules::mission::{SubTask, read_sub_task};
 
 use super::args::{LATEST, OfRun};
 use super::conflicts::refuse_active_titles;

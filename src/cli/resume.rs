@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
 
-use crate::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
-use crate::engine::{self, Fact, State};
 use crate::report::documents::RunDocument;
 use crate::runtime::{
     ApplyError, Recovered, adopt, apply_offline, missing_files, operator_key, state_base, supervisors,
     vouch_for,
 };
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
-use crate::supervisor;
+use rules::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
+use rules::engine::{self, Fact, State};
 
 use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
@@ -98,7 +97,7 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     let input = Fact::Resume {
         options: Box::new(options),
         supervisor: supervisor_ref(&keeping.supervisor),
-        rules: crate::engine::RULES,
+        rules: rules::engine::RULES,
         kept: keeping.adopted.turns(),
         last: recovered.worked_last,
     };
@@ -154,7 +153,7 @@ fn over(
         run.id()
     ));
     let view = view.into_view(state);
-    let outcome = crate::engine::outcome(state);
+    let outcome = rules::engine::outcome(state);
     let document = RunDocument::of_session(state, &view, Some(&outcome));
     screen.report(&document);
     tell_delivery(state, screen);

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 
-use crate::engine::State;
-use crate::mission::model::{CommandLine, is_branch_name};
-use crate::mission::{AgentPlan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
 use crate::report::sanitize;
 use crate::runtime::{below, check_repository, state_base};
+use rules::engine::State;
+use rules::mission::model::{CommandLine, is_branch_name};
+use rules::mission::{AgentPlan, RunOptions};
 
 use super::args::Run;
 use super::conflicts::resolve_conflicts;
 use super::failure::Failure;
 use super::launch::{Launch, new_run_id};
-use super::load::{absolute, load, mission_folder, selected_plan};
+use super::load::{self, absolute, load, mission_folder, selected_plan};
 use super::lock::lock;
 use super::options::{apply_flags, options_with_config};
 use super::project::{own_state_folder, unusable};
@@ -32,7 +32,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     options.max_false_pass = arguments.flags.max_false_pass;
     options.mission_folder = mission_folder(&arguments.mission)?;
 
-    let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
+    let source = load::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(selected_plan(
         loaded,

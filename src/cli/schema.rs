@@ -4,9 +4,9 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use crate::mission::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 use crate::report::documents::commands::{KeyBelow, KeyDocument};
 use crate::report::documents::schema::{DocumentKind, documents};
+use rules::mission::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 
 use super::failure::Failure;
 use super::screen::Screen;

@@ -11,9 +11,6 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{OutcomeClass, Timestamp};
-use crate::engine::{Event, ProcessRef, State};
-use crate::mission;
 use crate::report::documents::runs::RunRow;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::escape_json;
@@ -24,7 +21,10 @@ use crate::report::summary;
 use crate::report::view::RunView;
 use crate::runtime::Observer;
 use crate::store::{Record, RunFolder, SpoolName};
-use crate::supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
+use rules::domain::{OutcomeClass, Timestamp};
+use rules::engine::{Event, ProcessRef, State};
+use rules::mission;
+use supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
 use super::args::{Format, JsonFlag, OutputArgs, Progress, SessionFlags, When};
 use super::failure::Failure;

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::transport::Network;
-use crate::domain::{RunId, Timestamp};
-use crate::engine::{Fact, State, SupervisorRef, agents_needed};
-use crate::mission::model::Sandbox;
-use crate::mission::{Confinement, Plan, RunOptions};
 use crate::runtime::{
     AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
     begin_worktrees, hide, not_hidden, settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
-use crate::supervisor::{self, Tier};
+use rules::domain::{RunId, Timestamp};
+use rules::engine::{Fact, State, SupervisorRef, agents_needed};
+use rules::mission::model::Sandbox;
+use rules::mission::{Confinement, Plan, RunOptions};
+use supervisor::Tier;
 
 use super::event_loop::block_on;
 use super::failure::Failure;

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::from_value;
 
-use crate::domain::Timestamp;
-use crate::engine::outcome;
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{CheckedOrigin, Recovered, operator_key, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
+use rules::domain::Timestamp;
+use rules::engine::outcome;
 
 use super::args::{OfRun, Trust};
 use super::failure::Failure;
@@ -134,6 +134,6 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
 fn exit_code(recovered: &Recovered) -> u8 {
     match recovered.finished {
         Some(_) => outcome(&recovered.state).class.exit_code(),
-        None => crate::domain::OutcomeClass::Awaiting.exit_code(),
+        None => rules::domain::OutcomeClass::Awaiting.exit_code(),
     }
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 
-use crate::engine::{State, judging_agents};
-use crate::judging::protected::named_by_judging;
-use crate::mission::{self, Report, RunOptions, Source};
 use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
 use crate::report::{count, sanitize};
 use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden, unnamed};
+use rules::engine::{State, judging_agents};
+use rules::judging::protected::named_by_judging;
+use rules::mission::{self, Report, RunOptions};
 
 use super::args::ReviewFlags;
 use super::calibration;
 use super::failure::Failure;
 use super::finish_gate::freeze;
-use super::load::mission_folder;
+use super::load::{self, mission_folder};
 use super::options::{apply_review_flags, options_with_config};
 use super::screen::Screen;
 
@@ -38,7 +38,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
-        let loaded = Source::read(path)
+        let loaded = load::read(path)
             .and_then(|source| mission::load(&source, &layers).map(|loaded| (source, loaded)));
         let mut warnings = Vec::new();
         let (report, summary) = match loaded {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 
-use crate::mission::did_you_mean;
 use crate::report::sanitize;
 use crate::runtime::CONFIG;
+use rules::mission::did_you_mean;
 
 use super::args::OutputArgs;
 use super::failure::Failure;

@@ -1,9 +1,9 @@
 //! Who works on a run now: a session, or agents that outlived one.
 
-use crate::domain::TaskId;
 use crate::report::documents::RunState;
 use crate::runtime::Left;
 use crate::store::{Lock, RunFolder, StateFolder};
+use rules::domain::TaskId;
 
 /// Whether a live process writes to this very run.
 pub fn has_writer(folder: &StateFolder, run: &RunFolder) -> bool {

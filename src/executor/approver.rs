@@ -2,10 +2,10 @@
 //! exit 0 agrees, 1 refuses and what it printed is the reason, anything else leaves it open.
 
 use crate::agents::command::check_argv;
-use crate::domain::TaskId;
-use crate::engine::{ApproverSaid, JobEnd};
-use crate::mission::shell_line::{exited, reader_hint};
 use crate::store::SpoolName;
+use rules::domain::TaskId;
+use rules::engine::{ApproverSaid, JobEnd};
+use rules::mission::shell_line::{exited, reader_hint};
 
 use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
 use super::task_command::TaskCommands;

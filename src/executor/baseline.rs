@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::agents::command::{check_argv, missing_program};
-use crate::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
-use crate::engine::{JobEnd, SeenBefore};
-use crate::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
-use crate::judging::protected::plain;
-use crate::judging::touched::is_command;
-use crate::mission::Plan;
-use crate::mission::check_words::judging_files;
-use crate::mission::model::Check;
 use crate::store::SpoolName;
+use rules::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
+use rules::engine::{JobEnd, SeenBefore};
+use rules::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
+use rules::judging::protected::plain;
+use rules::judging::touched::is_command;
+use rules::mission::Plan;
+use rules::mission::check_words::judging_files;
+use rules::mission::model::Check;
 
 use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, How};
 use super::probes::Grading;

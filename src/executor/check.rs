@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::agents::command::check_argv;
-use crate::domain::{Millis, TaskId};
-use crate::engine::CheckResult;
-use crate::mission::Plan;
-use crate::mission::model::Check;
 use crate::review::checks::{command_result, files_result};
 use crate::store::SpoolName;
+use rules::domain::{Millis, TaskId};
+use rules::engine::CheckResult;
+use rules::mission::Plan;
+use rules::mission::model::Check;
 
 use super::command::{CommandEnd, CommandJob, SHOWN};
 use super::spool::read_head;

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use crate::agents::command::Placeholders;
 use crate::agents::preset::{CommandAgent, ProgramStart, TurnSession, Use};
 use crate::agents::secrets::Secrets;
-use crate::domain::Millis;
-use crate::engine::FileRef;
-use crate::mission::model::Preset;
 use crate::review::checks::CommandOutcome;
-use crate::supervisor::{ChildExit, MountPlan, RequestFile, Spawn};
 use crate::test_clock::scaled_ms;
+use rules::domain::Millis;
+use rules::engine::FileRef;
+use rules::mission::model::Preset;
+use supervisor::{ChildExit, MountPlan, RequestFile, Spawn};
 
 use super::error::WorkError;
 use super::preset_files::files_of;
@@ -419,7 +419,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::domain::Digest;
+    use rules::domain::Digest;
 
     const KEY: &str = "a-secret-of-somebody";
 

@@ -8,11 +8,11 @@ use tokio::task::JoinError;
 
 use crate::agents::channel::ChannelError;
 use crate::agents::endpoint::EndpointError;
-use crate::mission::UnsetVariable;
 use crate::review::facts::FactsError;
 use crate::review::handoff::OwnWork;
 use crate::review::pictures::PictureError;
 use crate::review::snapshot::PatternError;
+use rules::mission::UnsetVariable;
 
 /// Why work cannot be begun, or what it left cannot be used.
 #[derive(Debug, thiserror::Error)]

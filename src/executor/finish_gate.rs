@@ -1,13 +1,13 @@
 //! Commands of finish gates: run like checks, in the same clean environment (semantics, section 6.3).
 
 use crate::agents::command::{check_argv, test_argv};
-use crate::domain::{Millis, TaskId};
-use crate::engine::CheckResult;
-use crate::mission::model::{Check, CommandCheck};
-use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
 use crate::store::SpoolName;
 use crate::test_clock::scaled_ms;
+use rules::domain::{Millis, TaskId};
+use rules::engine::CheckResult;
+use rules::mission::model::{Check, CommandCheck};
+use rules::mission::{FinishCommand, Plan, Requirement};
 
 use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, built_in_timeout};
 use super::task_command::TaskCommands;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::mission::model::Preset;
+use rules::mission::model::Preset;
 
 use super::error::WorkError;
 use super::spool;

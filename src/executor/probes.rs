@@ -6,12 +6,12 @@
 use tokio::task::JoinError;
 
 use crate::agents::command::check_argv;
-use crate::domain::{CriterionGrade, TurnId};
-use crate::engine::{JobEnd, OutputRefs};
-use crate::judging::heuristic::{self, CommandFacts, Facts, FileContent, FileFacts, Text};
-use crate::mission::VerificationPlan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
+use rules::domain::{CriterionGrade, TurnId};
+use rules::engine::{JobEnd, OutputRefs};
+use rules::judging::heuristic::{self, CommandFacts, Facts, FileContent, FileFacts, Text};
+use rules::mission::VerificationPlan;
 
 use super::command::{CommandEnd, CommandJob, built_in_timeout};
 use super::error::WorkError;
@@ -130,7 +130,7 @@ fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, WorkEr
 mod tests {
     use super::*;
     use crate::executor::command::CommandOutputs;
-    use crate::supervisor::ChildExit;
+    use supervisor::ChildExit;
 
     #[test]
     fn lost_evidence_is_no_fact() {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
 use crate::agents::preset::{OutputReader, PrintedTurn};
-use crate::domain::FailureClass;
-use crate::mission::model::Preset;
-use crate::store::if_there;
+use rules::domain::FailureClass;
+use rules::mission::model::Preset;
+use supervisor::files::if_there;
 
 use super::command::{CommandEnd, GivenUp};
 
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::agents::failure::Moment;
     use crate::executor::command::CommandOutputs;
-    use crate::mission::preset_of;
-    use crate::supervisor::ChildExit;
+    use rules::mission::preset_of;
+    use supervisor::ChildExit;
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
     fn recorded(name: &str, mode: &str) -> Option<ProgramOutput> {

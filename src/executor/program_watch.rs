@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agents::preset::OutputReader;
-use crate::domain::{Millis, TurnId};
-use crate::engine::ProcessRef;
-use crate::mission::model::Preset;
-use crate::supervisor::{self, Client, ProcessIdentity, SupervisorCommand};
 use crate::test_clock::scaled;
+use rules::domain::{Millis, TurnId};
+use rules::engine::ProcessRef;
+use rules::mission::model::Preset;
+use supervisor::{Client, ProcessIdentity, SupervisorCommand};
 
 use super::command::{GRACE, GivenUp};
 use super::runner::Runner;

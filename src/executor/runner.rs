@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::{AgentId, TaskId, TurnId};
-use crate::engine::{ProcessRef, WorkKind, policy};
-use crate::supervisor::{ChildExit, Client, MountPlan, Spawn, SupervisorCommand};
+use rules::domain::{AgentId, TaskId, TurnId};
+use rules::engine::{ProcessRef, WorkKind, policy};
+use supervisor::{ChildExit, Client, MountPlan, Spawn, SupervisorCommand};
 
 use super::command::{CommandEnd, CommandJob, CommandOutputs, GivenUp};
 use super::error::WorkError;

@@ -7,13 +7,14 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{Digest, Hasher, TurnId, without_mark};
-use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::evidence;
 use crate::review::fence::TextExcerpt;
-use crate::store::no_links::OpenFolder;
-use crate::store::{self, RunFolder, SpoolName};
-use crate::supervisor::{ChildExit, RequestFile};
+use crate::store::{RunFolder, SpoolName};
+use rules::domain::{Digest, Hasher, TurnId, without_mark};
+use rules::engine::{FileRef, OutputRefs, Usage};
+use supervisor::files;
+use supervisor::files::no_links::OpenFolder;
+use supervisor::{ChildExit, RequestFile};
 
 use super::error::WorkError;
 
@@ -61,7 +62,7 @@ impl ClaimedUsage {
 /// Why it is gone.
 pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), WorkError> {
     secrets.redact_file(path).map_err(|error| {
-        let kept = store::remove_file(path).err();
+        let kept = files::remove_file(path).err();
         let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
         format!("keys cannot be taken out of {}: {error}{kept}", path.display()).into()
     })
@@ -88,7 +89,7 @@ pub fn is_as_printed(path: &Path, exit: &ChildExit) -> Result<(), WorkError> {
 /// # Errors
 /// Why something is left.
 pub fn clear(path: &Path) -> Result<(), WorkError> {
-    store::remove_all(path).map_err(WorkError::file("remove", path))
+    files::remove_all(path).map_err(WorkError::file("remove", path))
 }
 
 /// Writes a file of the spool anew. Blocks.
@@ -96,7 +97,7 @@ pub fn clear(path: &Path) -> Result<(), WorkError> {
 /// # Errors
 /// Why it cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
-    store::write_new(path, bytes).map_err(WorkError::file("write", path))
+    files::write_new(path, bytes).map_err(WorkError::file("write", path))
 }
 
 /// Writes a file by which somebody is asked. Blocks.
@@ -142,7 +143,7 @@ fn seal_within(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
     let Some((file, found)) = digest(path, largest)? else {
         return Ok(None);
     };
-    store::sync_file(&file)?;
+    files::sync_file(&file)?;
     Ok(Some(found))
 }
 
@@ -164,7 +165,7 @@ fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
 fn open_regular(path: &Path) -> io::Result<Option<File>> {
-    store::if_there(store::open_of_any_length(path))
+    files::if_there(files::open_of_any_length(path))
 }
 
 /// The length of a regular file; `None` for anything else.
@@ -398,11 +399,11 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::store::syncs_double::on_a_disk;
+    use supervisor::files::syncs_double::on_a_disk;
 
     #[test]
     fn no_record_vouches_for_an_output_that_is_not_on_the_disk() {
-        let place = store::no_links::scratch_folder().unwrap();
+        let place = files::no_links::scratch_folder().unwrap();
         let path = place.path().join("0.1.1.out");
         fs::write(&path, "said").unwrap();
         let said = FileRef {

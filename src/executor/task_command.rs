@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::agents::command::{TASK_VARIABLE, environment};
 use crate::agents::preset::CommandAgent;
 use crate::agents::secrets::Secrets;
-use crate::domain::{Millis, TaskId};
-use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
+use rules::domain::{Millis, TaskId};
+use rules::mission::Plan;
 
 use super::command::{Apart, CommandJob, CommandOutputs, PromptFiles};
 use super::error::WorkError;

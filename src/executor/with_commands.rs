@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::engine::ProcessRef;
-use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, SupervisorCommand, SupervisorEvent};
 use crate::test_clock::scaled;
+use rules::engine::ProcessRef;
+use supervisor::files::no_links::scratch_folder;
+use supervisor::{Client, SupervisorCommand, SupervisorEvent};
 
 use super::program_watch::{LOOK, ProgramWatch};
 use super::runner::{Commands, Runner};

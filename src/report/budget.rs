@@ -1,8 +1,8 @@
 //! The budget in words: what was used of it, and what ended the work.
 
-use crate::domain::Money;
-use crate::engine::{Ceiling, State};
-use crate::mission::Plan;
+use rules::domain::Money;
+use rules::engine::{Ceiling, State};
+use rules::mission::Plan;
 
 use super::text::{count, sanitize};
 

@@ -1,6 +1,6 @@
 //! `quorum explain` for people.
 
-use crate::mission::Code;
+use rules::mission::Code;
 
 use super::style::{Role, TextLayout};
 use super::words;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::domain::{Status, TaskId};
-use crate::engine::{Event, RunEvent, State, TaskEvent};
+use rules::domain::{Status, TaskId};
+use rules::engine::{Event, RunEvent, State, TaskEvent};
 
 use super::text::sanitize;
 

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{Severity, Stage, Status, TaskId};
-use crate::engine::{FLAKY, State};
+use rules::domain::{Severity, Stage, Status, TaskId};
+use rules::engine::{FLAKY, State};
 
 use super::documents::{TaskRow, Tasks};
 use super::text::{first_line, sanitize, sanitize_line};

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Bar, BarOrigin, TaskId};
-use crate::engine::{State, agents_needed, judging_agents};
-use crate::judging::protected::judging_commands;
-use crate::mission::Judge;
-use crate::mission::Loosening;
-use crate::mission::Part;
-use crate::mission::eligibility::{excluded, keeps_from_taking_over, successor};
-use crate::mission::model::{Adapter, Agent, Field, Review};
-use crate::mission::shell_line::reader_hint;
+use rules::domain::{Bar, BarOrigin, TaskId};
+use rules::engine::{State, agents_needed, judging_agents};
+use rules::judging::protected::judging_commands;
+use rules::mission::Judge;
+use rules::mission::Loosening;
+use rules::mission::Part;
+use rules::mission::eligibility::{excluded, keeps_from_taking_over, successor};
+use rules::mission::model::{Adapter, Agent, Field, Review};
+use rules::mission::shell_line::reader_hint;
 
 use super::text::count;
 

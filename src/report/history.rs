@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{
+use rules::domain::{
     AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
-use crate::engine::{
+use rules::engine::{
     AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef, ReplyRef,
     StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
 };
-use crate::mission::PlanStep;
+use rules::mission::PlanStep;
 
 /// The story of one task.
 #[derive(Debug, Clone)]

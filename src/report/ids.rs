@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::domain::{BarrierId, HoldOwner, RunId, TaskId};
+use rules::domain::{BarrierId, HoldOwner, RunId, TaskId};
 
 /// The id of what waits for a person: `<run-id>.<task index>.<number>`, of a checkpoint `<run-id>.c<index>.<number>`.
 ///

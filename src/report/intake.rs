@@ -3,8 +3,8 @@
 use minijinja::Error;
 use minijinja::value::Serde;
 
-use crate::domain::RequestStatus;
 use crate::store::WorkRequest;
+use rules::domain::RequestStatus;
 
 use super::documents::commands::{IntakeDocument, IntakeRow, IntakeStep};
 use super::style::TextLayout;

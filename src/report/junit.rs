@@ -16,8 +16,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use crate::domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp};
-use crate::engine::GateStanding;
+use rules::domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp};
+use rules::engine::GateStanding;
 
 use super::documents::{AttemptRow, RunDocument, TaskRow};
 use super::rank::{Rank, reason};

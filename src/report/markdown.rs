@@ -1,6 +1,6 @@
 //! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
 
-use crate::domain::Points;
+use rules::domain::Points;
 
 use super::documents::{GateRow, RunDocument, TaskRow};
 use super::findings::{self, Accepted};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
-use crate::engine::{DeadlineStep, Event, StageReport, TaskEvent};
-use crate::mission::Plan;
+use rules::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
+use rules::engine::{DeadlineStep, Event, StageReport, TaskEvent};
+use rules::mission::Plan;
 
 use super::documents::{MetricsDocument, MetricsRow};
 

@@ -1,7 +1,7 @@
 //! What people and machines read: progress lines, the final block, the status table, JSON documents, the event stream.
 //!
 //! This room only reads state and events; it decides nothing. Whether a run succeeded is said by
-//! [`crate::engine::outcome`] alone and merely rendered here, so that no two outputs can disagree.
+//! [`rules::engine::outcome`] alone and merely rendered here, so that no two outputs can disagree.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,10 +1,10 @@
 //! What a task amounts to in a report, the worst first: one ranking for JUnit, Markdown and annotations, so that no
 //! report calls good what another one calls bad.
 
-use crate::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
-use crate::engine::Mark;
-use crate::engine::{Hold, State};
-use crate::mission::Part;
+use rules::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
+use rules::engine::Mark;
+use rules::engine::{Hold, State};
+use rules::mission::Part;
 
 use super::documents::{FailureRow, TaskRow};
 use super::stages::stage_words;

@@ -16,9 +16,9 @@ use super::status::StatusPage;
 use super::style::TextLayout;
 use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
 use super::{codes, doctor, failure, logs, metrics, status};
-use crate::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
-use crate::engine::{GateStanding, StopCause};
-use crate::mission::{self, Code, Layers, Source};
+use rules::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
+use rules::engine::{GateStanding, StopCause};
+use rules::mission::{self, Code, Layers, Source};
 
 /// A title that is wide, coloured, joined, turned, and moves the cursor.
 const HOSTILE: &str =

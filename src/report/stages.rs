@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
-use crate::domain::{AgentId, Severity, StageKey, TaskId, Verdict};
-use crate::engine::{StageReport, State};
-use crate::judging::evidence_rules::is_file_task;
-use crate::mission::{Plan, TaskPlan};
+use rules::domain::{AgentId, Severity, StageKey, TaskId, Verdict};
+use rules::engine::{StageReport, State};
+use rules::judging::evidence_rules::is_file_task;
+use rules::mission::{Plan, TaskPlan};
 
 use super::text::count;
 
@@ -127,7 +127,7 @@ pub fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             tools: agent
                 .filter(|_| step != StageKey::VISION)
                 .map_or_else(Vec::new, |agent| judge_tools(plan, task, agent)),
-            note: crate::engine::not_asked(state, task, step),
+            note: rules::engine::not_asked(state, task, step),
         }
     };
     task_plan.steps().map(row).collect()
@@ -137,7 +137,7 @@ pub fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
 pub fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String> {
     let all = reports.filter(|report| report.verdict != Verdict::Fail);
     all.flat_map(|report| {
-        let line = move |finding: &crate::domain::Finding| {
+        let line = move |finding: &rules::domain::Finding| {
             let (name, severity) = (stage_name(report), finding.severity.as_str());
             format!("{name} [{severity}] {}", finding.description)
         };

@@ -5,10 +5,10 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use crate::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
-use crate::mission::Part;
 use crate::runtime::Tail;
+use rules::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
+use rules::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
+use rules::mission::Part;
 
 use super::documents::{GateRow, RunDocument, RunState, TaskRow, Tasks};
 use super::rank::{Rank, reason};
@@ -649,7 +649,7 @@ mod tests {
         };
         assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
         assert_eq!(note(&scene, 0), "");
-        scene.stopped(crate::engine::StopCause::Interrupted);
+        scene.stopped(rules::engine::StopCause::Interrupted);
         assert_eq!(
             note(&scene, 1),
             "",

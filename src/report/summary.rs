@@ -6,9 +6,9 @@
 use minijinja::value::{Serde, Value};
 use minijinja::{Error, context};
 
-use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
-use crate::engine::{GateStanding, Mark, Outcome, State};
-use crate::mission::Loosening;
+use rules::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
+use rules::engine::{GateStanding, Mark, Outcome, State};
+use rules::mission::Loosening;
 
 use super::budget;
 use super::documents::{FailureRow, GateRow, RunDocument, blocked_by};

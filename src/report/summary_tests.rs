@@ -1,8 +1,8 @@
 //! Tests of the final block.
 
 use super::*;
-use crate::engine::StopCause;
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
+use rules::engine::StopCause;
 
 fn block(scene: &Scene<'_>, screen: &TextLayout) -> String {
     let outcome = scene.view.outcome.as_ref().expect("the session has ended");
@@ -87,7 +87,7 @@ fn an_interrupted_run_says_how_to_go_on() {
 fn what_was_allowed_is_named() {
     let mut scene = Scene::start(Mission::new("m").task("a", &[]).attempts(1));
     scene.state.options.allow = vec![OutcomeClass::TaskFailed];
-    scene.fails(0, crate::domain::FailureClass::Unknown, "exit status 3");
+    scene.fails(0, rules::domain::FailureClass::Unknown, "exit status 3");
     let text = plain(&scene);
     assert!(text.contains("\nexit 0 (ok); allowed: task_failed\n"), "{text}");
 }

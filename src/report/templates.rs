@@ -9,7 +9,7 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
 use super::style::{Role, TextLayout};
 use super::text::{columns, count, number, sanitize, sanitize_line, seconds};
-use crate::domain::Millis;
+use rules::domain::Millis;
 
 /// The filters that paint, by name.
 const ROLES: [(&str, Role); 5] = [

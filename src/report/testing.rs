@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{
+use rules::domain::{
     Addressed, AgentId, Answer, Bar, BarOrigin, BeforeWork, Digest, Dimension, DimensionScore, FailureClass,
     Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
-use crate::engine::{
+use rules::engine::{
     AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef, RunStarted,
     SeenBefore, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
 };
-use crate::judging::baseline::items;
-use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
-use crate::mission::{
+use rules::judging::baseline::items;
+use rules::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
+use rules::mission::{
     AgentPlan, GatePlan, Judge, Panel, PanelSeats, Part, Plan, Rules, RunOptions, StagePlan, TaskPlan,
     VerificationPlan,
 };
@@ -114,7 +114,7 @@ impl Mission {
             decomposer_barred: None,
             rubric: None,
             criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
-            on_refer: crate::mission::model::OnRefer::Human,
+            on_refer: rules::mission::model::OnRefer::Human,
             bar: Bar::default_bar(),
             min_confidence: Points::whole(70),
             before: None,
@@ -169,7 +169,7 @@ impl Mission {
                 origin: BarOrigin::Mission,
             },
             reviewers: PanelSeats::Named(vec![AgentId(1), AgentId(2)]),
-            independence: crate::mission::model::Independence::Identity,
+            independence: rules::mission::model::Independence::Identity,
             consensus: Consensus::Median,
             mode: PanelMode::Parallel,
             names_bar: true,
@@ -403,7 +403,7 @@ impl<'o> Scene<'o> {
     /// The prompt of a fix or retry is ready; does nothing where none is asked for.
     pub fn prompted(&mut self, task: u32) {
         let current = self.state.current_turn(TaskId(task));
-        let turn = crate::domain::TurnId {
+        let turn = rules::domain::TurnId {
             turn: current.turn + 1,
             ..current
         };
@@ -510,7 +510,7 @@ impl<'o> Scene<'o> {
     fn replied(&mut self, task: u32, seat: usize, mut answer: Answer) -> &mut Self {
         let asked = self.seat(task, seat);
         let id = TaskId(task);
-        let points = crate::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
+        let points = rules::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
         if let Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } = &mut answer {
             let answer = |point| PriorAnswer {
                 point,
@@ -569,7 +569,7 @@ impl<'o> Scene<'o> {
         self
     }
 
-    fn seat(&self, task: u32, seat: usize) -> crate::engine::Ask {
+    fn seat(&self, task: u32, seat: usize) -> rules::engine::Ask {
         let seat = u32::try_from(seat).expect("a panel is small");
         let asked = self.state.task(TaskId(task)).ask_of_seat(seat);
         asked.expect("the seat was asked").clone()
@@ -590,8 +590,8 @@ pub fn run_id() -> RunId {
 /// The first event of every scene.
 pub fn run_started() -> RunStarted {
     RunStarted {
-        format: crate::engine::FORMAT,
-        rules: crate::engine::RULES,
+        format: rules::engine::FORMAT,
+        rules: rules::engine::RULES,
         version: "0.1.0".to_owned(),
         run_id: run_id(),
         mission_digest: Digest::of(b"mission"),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Local};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::{Bar, CriterionGrade, Millis, Points, Timestamp, is_misleading};
+use rules::domain::{Bar, CriterionGrade, Millis, Points, Timestamp, is_misleading};
 
 use super::style::Symbols;
 

@@ -13,24 +13,24 @@ mod task;
 
 use std::collections::BTreeMap;
 
-use crate::domain::{
+use rules::domain::{
     AgentId, Answer, AskId, BarrierId, Cause, HoldOwner, Millis, Money, Purpose, RunId, Stage, Status,
     TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::{
+use rules::engine::{
     AskEvent, BudgetEvent, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef, RunEvent,
     Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkId,
     add_known,
 };
-use crate::mission::model::FinalChecks;
-use crate::mission::{NO_FINAL_CHECKS, Plan};
+use rules::mission::model::FinalChecks;
+use rules::mission::{NO_FINAL_CHECKS, Plan};
 
 pub use task::{
     AttemptView, FailureView, FindingView, SeatDimension, SeatStanding, SeatView, SeverityCounts, TaskView,
     WaitingView,
 };
 
-/// A run as readers see it, beside its [`crate::engine::State`].
+/// A run as readers see it, beside its [`rules::engine::State`].
 #[derive(Debug, Clone, Default)]
 pub struct RunView {
     /// Number of the last event seen: where a follower goes on.
@@ -141,7 +141,7 @@ impl RunView {
     }
 
     /// The person on whose word the work of a task was accepted.
-    pub fn accepted_by(&self, state: &crate::engine::State, id: TaskId) -> Option<&str> {
+    pub fn accepted_by(&self, state: &rules::engine::State, id: TaskId) -> Option<&str> {
         let person = self.persons.get(&id)?;
         (state.task(id).status() == Status::Done).then_some(person)
     }
@@ -152,7 +152,7 @@ impl RunView {
     }
 
     /// How many findings the current, or last, attempts of all tasks have. Fixups stand for what they made up for.
-    pub fn severities(&self, state: &crate::engine::State) -> SeverityCounts {
+    pub fn severities(&self, state: &rules::engine::State) -> SeverityCounts {
         let mut counts = SeverityCounts::default();
         let ids = state.plan.task_ids();
         let stands = ids.filter(|id| !state.task(*id).is_superseded());

@@ -1,11 +1,11 @@
 //! Tests of the projection.
 
 use super::*;
-use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
-use crate::engine::TaskEvent;
-use crate::engine::{Fact, StopCause};
-use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};
+use rules::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
+use rules::engine::TaskEvent;
+use rules::engine::{Fact, StopCause};
+use rules::mission::RunOptions;
 
 const FIRST: TaskId = TaskId(0);
 

@@ -56,8 +56,8 @@ impl WordEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::OutcomeClass;
     use crate::report::progress::Verb;
+    use rules::domain::OutcomeClass;
 
     /// A variant of an enum of words: `Done = "done"`.
     fn worded(line: &str) -> Option<(&str, &str)> {
@@ -69,18 +69,18 @@ mod tests {
     /// The words in the sources that decide what is printed: `Self::Done => "done"` or `Done = "done"`.
     fn printed() -> Vec<String> {
         let sources = [
-            include_str!("../domain/failure.rs"),
-            include_str!("../domain/lifecycle.rs"),
-            include_str!("../domain/verdict.rs"),
-            include_str!("../domain/request.rs"),
-            include_str!("../domain/dead_letter.rs"),
-            include_str!("../domain/score.rs"),
-            include_str!("../domain/assumption.rs"),
-            include_str!("../engine/gate.rs"),
-            include_str!("../engine/deadline.rs"),
-            include_str!("../domain/answer.rs"),
-            include_str!("../domain/purpose.rs"),
-            include_str!("../mission/growth.rs"),
+            include_str!("../../crates/rules/src/domain/failure.rs"),
+            include_str!("../../crates/rules/src/domain/lifecycle.rs"),
+            include_str!("../../crates/rules/src/domain/verdict.rs"),
+            include_str!("../../crates/rules/src/domain/request.rs"),
+            include_str!("../../crates/rules/src/domain/dead_letter.rs"),
+            include_str!("../../crates/rules/src/domain/score.rs"),
+            include_str!("../../crates/rules/src/domain/assumption.rs"),
+            include_str!("../../crates/rules/src/engine/gate.rs"),
+            include_str!("../../crates/rules/src/engine/deadline.rs"),
+            include_str!("../../crates/rules/src/domain/answer.rs"),
+            include_str!("../../crates/rules/src/domain/purpose.rs"),
+            include_str!("../../crates/rules/src/mission/growth.rs"),
             include_str!("documents/run.rs"),
             include_str!("documents/waits.rs"),
         ];

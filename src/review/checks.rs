@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use crate::domain::Millis;
-use crate::engine::CheckResult;
-use crate::mission::model::{Check, CommandCheck};
-use crate::mission::shell_line::exited;
+use rules::domain::Millis;
+use rules::engine::CheckResult;
+use rules::mission::model::{Check, CommandCheck};
+use rules::mission::shell_line::exited;
 
 use super::evidence::{expand, obstacle, open_beneath};
 

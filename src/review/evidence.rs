@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use globset::GlobSet;
 use rustix::fs::{Mode, OFlags};
 
-use crate::domain::{Digest, Hasher};
-use crate::engine::FileFact;
-use crate::mission::named_files::readings;
+use rules::domain::{Digest, Hasher};
+use rules::engine::FileFact;
+use rules::mission::named_files::readings;
 
 /// Folders that are never looked into, whatever a pattern says.
 const NEVER: [&str; 2] = [".polpo", ".git"];

@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::judging::heuristic::{FileContent, FileFacts, Text};
+use rules::judging::heuristic::{FileContent, FileFacts, Text};
 
 use super::evidence::open_beneath;
 

@@ -4,8 +4,8 @@
 //! Such text may try to speak to the reviewer. It stands between tags that it cannot close: whatever looks like the
 //! tag inside it is defused, and characters that a reader cannot see are made visible.
 
-use crate::domain::is_invisible;
-use crate::judging::parser::{Quoted, UNTRUSTED_TAG};
+use rules::domain::is_invisible;
+use rules::judging::parser::{Quoted, UNTRUSTED_TAG};
 
 /// Characters of a label; labels hold file names.
 const MAX_LABEL: usize = 200;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::domain::Timestamp;
-use crate::engine::FileFact;
-use crate::mission::model::Rubric;
+use rules::domain::Timestamp;
+use rules::engine::FileFact;
+use rules::mission::model::Rubric;
 
 use super::fence::TextExcerpt;
 use super::rubric::AcceptanceCriteria;
@@ -169,7 +169,7 @@ fn questions(acceptance: AcceptanceCriteria<'_>) -> Vec<ProbeQuestion<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Digest, Probe};
+    use rules::domain::{Digest, Probe};
 
     fn handed(to: &str, cut: &[Probe]) -> Result<Vec<u8>, OwnWork> {
         let author = Author {

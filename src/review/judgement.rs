@@ -5,9 +5,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::model::{ModelReply, ModelRequest};
-use crate::domain::{Digest, Timestamp};
-use crate::engine::FileRef;
-use crate::judging::parser::Quoted;
+use rules::domain::{Digest, Timestamp};
+use rules::engine::FileRef;
+use rules::judging::parser::Quoted;
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.judgement/v1";

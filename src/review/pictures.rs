@@ -10,9 +10,9 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::domain::{Digest, Finding, Points};
-use crate::judging::colour::{Sum, is_near, written};
-use crate::mission::model::{Expected, Region};
+use rules::domain::{Digest, Finding, Points};
+use rules::judging::colour::{Sum, is_near, written};
+use rules::mission::model::{Expected, Region};
 
 use super::evidence::{obstacle, open_beneath};
 
@@ -258,9 +258,9 @@ fn is_bounded(width: usize, height: usize) -> Result<(), DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Severity;
-    use crate::mission::model::Color;
     use proptest::prelude::*;
+    use rules::domain::Severity;
+    use rules::mission::model::Color;
 
     /// Left half of one colour, right half of another.
     fn png_of(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {

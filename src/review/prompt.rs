@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{BeforeWork, Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
-use crate::judging::parser::filled_in;
+use rules::domain::{BeforeWork, Dimension, DimensionScore, Finding, Points, Timestamp, date_line};
+use rules::judging::parser::filled_in;
 
 use super::evidence::Preview;
 use super::fence::{TextExcerpt, fence, fence_excerpt};
@@ -601,8 +601,8 @@ pub(super) fn insist(text: &mut String, reason: &str, form: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Severity;
-    use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
+    use rules::domain::Severity;
+    use rules::judging::parser::{Quoted, parse_evaluation, parse_scores};
 
     fn dimensions() -> Vec<Dimension> {
         let dimension = |name: &str, rubric: Vec<(u8, String)>| Dimension {

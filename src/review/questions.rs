@@ -2,16 +2,16 @@
 //! the reader of that form. What other agents wrote is fenced; the form of the reply comes last. The questions of those who
 //! judge work are in files of their own, for they are long.
 
-use crate::domain::{
+use rules::domain::{
     Answer, Bar, DeclaredVerdict, FailureMode, Opinion, Points, Purpose, StageReply, TaskId,
 };
-use crate::engine::TaskState;
-use crate::judging::parser::form::{read_object, wrong};
-use crate::judging::parser::json::Json;
-use crate::judging::parser::{Quoted, Unparsed, own_words, parse_evaluation, parse_scores};
-use crate::judging::probes::{self, MOST_PROBES};
-use crate::judging::{rubric, stages};
-use crate::mission::{Panel, Plan};
+use rules::engine::TaskState;
+use rules::judging::parser::form::{read_object, wrong};
+use rules::judging::parser::json::Json;
+use rules::judging::parser::{Quoted, Unparsed, own_words, parse_evaluation, parse_scores};
+use rules::judging::probes::{self, MOST_PROBES};
+use rules::judging::{rubric, stages};
+use rules::mission::{Panel, Plan};
 
 use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
 

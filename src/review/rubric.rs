@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::{Points, Probe};
-use crate::mission::model::{Criterion, GradeKind, Rubric};
+use rules::domain::{Points, Probe};
+use rules::mission::model::{Criterion, GradeKind, Rubric};
 
 use super::fence::fence;
 use super::prompt::{
@@ -194,9 +194,9 @@ pub fn schema(rubric: &Rubric, asks_for_answers: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Timestamp;
     use crate::review::fence::TextExcerpt;
     use crate::review::prompt::Prior;
+    use rules::domain::Timestamp;
 
     #[test]
     fn every_criterion_is_spelled_out_and_the_work_is_fenced() {

@@ -16,8 +16,8 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Digest, Hasher};
-use crate::mission::named_files::readings;
+use rules::domain::{Digest, Hasher};
+use rules::mission::named_files::readings;
 
 /// How many files the patterns of one task may name.
 const MOST_FILES: usize = 20_000;

@@ -1,10 +1,10 @@
 //! What a stored reply says. The same here and now, and whenever it is read again: nothing but the reply, the plan and
 //! the record beside the reply goes in.
 
-use crate::domain::{Answer, Bar, Purpose, StageReply};
-use crate::judging::parser::Quoted;
-use crate::judging::stages::speaks_of_something_grave;
-use crate::mission::Panel;
+use rules::domain::{Answer, Bar, Purpose, StageReply};
+use rules::judging::parser::Quoted;
+use rules::judging::stages::speaks_of_something_grave;
+use rules::mission::Panel;
 
 use super::questions::{read, review_excerpt};
 

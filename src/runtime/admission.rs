@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::domain::RunId;
-use crate::mission::Plan;
 use crate::store::{OperatorKey, RunFolder, Snapshot, StateFolder};
+use rules::domain::RunId;
+use rules::mission::Plan;
 
 use super::origin::operator_key;
 use super::recover::{RecoverError, recover};

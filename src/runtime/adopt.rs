@@ -9,11 +9,11 @@ use std::io;
 use std::time::Duration;
 
 use crate::agents::command::TASK_VARIABLE;
-use crate::domain::{TaskId, TurnId};
-use crate::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent};
 use crate::executor::command::GRACE;
 use crate::store::RunFolder;
-use crate::supervisor::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
+use rules::domain::{TaskId, TurnId};
+use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent};
+use supervisor::{ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;
 use super::supervision;

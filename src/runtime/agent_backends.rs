@@ -11,15 +11,15 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Network;
-use crate::domain::AgentId;
-use crate::engine::{State, agents_needed};
 use crate::executor::error::WorkError;
-use crate::judging::protected::judging_commands;
-use crate::mission::model::{AdapterKind, CommandLine};
-use crate::mission::shell_line::needs_bash;
-use crate::mission::{AgentPlan, Plan};
 use crate::runtime::notices::{Channels, channel_of};
 use crate::store::NOT_UTF8;
+use rules::domain::AgentId;
+use rules::engine::{State, agents_needed};
+use rules::judging::protected::judging_commands;
+use rules::mission::model::{AdapterKind, CommandLine};
+use rules::mission::shell_line::needs_bash;
+use rules::mission::{AgentPlan, Plan};
 
 use super::login::{LoginState, login_of, passed_to};
 

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{TaskId, TurnId, without_mark};
-use crate::engine::{Asked, Fact};
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
-use crate::judging::protected::paths_in;
-use crate::judging::question::may_be_question;
-use crate::mission::model::{ToolKind, ToolPolicy};
-use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
-use crate::store::no_links::OpenFolder;
+use rules::domain::{TaskId, TurnId, without_mark};
+use rules::engine::{Asked, Fact};
+use rules::judging::protected::paths_in;
+use rules::judging::question::may_be_question;
+use rules::mission::model::{ToolKind, ToolPolicy};
+use rules::mission::{Plan, SubTask, read_delegations};
+use supervisor::files::no_links::OpenFolder;
 
 use super::effects::Executor;
 

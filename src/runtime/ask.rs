@@ -14,13 +14,9 @@ use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::transport::Transport;
-use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
-use crate::judging::parser::Quoted;
-use crate::mission::Panel;
 use crate::review::fence::TextExcerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
@@ -29,11 +25,15 @@ use crate::review::questions::{self, About, MAX_SAID};
 use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
+use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
+use rules::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
+use rules::judging::parser::Quoted;
+use rules::mission::Panel;
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
 use super::effects::{Executor, Message};
-use super::reply::{self, ReplyFiles, nothing, write_judgement};
+use super::reply::{self, ReplyFiles, ask_failure, nothing, unasked, write_judgement};
 use super::review_context::{Case, Judged, judged};
 use super::reviewer_tools::{self, JudgeAnswer, ToolQuestion, ToolSession, ToolSessionSetup};
 use super::stages;
@@ -116,7 +116,7 @@ impl Executor {
             Err(why) => {
                 let failed = AskFailure {
                     never_began: true,
-                    ..AskFailure::of(FailureClass::ProviderAuth, why.to_string())
+                    ..ask_failure(FailureClass::ProviderAuth, why.to_string())
                 };
                 self.post(failure(id, failed));
             }
@@ -126,7 +126,7 @@ impl Executor {
             }
             Ok(Backend::Echo) => self.blocking(move || call.echo()),
             Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, AskFailure::unasked(message))),
+                Err(message) => self.post(failure(id, unasked(message))),
                 Ok(line) => {
                     let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
                     self.beside(async move {
@@ -244,7 +244,7 @@ impl Call {
     }
 
     /// The last output of a task's agent.
-    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<TextExcerpt, WorkError> {
+    fn said(&self, task: rules::domain::TaskId, state: &TaskState) -> Result<TextExcerpt, WorkError> {
         read_output(
             &self.commands.folder,
             state.turn(task),
@@ -430,7 +430,7 @@ impl Call {
     }
 
     fn failed(&self, why: WorkError) -> Fact {
-        failure(self.id, AskFailure::unasked(why))
+        failure(self.id, unasked(why))
     }
 }
 

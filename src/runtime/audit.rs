@@ -8,18 +8,18 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::domain::TaskId;
-use crate::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Looks, State};
 use crate::executor::check;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool;
 use crate::executor::task_command::TaskCommands;
-use crate::mission::Plan;
-use crate::mission::model::Check;
 use crate::review::evidence;
 use crate::store::SpoolName;
+use rules::domain::TaskId;
+use rules::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Looks, State};
+use rules::mission::Plan;
+use rules::mission::model::Check;
 
 use super::effects::{Executor, Message};
 use super::worktrees::{FolderUse, note_stored};
@@ -220,7 +220,7 @@ async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<R
 /// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever
 /// goes on with the run has not brought them along.
 pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
-    if state.plan.rules.settings.final_checks == crate::mission::model::FinalChecks::Never {
+    if state.plan.rules.settings.final_checks == rules::mission::model::FinalChecks::Never {
         return Vec::new();
     }
     let (mut missing, worked_in) = (Vec::new(), state.worked_in());

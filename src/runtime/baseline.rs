@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, SeenBefore, State};
 use crate::executor::baseline::BaselineLook;
 use crate::executor::error::WorkError;
+use rules::domain::{TaskId, TurnId};
+use rules::engine::{Effect, Fact, Job, JobEnd, SeenBefore, State};
 
 use super::effects::{Executor, Message};
 use super::seen_on::{SeenOn, known};

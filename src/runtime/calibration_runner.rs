@@ -12,19 +12,18 @@ use tokio::task::JoinSet;
 
 use crate::agents::model::ModelRequest;
 use crate::agents::transport::Network;
-use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
-use crate::engine::WorkKind;
 use crate::executor::error::WorkError;
 use crate::executor::runner::Commands;
 use crate::executor::with_commands::with_commands;
-use crate::judging::parser::{Quoted, parse_scores};
-use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, Plan, Rules};
 use crate::review::fence::{TextExcerpt, collect_quotes};
 use crate::review::prompt::{self, JudgePrompt, Prior, ReviewedWork};
-use crate::supervisor;
+use rules::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
+use rules::engine::WorkKind;
+use rules::judging::parser::{Quoted, parse_scores};
+use rules::mission::model::Adapter;
+use rules::mission::{AgentPlan, Plan, Rules};
 
-use crate::store::no_links::scratch_folder;
+use supervisor::files::no_links::scratch_folder;
 
 use super::agent_backends::{Backend, EnvironmentProblem, backend_of};
 use super::calls::review_timeout;

@@ -8,12 +8,12 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Transport;
-use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
 use crate::executor::spool::read_head;
-use crate::judging::question::may_be_question;
-use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
+use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
+use rules::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
+use rules::judging::question::may_be_question;
+use rules::mission::{AgentPlan, Plan};
 
 use super::effects::{Executor, Message, jitter, not_reachable};
 use super::middleware::{self, LastWords};

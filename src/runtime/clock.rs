@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use crate::domain::Timestamp;
-use crate::engine::{Fact, RunPhase, State, Timer};
 use crate::test_clock::{is_scaled, scaled};
+use rules::domain::Timestamp;
+use rules::engine::{Fact, RunPhase, State, Timer};
 
 /// The next timer of the state, by a clock that nobody sets: the state says when, and how far away that is, is asked
 /// once.
@@ -77,8 +77,8 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Millis;
-    use crate::engine::{Event, RunEvent, apply, simulation};
+    use rules::domain::Millis;
+    use rules::engine::{Event, RunEvent, apply, simulation};
 
     #[test]
     fn each_timer_is_handed_in_once_when_its_moment_has_come() {

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use crate::agents::command::missing_program;
-use crate::domain::{TaskId, TurnId};
-use crate::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
 use crate::executor::runner::{CommandOwner, CommandRequest, EndedCommand};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::{check, finish_gate};
-use crate::mission::model::Check;
-use crate::mission::{ApproverPlan, Plan};
 use crate::store::SpoolName;
-use crate::supervisor::SupervisorEvent;
+use rules::domain::{TaskId, TurnId};
+use rules::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State};
+use rules::mission::model::Check;
+use rules::mission::{ApproverPlan, Plan};
+use supervisor::SupervisorEvent;
 
 use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;

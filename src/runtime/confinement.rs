@@ -9,13 +9,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::agents::acp;
-use crate::domain::{AgentId, TaskId, TurnId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, CommandRequest};
-use crate::mission::{Confinement, Plan, presets};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
-use crate::supervisor::{Access, MountPlan, resolve};
+use rules::domain::{AgentId, TaskId, TurnId};
+use rules::mission::{Confinement, Plan, presets};
+use supervisor::{Access, MountPlan, resolve};
 
 use super::git::{folders_of, lenders};
 use super::other_mounts::Mounts;

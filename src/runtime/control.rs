@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::CommandResult;
 use crate::store::{LONGEST_COMMAND, OperatorKey, Queued, StateFolder};
-use crate::supervisor::{self, PeerRefused, SocketAddress};
+use rules::engine::CommandResult;
+use supervisor::{PeerRefused, SocketAddress};
 
 /// How long a peer may take to say its line. It holds nothing up meanwhile.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);

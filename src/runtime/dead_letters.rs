@@ -9,14 +9,13 @@ use serde_json::json;
 
 use crate::agents::channel::{DeliveryChannel, DeliveryError};
 use crate::agents::secrets::Secrets;
-use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Commands;
 use crate::executor::with_commands::with_commands;
-use crate::mission::Plan;
 use crate::store::{DeadLetters, RunFolder, StateFileError, StateFolder};
-use crate::supervisor;
+use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
+use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
+use rules::mission::Plan;
 
 use super::effects::{Executor, Message};
 use super::notices::{DeliveryContext, channel_of, document, hand_over};

@@ -3,10 +3,11 @@
 //! They make missions out of which only the graph is tried. As a reviewer such an agent has nothing to say: its reply
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
-use crate::domain::{Money, Timestamp, TurnId};
-use crate::engine::{Fact, TurnEnd, Usage};
 use crate::executor::spool::read_head;
-use crate::store::{SpoolName, if_there};
+use crate::store::SpoolName;
+use rules::domain::{Money, Timestamp, TurnId};
+use rules::engine::{Fact, TurnEnd, Usage};
+use supervisor::files::if_there;
 
 use super::effects::{Executor, not_reachable};
 use super::reply;

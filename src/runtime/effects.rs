@@ -13,19 +13,19 @@ use tokio::task::AbortHandle;
 use crate::agents::cassette::CallKey;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::transport::{CassetteCursor, Network, Transport};
-use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
-use crate::engine::{
-    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
-};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::executor::program_watch::ProgramWatch;
 use crate::executor::runner::{CommandOwner, CommandRequest, Commands, Runner};
 use crate::executor::spool;
-use crate::mission::Plan;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::{self, SupervisorCommand};
 use crate::test_clock::scaled;
+use rules::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
+use rules::engine::{
+    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
+};
+use rules::mission::Plan;
+use supervisor::SupervisorCommand;
 
 use super::adopt::{Adopted, Left};
 use super::agent_backends::{AgentBackends, AgentsWithoutTools};

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::{RunId, Timestamp};
-use crate::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, effects};
 use crate::store::{FsLog, Journal, JournalDecision, JournalError, OperatorKey};
+use rules::domain::{RunId, Timestamp};
+use rules::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, effects};
 
 use super::origin;
 

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::TaskId;
-use crate::engine::FileRef;
 use crate::executor::error::WorkError;
 use crate::executor::spool::check;
-use crate::judging::touched::{self, TestPatterns, TouchedTests};
-use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, changed_paths, look};
-use crate::store::{self, RunFolder};
+use crate::store::RunFolder;
+use rules::domain::TaskId;
+use rules::engine::FileRef;
+use rules::judging::touched::{self, TestPatterns, TouchedTests};
+use rules::mission::Plan;
+use supervisor::files;
 
 use super::protection::canonical;
 use super::worktrees::Worktrees;
@@ -65,7 +66,7 @@ pub fn carried(marks: FileMarks, from: &[FolderId], to: &[FolderId]) -> FileMark
 
 pub fn read_record(path: &Path, expected: &FileRef) -> Result<FileRecord, WorkError> {
     check(path, expected)?;
-    let bytes = store::read_regular(path, store::LONGEST_FILE)?;
+    let bytes = files::read_regular(path, files::LONGEST_FILE)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::Fact;
 use crate::store::{RunFolder, StateFolder};
+use rules::engine::Fact;
 
 /// The runs in the folder, as far as they are known.
 pub struct ForeignRuns {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::executor::error::WorkError;
-use crate::{store, supervisor};
+use supervisor::files;
 
 /// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
 const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
@@ -483,7 +483,7 @@ pub fn borrow(repository: &Path, others: &str, objects: &Path) -> Result<(), Wor
     if line.contains('\n') {
         line = quoted(&line);
     }
-    store::replace_file(&path, format!("{others}{line}\n").as_bytes())
+    files::replace_file(&path, format!("{others}{line}\n").as_bytes())
         .map_err(WorkError::file("write", &path))
 }
 
@@ -514,7 +514,7 @@ pub fn borrowed(line: &str) -> PathBuf {
 /// Whether a folder of git has a configuration that names others, which may lie anywhere.
 fn includes(folder: &Path) -> bool {
     ["config", "config.worktree"].iter().any(|name| {
-        match store::read_regular(&folder.join(name), LONGEST_CONFIGURATION) {
+        match files::read_regular(&folder.join(name), LONGEST_CONFIGURATION) {
             Ok(bytes) => String::from_utf8_lossy(&bytes)
                 .to_lowercase()
                 .contains("[include"),
@@ -547,7 +547,7 @@ fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut all = [folders, links].concat();
     for _ in 0..MOST_LENDERS {
         let lists = lenders.iter().filter_map(|objects| {
-            let list = store::read_regular(&objects.join("info/alternates"), LONGEST_PATH).ok()?;
+            let list = files::read_regular(&objects.join("info/alternates"), LONGEST_PATH).ok()?;
             Some((objects, String::from_utf8(list).ok()?))
         });
         let others = lists.flat_map(|(objects, list)| {
@@ -581,7 +581,7 @@ pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {
     };
     let beside = |place: &Path, text: &str| place.parent().unwrap_or(place).join(text.trim_end_matches('\n'));
     let read = |path: &Path| {
-        let bytes = store::read_regular(path, LONGEST_PATH).ok()?;
+        let bytes = files::read_regular(path, LONGEST_PATH).ok()?;
         String::from_utf8(bytes).ok()
     };
     let own = match read(&entry) {
@@ -669,7 +669,7 @@ mod tests {
 
     #[test]
     fn git_reads_its_repository_and_who_lends_it_objects_and_nothing_else_of_the_user() {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         let at = |path: &str| place.path().join(path);
         let git = |folder: &str| Git::new().at(&at(folder));
         for name in ["lender", "middle", "work"] {

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Millis, TaskId, Timestamp};
-use crate::engine::{Effect, Fact, Job, State, VoidedStage, WorkId};
 use crate::executor::runner::CommandOwner;
-use crate::judging::protected::named_by_judging;
-use crate::mission::Plan;
+use rules::domain::{Millis, TaskId, Timestamp};
+use rules::engine::{Effect, Fact, Job, State, VoidedStage, WorkId};
+use rules::judging::protected::named_by_judging;
+use rules::mission::Plan;
 
 use super::effects::{Executor, Message};
 use super::error::RunError;

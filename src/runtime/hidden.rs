@@ -7,12 +7,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::TaskId;
-use crate::engine::State;
 use crate::executor::command::CommandJob;
-use crate::judging::protected::named_by_hidden;
-use crate::mission::model::Check;
-use crate::mission::{Confinement, HiddenFiles, Plan, RunOptions};
+use rules::domain::TaskId;
+use rules::engine::State;
+use rules::judging::protected::named_by_hidden;
+use rules::mission::model::Check;
+use rules::mission::{Confinement, HiddenFiles, Plan, RunOptions};
 
 use super::git::folders_of;
 use super::moved::recorded;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::domain::Timestamp;
-use crate::engine::{AskEvent, Event, FileRef, RunEvent, Salvaged, TurnEvent};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Snapshot, SpoolName, keep_prefix};
-use crate::supervisor::{self, ExitsLog};
+use rules::domain::Timestamp;
+use rules::engine::{AskEvent, Event, FileRef, RunEvent, Salvaged, TurnEvent};
+use supervisor::ExitsLog;
 
 use super::adopt::Left;
 use super::operator::ApplyError;

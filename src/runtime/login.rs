@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use crate::mission::AgentPlan;
-use crate::mission::model::Login;
+use rules::mission::AgentPlan;
+use rules::mission::model::Login;
 
 /// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
 /// trusts, who it works for, and where that keeps its files.

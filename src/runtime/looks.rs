@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{BeforeWork, Digest, TurnId};
-use crate::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
 use crate::executor::baseline::BaselineLook;
 use crate::executor::command::Apart;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
+use rules::domain::{BeforeWork, Digest, TurnId};
+use rules::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
 
 use super::effects::{Executor, Message};
 use super::git::refused;

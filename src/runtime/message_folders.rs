@@ -8,11 +8,11 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::domain::TurnId;
 use crate::executor::error::WorkError;
 use crate::review::snapshot::SHOWS_AFTER;
 use crate::store::SpoolName;
-use crate::store::no_links::{FileTimes, OpenFolder};
+use rules::domain::TurnId;
+use supervisor::files::no_links::{FileTimes, OpenFolder};
 
 use super::effects::Executor;
 

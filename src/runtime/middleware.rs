@@ -1,13 +1,13 @@
 //! What is done around a turn from outside (semantics, section 17), where the task's chain has an entry. What other entries
 //! switch stands where it is done: the engine asks the chain about failures, usage, digests and turns that a crash left.
 
-use crate::domain::{BrokenAssumption, TaskId};
-use crate::engine::Exit;
-use crate::judging::assumption::{broken, last_lines};
-use crate::judging::authority::cues;
-use crate::judging::drift::drift;
-use crate::mission::Plan;
-use crate::mission::model::{AgentMiddleware, CoordinationMiddleware, ToolPolicy, Tools};
+use rules::domain::{BrokenAssumption, TaskId};
+use rules::engine::Exit;
+use rules::judging::assumption::{broken, last_lines};
+use rules::judging::authority::cues;
+use rules::judging::drift::drift;
+use rules::mission::Plan;
+use rules::mission::model::{AgentMiddleware, CoordinationMiddleware, ToolPolicy, Tools};
 
 /// The part of a prompt that tells an agent to weigh words of authority in it.
 const WEIGH: &str = "

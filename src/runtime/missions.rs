@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::domain::Digest;
-use crate::engine::{Event, Fact, RunEvent, RunStarted};
-use crate::mission::{
+use crate::store::{Record, RunFolder};
+use rules::domain::Digest;
+use rules::engine::{Event, Fact, RunEvent, RunStarted};
+use rules::mission::{
     self, LONGEST_MISSION, Plan, PlanStep, Report, RunOptions, Source, compile, migrate_plan,
 };
-use crate::store::{Record, RunFolder, read_regular};
+use supervisor::files::read_regular;
 
 use super::recover::{RecoverError, layers_of};
 

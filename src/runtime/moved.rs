@@ -7,9 +7,9 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::engine::{RunStarted, State};
-use crate::mission::RunOptions;
 use crate::store::{RunFolder, StateFolder};
+use rules::engine::{RunStarted, State};
+use rules::mission::RunOptions;
 
 /// The folder in which a state folder lies, without links on the way.
 pub fn state_base(folder: &StateFolder) -> Option<PathBuf> {

@@ -4,9 +4,10 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use crate::domain::RunId;
-use crate::engine;
-use crate::store::{StateFolder, no_links::scratch_folder};
+use crate::store::StateFolder;
+use rules::domain::RunId;
+use rules::engine;
+use supervisor::files::no_links::scratch_folder;
 
 use super::recover::recover;
 

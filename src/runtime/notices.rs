@@ -15,14 +15,15 @@ use crate::agents::channel::{self, ChannelRoute, DeliveryChannel, DeliveryError}
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
-use crate::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
-use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
-use crate::mission::Plan;
-use crate::store::{self, no_links};
 use crate::test_clock::scaled;
+use rules::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
+use rules::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
+use rules::mission::Plan;
+use supervisor::files;
+use supervisor::files::no_links;
 
 use super::effects::{Executor, Message, jitter};
 
@@ -122,7 +123,7 @@ pub fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &N
 fn severity(notice: &Notice) -> &'static str {
     match notice.topic {
         Topic::GatePassed | Topic::DelayStarted => "info",
-        Topic::RunFinished if notice.outcome == Some(crate::domain::OutcomeClass::Ok) => "info",
+        Topic::RunFinished if notice.outcome == Some(rules::domain::OutcomeClass::Ok) => "info",
         Topic::TaskFailed | Topic::DeadlinePassed => "critical",
         Topic::DeadlineNear
         | Topic::GateFailed
@@ -231,7 +232,7 @@ async fn run_command(
         .state_folder
         .join(files.path().file_name().unwrap_or_default());
     let (stdin, stderr) = (folder.join("in"), folder.join("err"));
-    store::write_new(&stdin, document.to_string().as_bytes()).map_err(cannot)?;
+    files::write_new(&stdin, document.to_string().as_bytes()).map_err(cannot)?;
     let text = |key: &str| document[key].as_str().unwrap_or_default();
     let placeholders = Placeholders {
         task: text("task"),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::domain::Timestamp;
-use crate::engine::{Event, State};
+use rules::domain::Timestamp;
+use rules::engine::{Event, State};
 
 /// Watches a session: progress bars, plain lines, views. It sees state and events and changes nothing.
 pub trait Observer {

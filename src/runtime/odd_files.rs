@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crate::executor::error::WorkError;
-use crate::store::no_links::scratch_folder;
+use supervisor::files::no_links::scratch_folder;
 
 use super::git::{Git, entries};
 

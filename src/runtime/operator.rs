@@ -3,14 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use crate::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
-use crate::engine::{
-    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, TaskEvent,
-    Timer,
-};
 use crate::store::{
     self, FsLog, InboxFile, Journal, JournalDecision, JournalError, OperatorKey, Queued, Reader, RunFolder,
     StateFolder,
+};
+use rules::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
+use rules::engine::{
+    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, TaskEvent,
+    Timer,
 };
 
 use super::entry::{Due, Entry};
@@ -284,10 +284,10 @@ impl OfflineWriter {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::Status;
-    use crate::engine::simulation::{Simulation, good, options};
-    use crate::engine::{Exit, TurnEnd};
     use crate::store::JournalEnd;
+    use rules::domain::Status;
+    use rules::engine::simulation::{Simulation, good, options};
+    use rules::engine::{Exit, TurnEnd};
 
     use super::*;
 
@@ -327,7 +327,7 @@ tasks: [{title: a}]
         };
         assert!(writer(state.clone()).decide(end.clone()).unwrap());
         let mut wrong = state.clone();
-        wrong.tasks[0].lifecycle = Status::Pending.into();
+        wrong.tasks[0].put_at(Status::Pending);
         let mut writer = writer(wrong);
         let error = writer.decide(end).unwrap_err().to_string();
         assert!(
@@ -335,7 +335,7 @@ tasks: [{title: a}]
             "{error}"
         );
         assert_eq!(
-            writer.state.task(crate::domain::TaskId(0)).status(),
+            writer.state.task(rules::domain::TaskId(0)).status(),
             Status::Pending
         );
         assert!(writer.journal.commit().is_err(), "nothing more is written");

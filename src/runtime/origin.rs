@@ -13,13 +13,14 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use crate::domain::{Digest, OutcomeClass, RunId, Timestamp};
-use crate::engine::{Event, OriginCode, RunEvent};
 use crate::store::{
     DamagedJournal, Journal, JournalDecision, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile,
     OperatorKey, Record,
 };
-use crate::store::{Reader, RunFolder, StateFolder, open_regular};
+use crate::store::{Reader, RunFolder, StateFolder};
+use rules::domain::{Digest, OutcomeClass, RunId, Timestamp};
+use rules::engine::{Event, OriginCode, RunEvent};
+use supervisor::files::open_regular;
 
 /// Finds records that may hold the end of a session, a person's word, or a key's code. A title or a finding
 /// that reads like it only costs a closer look.

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
-use crate::engine::CommandResult;
 use crate::store::{self, Queued, StateFolder};
+use rules::engine::CommandResult;
 
 use super::control::{ControlAnswer, PendingCommand};
 use super::operator;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use crate::agents::model::{self, ModelRequest};
 use crate::agents::preset::CommandAgent;
-use crate::domain::FailureClass;
-use crate::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, CommandOutputs};
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::{read_head, write_told};
-use crate::mission::{AgentPlan, Rules};
 use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY};
 use crate::test_clock::scaled;
+use rules::domain::FailureClass;
+use rules::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
+use rules::mission::{AgentPlan, Rules};
 
 use super::agent_backends::Backend;
 use super::calls::review_timeout;
-use super::reply::{self, no_reply};
+use super::reply::{self, ask_failure, failed_here, failed_model, no_reply, unasked};
 
 /// A question to an agent outside a session.
 pub struct Question<'a> {
@@ -51,7 +51,7 @@ impl Replied {
     /// A reply, if it was read to its end: the missing part of a cut one might take it back.
     fn of_whole(text: String, model: Option<String>, is_cut: bool) -> Result<Self, AskFailure> {
         if is_cut || text.len() as u64 > LARGEST_REPLY {
-            Err(AskFailure::of(FailureClass::Unknown, CUT_SHORT))
+            Err(ask_failure(FailureClass::Unknown, CUT_SHORT))
         } else {
             Ok(Self { text, model })
         }
@@ -80,11 +80,9 @@ impl Question<'_> {
         match self.reach {
             Backend::Command(agent) => self.run(commands, agent).await,
             Backend::Model(endpoint) => {
-                let line = endpoint
-                    .line()
-                    .map_err(|error| AskFailure::unasked(error.to_string()))?;
+                let line = endpoint.line().map_err(|error| unasked(error.to_string()))?;
                 let reply = model::complete_by_schema(&line, endpoint, &mut self.request.clone()).await;
-                let reply = reply.map_err(AskFailure::of_model)?;
+                let reply = reply.map_err(failed_model)?;
                 let is_cut = reply.is_cut_short();
                 Replied::of_whole(reply.text, reply.model, is_cut)
             }
@@ -99,7 +97,7 @@ impl Question<'_> {
             let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
             Ok((request, review.transpose()?, None))
         });
-        let asked = written.map_err(AskFailure::ours)?;
+        let asked = written.map_err(failed_here)?;
         let reply = file("reply");
         let job = CommandJob::asking(
             agent,
@@ -122,7 +120,7 @@ impl Question<'_> {
                 given_up: None,
             },
             timeout: review_timeout(self.agent),
-            ..job.map_err(AskFailure::ours)?
+            ..job.map_err(failed_here)?
         };
         let end = commands.run(CommandOwner::Nobody, job).await;
         if let Some(by) = &agent.by {
@@ -132,9 +130,8 @@ impl Question<'_> {
         if let Some(failed) = no_reply(self.who, &end) {
             return Err(failed);
         }
-        let text = read_head(&reply, LARGEST_REPLY + 1).map_err(|error| {
-            AskFailure::ours(format!("the reply of {} cannot be read: {error}", self.who))
-        })?;
+        let text = read_head(&reply, LARGEST_REPLY + 1)
+            .map_err(|error| failed_here(format!("the reply of {} cannot be read: {error}", self.who)))?;
         Replied::of_whole(text, None, end.exit.output_cut)
     }
 }

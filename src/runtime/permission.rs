@@ -3,7 +3,7 @@
 
 use crate::agents::model::ToolCall;
 use crate::agents::tools::run;
-use crate::domain::Digest;
+use rules::domain::Digest;
 
 /// A longer call nobody could read, in characters.
 const LONGEST: usize = 8_000;

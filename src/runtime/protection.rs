@@ -26,13 +26,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::domain::{AgentId, Digest, TaskId};
-use crate::engine::{ProtectedFiles, State, judging_agents};
-use crate::judging::protected::plain;
-use crate::mission::{Plan, RunOptions, SubTask};
 use crate::review::snapshot::{
     FileMarks, Guarded, KnownFiles, Scope, changed_paths, look_again, restored_paths,
 };
+use rules::domain::{AgentId, Digest, TaskId};
+use rules::engine::{ProtectedFiles, State, judging_agents};
+use rules::judging::protected::plain;
+use rules::mission::{Plan, RunOptions, SubTask};
 
 use super::moved::recorded;
 use super::settings_files::NAME as SETTINGS;

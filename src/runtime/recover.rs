@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::domain::{OutcomeClass, RunId, Timestamp};
-use crate::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent};
-use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
+use rules::domain::{OutcomeClass, RunId, Timestamp};
+use rules::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent};
+use rules::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 
 use super::adopt::Left;
 use super::missions::Missions;

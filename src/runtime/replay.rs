@@ -23,16 +23,16 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, AskId, Purpose};
-use crate::engine::{
-    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
-};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{is_as_recorded, read_head};
-use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, JudgeReply, LARGEST_REPLY};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
+use rules::domain::{Answer, AskId, Purpose};
+use rules::engine::{
+    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
+};
+use rules::mission::model::Adapter;
 
 pub use compare::said_by_answer;
 use compare::{DecisionKey, Ground, answer_difference, canonical, compare_with, differing, is_decisive};

@@ -10,16 +10,16 @@ use crate::agents::failure::{FailedCommand, Moment, of_start, read_command};
 use crate::agents::model::ModelError;
 use crate::agents::preset::Called;
 use crate::agents::secrets::Secrets;
-use crate::domain::{AskId, Digest, FailureClass, Money};
-use crate::engine::{AskFailure, FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
 use crate::executor::program::told_by;
 use crate::executor::spool::{self, read_head_bytes, seal};
-use crate::judging::parser::Quoted;
-use crate::mission::model::Preset;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
+use rules::domain::{AskId, Digest, FailureClass, Money};
+use rules::engine::{AskFailure, FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
+use rules::judging::parser::Quoted;
+use rules::mission::model::Preset;
 
 use super::effects::jitter;
 use super::reviewer_tools::JudgeAnswer;
@@ -30,44 +30,42 @@ pub struct ReplyFiles {
     pub judgement: PathBuf,
 }
 
-impl AskFailure {
-    /// A failure of whoever was asked, in some call.
-    pub fn of(class: FailureClass, message: impl Into<String>) -> Self {
-        Self {
-            id: AskId::default(),
-            class,
-            message: message.into(),
-            retry_after: None,
-            jitter: jitter(),
-            used: None,
-            ours: false,
-            never_began: false,
-        }
+/// A failure of whoever was asked, in some call.
+pub fn ask_failure(class: FailureClass, message: impl Into<String>) -> AskFailure {
+    AskFailure {
+        id: AskId::default(),
+        class,
+        message: message.into(),
+        retry_after: None,
+        jitter: jitter(),
+        used: None,
+        ours: false,
+        never_began: false,
     }
+}
 
-    /// The failure of a call to a model.
-    pub fn of_model(error: ModelError) -> Self {
-        Self {
-            retry_after: error.retry_after,
-            ours: error.ours,
-            ..Self::of(error.class, error.message)
-        }
+/// The failure of a call to a model.
+pub fn failed_model(error: ModelError) -> AskFailure {
+    AskFailure {
+        retry_after: error.retry_after,
+        ours: error.ours,
+        ..ask_failure(error.class, error.message)
     }
+}
 
-    /// A failure of this program.
-    pub fn ours(message: impl Into<String>) -> Self {
-        Self {
-            ours: true,
-            ..Self::of(FailureClass::Unknown, message)
-        }
+/// A failure of this program.
+pub fn failed_here(message: impl Into<String>) -> AskFailure {
+    AskFailure {
+        ours: true,
+        ..ask_failure(FailureClass::Unknown, message)
     }
+}
 
-    /// A failure of this program before anybody was asked.
-    pub fn unasked(message: impl Into<String>) -> Self {
-        Self {
-            never_began: true,
-            ..Self::ours(message)
-        }
+/// A failure of this program before anybody was asked.
+pub fn unasked(message: impl Into<String>) -> AskFailure {
+    AskFailure {
+        never_began: true,
+        ..failed_here(message)
     }
 }
 
@@ -79,12 +77,12 @@ pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
         How::NotStarted(why) => {
             return Some(AskFailure {
                 never_began: true,
-                ..AskFailure::of(of_start(why), why)
+                ..ask_failure(of_start(why), why)
             });
         }
         How::TimedOut => {
             let message = format!("{who} {}", how(end));
-            return Some(AskFailure::of(FailureClass::Timeout, message));
+            return Some(ask_failure(FailureClass::Timeout, message));
         }
         How::Exited(_) | How::Killed(_) => {}
     }
@@ -109,14 +107,14 @@ pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
     };
     Some(AskFailure {
         retry_after: told.retry_after,
-        ..AskFailure::of(told.class, message)
+        ..ask_failure(told.class, message)
     })
 }
 
 /// The reply of a command that is not what it printed.
 fn lost(who: &str, end: &CommandEnd) -> Option<AskFailure> {
     let why = end.lost()?;
-    Some(AskFailure::ours(format!("the reply of {who} is lost: {why}")))
+    Some(failed_here(format!("the reply of {who} is lost: {why}")))
 }
 
 /// How a command ended, behind the name of whoever was asked.
@@ -154,8 +152,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
         ..FailedCommand::default()
     };
     let told = told_by(preset, end, failed);
-    let told =
-        told.map_err(|error| AskFailure::ours(format!("the reply of {who} cannot be read: {error}")))?;
+    let told = told.map_err(|error| failed_here(format!("the reply of {who} cannot be read: {error}")))?;
     let usage = Usage {
         input_tokens: told.heard.usage.input,
         output_tokens: told.heard.usage.output,
@@ -174,7 +171,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
     Err(AskFailure {
         retry_after: failure.retry_after,
         used: used(usage),
-        ..AskFailure::of(failure.class, format!("{who} {how}: {said}"))
+        ..ask_failure(failure.class, format!("{who} {how}: {said}"))
     })
 }
 
@@ -198,7 +195,7 @@ pub fn of_command<T>(
     if let Some(preset) = preset {
         let said = of_program(who, end, preset)?;
         judgement.cut_short |= end.exit.output_cut;
-        write(&place.reply, &said.text).map_err(AskFailure::ours)?;
+        write(&place.reply, &said.text).map_err(failed_here)?;
         let least = (said.text.len() as u64, Some(Digest::of(said.text.as_bytes())));
         let read = read(place, &judgement, least, (said.model, said.usage), parse);
         return read.map_err(|failed| AskFailure {
@@ -235,19 +232,19 @@ pub async fn of_model<T: Send + 'static>(
     let reply = match &answered.reply {
         Ok(reply) => reply,
         Err(error) => {
-            return Err(failed(AskFailure::of_model(error.clone())));
+            return Err(failed(failed_model(error.clone())));
         }
     };
     let judgement = answered.judgement(judgement, &endpoint.model, reply);
     let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
     let read = tokio::task::spawn_blocking(move || {
-        write(&place.reply, &text).map_err(AskFailure::ours)?;
+        write(&place.reply, &text).map_err(failed_here)?;
         let least = (text.len() as u64, Some(Digest::of(text.as_bytes())));
         read(&place, &judgement, least, said, parse)
     });
     let read = read
         .await
-        .unwrap_or_else(|error| Err(AskFailure::ours(error.to_string())));
+        .unwrap_or_else(|error| Err(failed_here(error.to_string())));
     let (result, reply) = read.map_err(failed)?;
     let tools = answered.tools.map(Box::new);
     Ok((result, ReplyRef { tools, ..reply }))
@@ -264,10 +261,10 @@ fn read<T>(
 ) -> Result<(T, ReplyRef), AskFailure> {
     // Of a reply that was cut, half a number could be read as a whole one: that is no word about the work.
     if judgement.cut_short {
-        return Err(AskFailure::of(FailureClass::Unknown, CUT_SHORT));
+        return Err(ask_failure(FailureClass::Unknown, CUT_SHORT));
     }
     // It is there and vouched for, and we cannot read it: that says nothing about the work.
-    let unreadable = |why: String| AskFailure::ours(format!("the reply cannot be read: {why}"));
+    let unreadable = |why: String| failed_here(format!("the reply cannot be read: {why}"));
     let file = seal(&place.reply).map_err(|error| unreadable(error.to_string()))?;
     // An empty reply is a reply, and says nothing.
     let file = file.unwrap_or_else(nothing);
@@ -284,7 +281,7 @@ fn read<T>(
         return Err(unreadable("it was written to while it was read".to_owned()));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let judged = write_judgement(&place.judgement, judgement).map_err(AskFailure::ours)?;
+    let judged = write_judgement(&place.judgement, judgement).map_err(failed_here)?;
     let said = JudgeReply {
         text: &text,
         len: file.len,

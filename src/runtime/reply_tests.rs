@@ -3,18 +3,19 @@
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::domain::{RunId, TaskId, Timestamp};
-use crate::engine::simulation::{Simulation, good, options};
-use crate::engine::{Effect, State};
 use crate::executor::command::CommandOutputs;
 use crate::executor::runner::Commands;
-use crate::judging::parser::Quoted;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::runtime::AgentBackends;
 use crate::runtime::effects::{Executor, Message};
 use crate::runtime::error::RunError;
-use crate::store::{self, SpoolName, StateFolder};
-use crate::supervisor::{self, ChildExit};
+use crate::store::{SpoolName, StateFolder};
+use rules::domain::{RunId, TaskId, Timestamp};
+use rules::engine::simulation::{Simulation, good, options};
+use rules::engine::{Effect, State};
+use rules::judging::parser::Quoted;
+use supervisor::ChildExit;
+use supervisor::files;
 
 const JUDGED: &str = "
 name: m
@@ -46,7 +47,7 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     run.create().unwrap();
     let (state, call) = asked();
     let turn = state.current_turn(TaskId(0));
-    store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
+    files::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
     let programs =
         AgentBackends::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();

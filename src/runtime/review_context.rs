@@ -7,18 +7,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{TaskId, Timestamp};
-use crate::engine::{
-    CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_nothing, told_of_tests,
-};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::task_command::TaskCommands;
-use crate::judging::baseline::{CheckPlace, items};
-use crate::judging::evidence_rules::is_file_task;
-use crate::judging::parser::Quoted;
-use crate::mission::model::Check;
-use crate::mission::{Origin, Plan, TaskPlan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{TextExcerpt, collect_quotes};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
@@ -26,6 +17,15 @@ use crate::review::prompt::{
     Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, ReviewedWork, WorkCourse,
 };
 use crate::store::{RunFolder, SpoolName};
+use rules::domain::{TaskId, Timestamp};
+use rules::engine::{
+    CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_nothing, told_of_tests,
+};
+use rules::judging::baseline::{CheckPlace, items};
+use rules::judging::evidence_rules::is_file_task;
+use rules::judging::parser::Quoted;
+use rules::mission::model::Check;
+use rules::mission::{Origin, Plan, TaskPlan};
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;

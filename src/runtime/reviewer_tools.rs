@@ -16,17 +16,17 @@ use crate::agents::tool_loop::{
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::agents::transport::Transport;
-use crate::domain::{AgentId, FailureClass, TaskId};
-use crate::engine::{ToolLedgerRef, Usage, Used};
 use crate::executor::error::WorkError;
 use crate::executor::spool;
 use crate::executor::workspace::make_folder;
-use crate::judging::parser::Quoted;
-use crate::mission::Plan;
 use crate::review::fence::{collect_quotes, fence};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::RunFolder;
+use rules::domain::{AgentId, FailureClass, TaskId};
+use rules::engine::{ToolLedgerRef, Usage, Used};
+use rules::judging::parser::Quoted;
+use rules::mission::Plan;
 
 use super::agent_backends::AgentsWithoutTools;
 use super::calls::usage_of;

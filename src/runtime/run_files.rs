@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::TaskId;
-use crate::engine::State;
-use crate::mission::RunOptions;
 use crate::review::snapshot::{Guarded, Scope};
+use rules::domain::TaskId;
+use rules::engine::State;
+use rules::mission::RunOptions;
 
 use super::protection::{ReadBefore, canonical, named_scripts, protected_scopes, real};
 

@@ -1,10 +1,10 @@
 //! Files that a task's rules name are looked at, beside the loop.
 
-use crate::domain::{TaskId, TurnId};
-use crate::engine::{AfterScan, Fact, FileFact, Job, JobEnd, State};
-use crate::judging::heuristic::named_files;
-use crate::mission::Plan;
 use crate::review::evidence;
+use rules::domain::{TaskId, TurnId};
+use rules::engine::{AfterScan, Fact, FileFact, Job, JobEnd, State};
+use rules::judging::heuristic::named_files;
+use rules::mission::Plan;
 
 use super::effects::{Executor, Message};
 use super::watch::IdleAnswer;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::domain::{BeforeWork, Digest};
-use crate::engine::{Baseline, SeenBefore, State};
+use rules::domain::{BeforeWork, Digest};
+use rules::engine::{Baseline, SeenBefore, State};
 
 /// Checks that were looked at, by the digest of each. Whoever looks holds them, so that nobody looks beside.
 type Shared = Arc<Mutex<BTreeMap<Digest, SeenBefore>>>;

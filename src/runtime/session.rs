@@ -16,14 +16,14 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 
-use crate::domain::{OutcomeClass, TaskId, Timestamp};
-use crate::engine::{
-    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, WorkId, pending_effects,
-};
 use crate::executor::runner::{CommandRequest, Commands};
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
-use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
+use rules::domain::{OutcomeClass, TaskId, Timestamp};
+use rules::engine::{
+    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, WorkId, pending_effects,
+};
+use supervisor::ProcessIdentity;
 
 use super::adopt::Adopted;
 use super::agent_backends::AgentBackends;

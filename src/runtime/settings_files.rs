@@ -6,9 +6,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::mission::ConfigLayer;
-use crate::store::no_links::real_path;
-use crate::store::open_regular;
+use rules::mission::ConfigLayer;
+use supervisor::files::no_links::real_path;
+use supervisor::files::open_regular;
 
 /// The name of a file of settings.
 pub const NAME: &str = "quorum.yaml";

@@ -4,8 +4,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::engine::StopCause;
-use crate::supervisor;
+use rules::engine::StopCause;
 
 /// The signals that end a session.
 pub struct SessionSignals {

@@ -8,12 +8,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::domain::{Digest, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{Event, FORMAT, RunEvent, State, TaskEvent};
-use crate::mission::LONGEST_MISSION;
-use crate::store::{
-    Front, FsLog, Journal, JournalEnd, OperatorKey, Reader, RunFolder, Snapshot, read_regular,
-};
+use crate::store::{Front, FsLog, Journal, JournalEnd, OperatorKey, Reader, RunFolder, Snapshot};
+use rules::domain::{Digest, OutcomeClass, Status, TaskId, Timestamp};
+use rules::engine::{Event, FORMAT, RunEvent, State, TaskEvent};
+use rules::mission::LONGEST_MISSION;
+use supervisor::files::read_regular;
 
 use super::adopt::Left;
 use super::moved;

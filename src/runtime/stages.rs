@@ -4,20 +4,20 @@
 use serde_json::json;
 
 use crate::agents::command::check_argv;
-use crate::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
-use crate::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, ReviewedWork};
 use crate::review::stages as prompt;
 use crate::store::SpoolName;
+use rules::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
+use rules::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
+use rules::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
 
 use super::commands::request;
 use super::effects::Executor;

@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
-use crate::domain::{FailureClass, Millis, TurnId};
-use crate::engine::{Fact, State, TurnEnd};
 use crate::executor::runner::CommandOwner;
 use crate::store::SpoolName;
-use crate::supervisor;
+use rules::domain::{FailureClass, Millis, TurnId};
+use rules::engine::{Fact, State, TurnEnd};
 
 use super::effects::Executor;
 use super::error::RunError;

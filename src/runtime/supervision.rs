@@ -5,10 +5,10 @@
 //! belong to nobody any more, and one of these could speak for a person. So until a `resume` has ended what is left and made
 //! a new supervisor, no command is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
 
-use crate::domain::RunId;
-use crate::engine::{Command, Fact, SupervisorRef};
 use crate::store::RunFolder;
-use crate::supervisor::{self, ExitsLog, ProcessIdentity};
+use rules::domain::RunId;
+use rules::engine::{Command, Fact, SupervisorRef};
+use supervisor::{ExitsLog, ProcessIdentity};
 
 use super::recover::Recovered;
 

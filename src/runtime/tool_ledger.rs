@@ -10,11 +10,11 @@ use serde_json::json;
 
 use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{ConversationUsage, ToolRecord};
-use crate::domain::Timestamp;
-use crate::engine::ToolLedgerRef;
 use crate::executor::error::WorkError;
 use crate::executor::spool::seal;
-use crate::store;
+use rules::domain::Timestamp;
+use rules::engine::ToolLedgerRef;
+use supervisor::files;
 
 /// A record that is being written. Its file is made with the first call.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl ToolLedger {
             Some(file) => file,
             none => {
                 // An earlier try under the same name was lost with its session.
-                none.insert(store::create_new(&self.path)?)
+                none.insert(files::create_new(&self.path)?)
             }
         };
         let mut line = self.secrets.redact(&serde_json::to_string(record)?);

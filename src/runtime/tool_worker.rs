@@ -22,19 +22,19 @@ use crate::agents::tool_loop::{Broken, Conversation, ConversationUsage, Limits, 
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox};
 use crate::agents::transport::Transport;
-use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Commands;
 use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
-use crate::judging::question::may_be_question;
-use crate::mission::model::{AgentMiddleware, ToolKind};
-use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::MountPlan;
+use rules::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
+use rules::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd};
+use rules::judging::question::may_be_question;
+use rules::mission::model::{AgentMiddleware, ToolKind};
+use rules::mission::{Plan, SubTask};
+use supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
 use super::calls::{CUT_SHORT, unanswered, usage_of};

@@ -3,12 +3,11 @@
 
 use crate::agents::model::ModelRequest;
 use crate::agents::transport::Network;
-use crate::domain::AgentId;
-use crate::engine::{State, WorkKind};
 use crate::executor::error::WorkError;
 use crate::executor::with_commands::with_commands;
-use crate::store::no_links::scratch_folder;
-use crate::supervisor;
+use rules::domain::AgentId;
+use rules::engine::{State, WorkKind};
+use supervisor::files::no_links::scratch_folder;
 
 use super::agent_backends::backend_of;
 use super::calls::review_timeout;

@@ -8,19 +8,18 @@ use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
 use crate::agents::preset::{ByPreset, Called, ProgramStart, TurnSession, Use};
 use crate::agents::secrets::Secrets;
-use crate::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
-use crate::engine::{
-    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
-};
 use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
 use crate::executor::program::{ProgramOutput, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
-use crate::mission::Plan;
-use crate::mission::model::{AgentMiddleware, CommandLine, Field, Input as PromptInput, Preset};
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor;
+use rules::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
+use rules::engine::{
+    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
+};
+use rules::mission::Plan;
+use rules::mission::model::{AgentMiddleware, CommandLine, Field, Input as PromptInput, Preset};
 
 use super::agent_backends::Backend;
 use super::effects::{Executor, jitter, not_reachable, refused};
@@ -30,9 +29,9 @@ use super::watch::After;
 use super::{agent_messages, middleware, reply};
 
 /// The most bytes of an output that can be a question.
-const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
+const SHORT_OUTPUT: u64 = 4 * rules::judging::question::MAX_CHARS as u64;
 /// How much of what an agent printed may be its last message, in bytes.
-const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
+const LAST_MESSAGE: u64 = 4 * rules::judging::assumption::LAST_CHARS as u64;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
 const REFUSALS: usize = 20;
 

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use crate::domain::{Digest, TurnId};
-use crate::engine::{OutputRefs, State};
 use crate::executor::spool::read_output;
 use crate::review::fence::TextExcerpt;
 use crate::store::RunFolder;
+use rules::domain::{Digest, TurnId};
+use rules::engine::{OutputRefs, State};
 
 use super::effects::{Executor, Message};
 use super::worker_prompt::{UPSTREAM_CHARS, quoted};

@@ -8,20 +8,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use crate::domain::{TaskId, TurnId};
-use crate::engine::{
-    Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles, asks_what_it_said,
-};
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{read_output, read_tail, write_sealed};
-use crate::judging::evidence_rules::{is_written_enough, watched};
-use crate::judging::hollow::hollow;
-use crate::judging::protected::own_targets;
-use crate::judging::touched::{self, TestPatterns};
-use crate::mission::{Plan, SubTask};
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{RunFolder, SpoolName};
+use rules::domain::{TaskId, TurnId};
+use rules::engine::{
+    Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles, asks_what_it_said,
+};
+use rules::judging::evidence_rules::{is_written_enough, watched};
+use rules::judging::hollow::hollow;
+use rules::judging::protected::own_targets;
+use rules::judging::touched::{self, TestPatterns};
+use rules::mission::{Plan, SubTask};
 
 use super::effects::{Executor, Message};
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};

@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
-use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
-use crate::engine::{Feedback, OutputRefs, State, Way};
+use rules::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
+use rules::engine::{Feedback, OutputRefs, State, Way};
 use rust_decimal::Decimal;
 
-use crate::judging::touched;
-use crate::mission::model::Check;
-use crate::mission::{Plan, Requirement, Route, StageJudge};
 use crate::review::fence::{fence, fence_excerpt};
+use rules::judging::touched;
+use rules::mission::model::Check;
+use rules::mission::{Plan, Requirement, Route, StageJudge};
 
 use super::upstream::UpstreamOutputs;
 

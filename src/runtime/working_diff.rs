@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::executor::error::WorkError;
-use crate::mission::model::Worktree;
-use crate::store::no_links::scratch_folder;
+use rules::mission::model::Worktree;
+use supervisor::files::no_links::scratch_folder;
 
 use super::git::{Configuration, Git, borrow, entries, refused};
 use super::odd_files::odd_file;

@@ -10,20 +10,22 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use crate::domain::{
+use crate::store::double::{Fate, MemoryLog};
+use crate::store::{Journal, JournalDecision, JournalEnd, Reader};
+use rules::domain::{
     AskId, BarrierId, Digest, GateId, Money, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
 };
-use crate::engine::random::{Random, grades, probes, random_mission, random_options, random_response};
-use crate::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
-use crate::engine::{
+use rules::engine::simulation::random::{
+    Random, grades, probes, random_mission, random_options, random_response,
+};
+use rules::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
+use rules::engine::{
     BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job, JobEnd,
     Merged, OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef,
     TaskEvent, Timer, TurnEnd, TurnEvent, WorkEvent, WorkId, apply, decide, effects, may_be_made,
     pending_effects,
 };
-use crate::mission::{SubTask, read_sub_task};
-use crate::store::double::{Fate, MemoryLog};
-use crate::store::{Journal, JournalDecision, JournalEnd, Reader};
+use rules::mission::{SubTask, read_sub_task};
 
 use super::missions::{Missions, other_options};
 use super::reference_model::ReferenceModel;
@@ -141,7 +143,7 @@ impl History {
         let kept: Vec<TurnId> = kept.into_iter().filter(in_flight).collect();
         let begun = if self.records.is_empty() {
             let started = RunStarted {
-                rules: crate::engine::RULES,
+                rules: rules::engine::RULES,
                 format: FORMAT,
                 version: "0".to_owned(),
                 run_id: RunId::new("r").unwrap(),
@@ -163,7 +165,7 @@ impl History {
             let resume = Fact::Resume {
                 options: Box::new(options),
                 supervisor: SupervisorRef::default(),
-                rules: crate::engine::RULES,
+                rules: rules::engine::RULES,
                 kept: kept.clone(),
                 last: None,
             };

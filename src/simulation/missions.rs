@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::domain::{Digest, Millis};
-use crate::engine::random::Random;
-use crate::engine::simulation::plan_of;
-use crate::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
-use crate::mission::{Plan, PlanStep, RunOptions, migrate_plan};
+use rules::domain::{Digest, Millis};
+use rules::engine::simulation::plan_of;
+use rules::engine::simulation::random::Random;
+use rules::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
+use rules::mission::{Plan, PlanStep, RunOptions, migrate_plan};
 
 use super::reference_model::ReferenceModel;
 

@@ -27,16 +27,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
-use crate::domain::{
+use rules::domain::{
     AgentId, Answer, BarrierId, BeforeWork, Cause, Digest, Edge, FailureClass, FailureMode, HoldOwner,
     OutcomeClass, Points, Purpose, QualityFlag, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
-use crate::engine::{
+use rules::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
     JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
 };
-use crate::mission::model::OnExhausted;
-use crate::mission::{Origin, Plan};
+use rules::mission::model::OnExhausted;
+use rules::mission::{Origin, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {
@@ -1056,7 +1056,7 @@ impl ReferenceModel {
                 (seen.points, seen.indeterminate, seen.superseded),
                 (
                     task.attempt.points,
-                    task.attempt.has(crate::engine::Mark::Indeterminate),
+                    task.attempt.has(rules::engine::Mark::Indeterminate),
                     task.is_superseded()
                 ),
                 "{seen:?}"

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
-use crate::engine::simulation::{Response, Simulation, options, plan_of};
-use crate::engine::{Effect, Event, Fact, Job, State, TurnEvent};
-use crate::mission::Plan;
+use rules::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
+use rules::engine::simulation::{Response, Simulation, options, plan_of};
+use rules::engine::{Effect, Event, Fact, Job, State, TurnEvent};
+use rules::mission::Plan;
 
 use super::double::{Fate, MemoryLog};
 use super::journal::{Journal, Reader};

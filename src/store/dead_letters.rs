@@ -6,12 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{DeadLetter, Millis, Timestamp};
+use rules::domain::{DeadLetter, Millis, Timestamp};
 
-use super::file_util::{if_there, remove_file};
 use super::layout::StateFolder;
 use super::lock::Lock;
 use super::state_file::{StateFileError, read_lines, replace_lines};
+use supervisor::files::{if_there, remove_file};
 
 /// Letters that the file holds.
 pub const MOST_LETTERS: usize = 1_000;
@@ -138,7 +138,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::{FailureClass, LetterStatus, RunId};
+    use rules::domain::{FailureClass, LetterStatus, RunId};
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 

@@ -13,12 +13,12 @@ use rustix::fs::FileType;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::RunId;
-use crate::engine::Command;
+use rules::domain::RunId;
+use rules::engine::Command;
 
-use super::file_util::{create_dir_durable, if_there, open_regular, remove_file, replace_file};
-use super::no_links::{OpenFolder, UNFINISHED};
 use super::operator_key::OperatorKey;
+use supervisor::files::no_links::{OpenFolder, UNFINISHED};
+use supervisor::files::{create_dir_durable, if_there, open_regular, remove_file, replace_file};
 
 /// No command is longer, in bytes.
 pub const LONGEST_COMMAND: u64 = 64 << 10;

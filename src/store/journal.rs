@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use crate::domain::Timestamp;
-use crate::engine::OriginCode;
+use rules::domain::Timestamp;
+use rules::engine::OriginCode;
 
-use super::file_util::open_regular;
 use super::log_file::LogFile;
 use super::record::{BadRecord, JournalDecision, Record};
 use super::snapshot::JournalEnd;
+use supervisor::files::open_regular;
 
 /// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
 pub const LONGEST_RECORD: u64 = 16 << 20;
@@ -459,8 +459,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::{Event, Fact, RunEvent};
     use crate::store::double::{Fate, MemoryLog};
+    use rules::engine::{Event, Fact, RunEvent};
 
     /// A decision that says as many warnings.
     fn warnings(events: Vec<Event>) -> JournalDecision {

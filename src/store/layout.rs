@@ -7,14 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::domain::{AskId, RunId, Timestamp, TurnId};
+use rules::domain::{AskId, RunId, Timestamp, TurnId};
 
-use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
 use super::journal::{DamagedJournal, Reader, first_record};
 use super::log_file::foreign_write_mark;
-use super::no_links::{OpenFolder, real_parent, real_path};
 use super::record::Record;
 use super::survey::{Misplaced, OF_RUN, OF_STATE, look_at, look_at_root, may_be_run};
+use supervisor::files::no_links::{OpenFolder, real_parent, real_path};
+use supervisor::files::{create_dir_durable, if_there, read_regular, replace_file};
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
 const TRASH: &str = ".trash-";
@@ -454,30 +454,30 @@ pub enum SpoolName {
     /// The folder in which a turn may leave questions, delegations, progress and its result.
     Drop(TurnId),
     /// The output of a check, by attempt and position.
-    Check(crate::domain::TaskId, u32, u32),
+    Check(rules::domain::TaskId, u32, u32),
     /// The output of a check of another task on merged work.
-    PeerCheck(crate::domain::TaskId, u32, crate::domain::TaskId, u32),
+    PeerCheck(rules::domain::TaskId, u32, rules::domain::TaskId, u32),
     /// The output of a command of an audit, by the number of the audit and its position.
     Audit(u32, u32),
     /// The files as an audit saw them, by its number.
     AuditSeen(u32),
     /// The output of a command that was asked for an approval, by number and position of the approver.
-    Approver(crate::domain::TaskId, u32, u32),
+    Approver(rules::domain::TaskId, u32, u32),
     /// The output of a check of a task before the work, by position.
-    Baseline(crate::domain::TaskId, u32),
+    Baseline(rules::domain::TaskId, u32),
     /// The output of a command in a look at tests that the work changed, by attempt, kind of look, and
     /// position.
-    Look(crate::domain::TaskId, u32, &'static str, u32),
+    Look(rules::domain::TaskId, u32, &'static str, u32),
     /// The output of a command of a finish gate, by the turn that it looked at and its position.
     Finish(TurnId, u32),
     /// The output of a command that a criterion names, by attempt, round and position.
-    Probe(crate::domain::TaskId, u32, u32, u32),
+    Probe(rules::domain::TaskId, u32, u32, u32),
     /// The output of the command of a stage, by attempt, stage and round.
-    StageOut(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
+    StageOut(rules::domain::TaskId, u32, rules::domain::StageKey, u32),
     /// The input of the command of a stage, as JSON.
-    StageReview(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
+    StageReview(rules::domain::TaskId, u32, rules::domain::StageKey, u32),
     /// The output of the command that prepares a worktree: that of a task, or of all accepted work.
-    Setup(Option<crate::domain::TaskId>),
+    Setup(Option<rules::domain::TaskId>),
     /// A file of one call to an agent.
     Ask(AskId, AskFile),
 }

@@ -10,9 +10,9 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{RunId, Timestamp};
+use rules::domain::{RunId, Timestamp};
 
-use super::file_util::{if_there, open_regular, open_with};
+use supervisor::files::{if_there, open_regular, open_with};
 
 /// How long a lock that is only held for a moment is waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::file_util::{open_with, replace_file};
+use supervisor::files::{open_with, replace_file};
 
 /// An append-only file.
 pub trait LogFile {

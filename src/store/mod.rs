@@ -5,16 +5,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `checked_line` | the checksum of a line: a JSON object with `crc` (journal, snapshot, `exits.log`) |
 //! | `dead_letters` | `dead-letters.jsonl`: what failed for good, of all runs (13) |
 //! | `double` | a log file in memory that crashes where it is told to, for tests |
-//! | `file_util` | files of the state: read, replaced and removed in one way; folders that survive a power loss |
 //! | `inbox` | `commands/`: operators' commands for a writer that could not be asked directly |
 //! | `journal` | the journal: append, group commit, the torn tail that is cut, damage that is refused |
 //! | `layout` | where things are below `.polpo/` |
 //! | `lock` | `lock`: the one writer's advisory lock |
 //! | `log_file` | the file under the journal: append and sync; a trait, so that tests can lose what was not synced |
-//! | `no_links` | paths on which no part is a link: how everything in the state folder is reached (22) |
 //! | `operator_key` | the operator's key, and the code of a queued command |
 //! | `record` | one record: one decision, one line of the journal |
 //! | `requests` | `requests/`: what is asked for from outside before any run has it (16) |
@@ -22,17 +19,13 @@
 //! | `snapshot` | the snapshot `state.json`: for readers only, never for recovery |
 //! | `state_file` | small files of checked lines, read and replaced whole |
 //! | `survey` | links, FIFOs, foreign files in the place of something of the state (22) |
-//! | `syncs` | where a file or a folder is asked to survive a power loss, so that tests can count and fail it |
 
-pub mod checked_line;
 mod dead_letters;
-mod file_util;
 mod inbox;
 mod journal;
 mod layout;
 mod lock;
 mod log_file;
-pub mod no_links;
 mod operator_key;
 mod record;
 mod requests;
@@ -40,7 +33,6 @@ mod salvage;
 mod snapshot;
 mod state_file;
 mod survey;
-mod syncs;
 
 #[cfg(test)]
 mod crash_tests;
@@ -48,10 +40,6 @@ mod crash_tests;
 pub(crate) mod double;
 
 pub use dead_letters::DeadLetters;
-pub use file_util::{
-    LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length,
-    open_regular, open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
-};
 pub use inbox::{InboxFile, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
 pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
@@ -64,6 +52,3 @@ pub use salvage::keep_prefix;
 pub use snapshot::{Front, JournalEnd, Snapshot};
 pub use state_file::StateFileError;
 pub use survey::Misplaced;
-#[cfg(test)]
-pub(crate) use syncs::double as syncs_double;
-pub use syncs::sync_file;

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::file_util::{if_there, read_regular, sync_parent};
-use super::syncs::sync_file;
+use supervisor::files::sync_file;
+use supervisor::files::{if_there, read_regular, sync_parent};
 
 /// The text that the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
@@ -119,7 +119,7 @@ fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
         let message = format!("{} can be read by others; make it 0600", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
-    let key = read_regular(&super::no_links::real_path(path)?, LONGEST_KEY)?;
+    let key = read_regular(&supervisor::files::no_links::real_path(path)?, LONGEST_KEY)?;
     if key.len() < KEY_BYTES {
         let message = format!("{} is too short for a key", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -146,14 +146,14 @@ fn make(path: &Path) -> io::Result<()> {
     fs::remove_file(&temporary)?;
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => sync_parent(&super::no_links::real_path(path)?),
+        _ => sync_parent(&supervisor::files::no_links::real_path(path)?),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::syncs::double::on_a_disk;
+    use supervisor::files::syncs_double::on_a_disk;
 
     #[test]
     fn a_code_is_of_one_key_and_one_text() {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_key_is_on_the_disk_before_anybody_goes_by_it() {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         let folder = place.path().join("quorum");
         let path = folder.join("key");
         let (made, synced) = on_a_disk(Some(0), || make(&path));

@@ -10,10 +10,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::domain::Timestamp;
-use crate::engine::{Event, Fact, OriginCode};
+use rules::domain::Timestamp;
+use rules::engine::{Event, Fact, OriginCode};
 
-use super::checked_line;
+use supervisor::files::checked_line;
 
 /// The text between a record and its code.
 const ORIGIN: &str = ",\"origin\":";
@@ -219,8 +219,8 @@ fn is_marked(mark: Option<u8>) -> Result<bool, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::RunEvent;
-    use crate::store::checked_line;
+    use rules::engine::RunEvent;
+    use supervisor::files::checked_line;
 
     fn of(body: &str) -> Result<Record, BadRecord> {
         let value: serde_json::Value = serde_json::from_str(body).unwrap();

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::domain::{RequestStatus, RunId, Timestamp};
-use crate::mission::SubTask;
+use rules::domain::{RequestStatus, RunId, Timestamp};
+use rules::mission::SubTask;
 
-use super::file_util::{create_dir_durable, if_there};
 use super::layout::StateFolder;
 use super::lock::Lock;
-use super::no_links::OpenFolder;
 use super::state_file::{StateFileError, read_lines, replace_lines};
+use supervisor::files::no_links::OpenFolder;
+use supervisor::files::{create_dir_durable, if_there};
 
 /// Requests that a state folder holds.
 pub const MOST_REQUESTS: u32 = 10_000;

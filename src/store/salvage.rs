@@ -4,14 +4,14 @@
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::domain::Timestamp;
-use crate::engine::{Fact, Salvaged};
+use rules::domain::Timestamp;
+use rules::engine::{Fact, Salvaged};
 
-use super::file_util::{if_there, open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
-use super::no_links::OpenFolder;
 use super::record::{JournalDecision, Record};
 use super::snapshot::JournalEnd;
+use supervisor::files::no_links::OpenFolder;
+use supervisor::files::{if_there, open_regular, remove_file, replace_file};
 
 /// Replaces a journal by its beginning up to `end` and one record that says so, in one step: either the damaged journal is
 /// still there, or the one that tells of its damage. The caller holds the lock of the state folder.

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status, Timestamp, TurnId};
-use crate::engine::{Counts, ProcessRef, State, SupervisorRef};
+use rules::domain::{OutcomeClass, Points, QualityFlag, RunId, Status, Timestamp, TurnId};
+use rules::engine::{Counts, ProcessRef, State, SupervisorRef};
 
-use super::checked_line;
-use super::file_util::{LONGEST_FILE, if_there, open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 use super::operator_key::OperatorKey;
+use supervisor::files::checked_line;
+use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular, replace_file};
 
 const SCHEMA: &str = "quorum.state/v2";
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::checked_line;
-use super::file_util::{if_there, read_regular, replace_file};
 use super::lock::LockError;
+use supervisor::files::checked_line;
+use supervisor::files::{if_there, read_regular, replace_file};
 
 /// Why such a file cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -10,15 +10,15 @@ mod world;
 
 use std::fmt::Write as _;
 
-use crate::domain::{Digest, FailureClass, TaskId, Timestamp};
-use crate::engine::properties::{forgotten_by_a_restart, is_up_to_date};
-use crate::engine::simulation::{Response, Simulation, plan_of};
-use crate::engine::{
+use crate::report::events::EventExpander;
+use rules::domain::{Digest, FailureClass, TaskId, Timestamp};
+use rules::engine::simulation::consistency::{forgotten_by_a_restart, is_up_to_date};
+use rules::engine::simulation::{Response, Simulation, plan_of};
+use rules::engine::{
     AuditEvidence, AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles,
     may_be_made, outcome,
 };
-use crate::mission::{RunOptions, read_delegations};
-use crate::report::events::EventExpander;
+use rules::mission::{RunOptions, read_delegations};
 
 use super::event_line::{event_line, is_routine};
 use world::{

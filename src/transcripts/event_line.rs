@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::Timestamp;
 use crate::report::events::PublicEvent;
+use rules::domain::Timestamp;
 
 /// Names of the same thing, digests and files, and what the driver makes up.
 const LEFT_OUT: [&str; 38] = [

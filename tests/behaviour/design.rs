@@ -11,6 +11,9 @@ use crate::docs::page::{Page, project};
 
 const ARCHITECTURE: &str = "docs/design/architecture.md";
 
+/// Where the modules of the rules are.
+const RULES: &str = "crates/rules/src";
+
 /// The source files below a folder, with their paths from the project's folder and their text.
 fn sources(folder: &str) -> Vec<(String, String)> {
     let (mut folders, mut sources) = (vec![PathBuf::from(folder)], Vec::new());
@@ -67,7 +70,7 @@ fn comments_cite_rules_that_are_there() {
         .expect("it is an expression");
     let page = Regex::new("`?(docs/[a-z/-]+\\.md)").expect("it is an expression");
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for (path, text) in [sources("src"), sources("tests")].concat() {
+    for (path, text) in [sources("src"), sources("crates"), sources("tests")].concat() {
         for (line, comment) in comments(&text) {
             let mut tell = |what: &str| wrong.push(format!("{path}:{line}: {what}"));
             if let Some(found) = elsewhere.find(&comment) {
@@ -92,15 +95,18 @@ fn comments_cite_rules_that_are_there() {
     assert!(count > 150, "only {count} citations were found");
 }
 
-/// The modules of the source tree, without those of tests.
+/// The modules of the program and of the rules, without those of tests, and the supervisor.
 fn modules() -> BTreeSet<String> {
-    let entries = fs::read_dir(project("src")).expect("the folder is there");
+    let entries = ["src", RULES]
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(project(folder)).expect("the folder is there"));
     let names = entries.map(|entry| {
         let path = entry.expect("the folder can be read").path();
         let name = Path::file_stem(&path).and_then(|name| name.to_str());
         name.expect("sources have plain names").to_owned()
     });
-    names.filter(|name| !matches!(name.as_str(), "lib" | "main")).collect()
+    let names = names.filter(|name| !matches!(name.as_str(), "lib" | "main"));
+    names.chain(["supervisor".to_owned()]).collect()
 }
 
 #[test]
@@ -118,10 +124,15 @@ fn files_that_the_architecture_names_are_there() {
     let page = Page::read(ARCHITECTURE);
     let source = Regex::new(r"`((?:[a-z_]+/)*[a-z_]+\.rs)`").expect("it is an expression");
     let folder = Regex::new(r"`((?:[a-z_]+/)+)`").expect("it is an expression");
-    let sources = [sources("src"), sources("tests")].concat();
-    let is_source =
-        |name: &str| sources.iter().any(|(path, _)| format!("/{path}").ends_with(&format!("/{name}")));
-    let is_folder = |name: &str| project(name).is_dir() || project("src").join(name).is_dir();
+    let sources = [sources("src"), sources("crates"), sources("tests")].concat();
+    let is_source = |name: &str| {
+        // The supervisor is one module, whose files lie in the package of its name.
+        let name =
+            name.strip_prefix("supervisor/").map_or(name.to_owned(), |name| format!("supervisor/src/{name}"));
+        sources.iter().any(|(path, _)| format!("/{path}").ends_with(&format!("/{name}")))
+    };
+    let places = ["", "src", RULES, "crates"].map(project);
+    let is_folder = |name: &str| places.iter().any(|place| place.join(name).is_dir());
     // Folders of the state are no folders of the source tree.
     let is_ours = |name: &str| modules().contains(name.split('/').next().unwrap_or_default());
     let mut wrong = Vec::new();
@@ -137,14 +148,16 @@ fn files_that_the_architecture_names_are_there() {
 
 #[test]
 fn every_dependency_has_its_reason() {
-    let manifest = fs::read_to_string(project("Cargo.toml")).expect("it is there");
-    let tables = manifest.split("\n[").filter(|table| {
+    let manifests = ["Cargo.toml", "crates/rules/Cargo.toml", "crates/supervisor/Cargo.toml"];
+    let manifests = manifests.map(|path| fs::read_to_string(project(path)).expect("it is there")).concat();
+    let tables = manifests.split("\n[").filter(|table| {
         let head = table.lines().next().unwrap_or_default();
         head.ends_with("dependencies]")
     });
     let lines = tables.flat_map(|table| table.lines().skip(1));
-    let named = lines.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()));
-    let named: BTreeSet<String> = named.collect();
+    let named = lines.filter_map(|line| line.split_once(" = ")?.0.split('.').next());
+    let named = named.filter(|name| !name.starts_with("quorum-"));
+    let named: BTreeSet<String> = named.map(str::to_owned).collect();
     assert!(named.len() > 30, "{named:?}");
     let page = fs::read_to_string(project("CONTRIBUTING.md")).expect("it is there");
     let (_, part) = page.split_once("## Dependencies").expect("it has this part");

@@ -24,7 +24,7 @@ const WHOLE: Duration = Duration::from_secs(60);
 const PART: &str = "QUORUM_MATRIX";
 
 /// A kind of work or a purpose that has no row does not compile.
-const _: fn(&quorum::Effect) -> Vec<Row> = cells::rows_of;
+const _: fn(&rules::engine::Effect) -> Vec<Row> = cells::rows_of;
 
 /// What came of a cell.
 enum Outcome {

@@ -131,7 +131,7 @@ fn recorded_screens_have_the_words_of_the_glossary() {
     let mut paths = files("src/report", &[".snap"]);
     // The names of events and of their fields are a contract of their own.
     paths.retain(|path| !path.to_string_lossy().contains("/report/events/"));
-    paths.extend(files("src/mission", &[".snap"]));
+    paths.extend(files("crates/rules/src/mission", &[".snap"]));
     paths.extend(files("fixtures/bad/expected", &[".snap", ".txt"]));
     check(paths.into_iter().map(read), 50);
 }

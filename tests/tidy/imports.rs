@@ -135,13 +135,13 @@ fn parts<'a, 'b>(list: &'b [&'a str]) -> impl Iterator<Item = &'b [&'a str]> {
     })
 }
 
-/// The file that a path leads to, seen from a module: that of the longest beginning which is a module.
+/// The file of the same package that a path leads to, seen from a module: that of the longest beginning which is a module.
 fn target(places: &BTreeMap<Vec<&str>, usize>, own: &[&str], path: &[&str]) -> Option<usize> {
     let mut place: Vec<&str> = own.to_vec();
     let mut rest = path;
     match path[0] {
         "crate" => {
-            place.clear();
+            place.truncate(usize::from(own.first() == Some(&"supervisor")));
             rest = &path[1..];
         }
         "super" | "self" => {

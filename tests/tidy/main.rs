@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use imports::Imports;
 use sources::{File, Sources};
@@ -20,8 +21,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 845_100),
-    ("tokens: core", 503_000),
+    ("tokens: all", 845_400),
+    ("tokens: core", 503_350),
     ("tokens: edges", 341_050),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
@@ -54,7 +55,7 @@ const EDGES: [&str; 4] = ["cli", "domain", "mission", "report"];
 const UNRANKED: [&str; 3] = ["lib", "main", "test_clock"];
 
 /// Where words are looked for.
-const TREE: [&str; 6] = ["docs", "fixtures", "measure", "missions", "src", "tests"];
+const TREE: [&str; 7] = ["crates", "docs", "fixtures", "measure", "missions", "src", "tests"];
 
 /// Names of events from when each kind of question had a life cycle of its own.
 const OLD_EVENTS: [&str; 8] = [
@@ -357,9 +358,10 @@ fn is_clearly_below(value: usize, ceiling: usize) -> bool {
 
 #[test]
 fn no_figure_is_above_its_ceiling() {
-    let sources = sources::read(&root().join("src"));
+    let sources = sources::of_packages(root());
     let files = &sources.files;
-    let tests = sources::read(&root().join("tests"));
+    let scenarios = root().join("crates/supervisor/tests");
+    let tests = sources::read(&[(&root().join("tests"), ""), (&scenarios, "")]);
     let groups = [
         sizes(files),
         shapes(&sources),
@@ -398,6 +400,29 @@ fn no_figure_is_above_its_ceiling() {
 
 #[test]
 fn each_module_begins_with_a_table_of_its_files() {
-    let found = tables::differences(&root().join("src"));
+    let folders = ["src", "crates/rules/src", "crates/supervisor"];
+    let found: Vec<String> =
+        folders.iter().flat_map(|folder| tables::differences(&root().join(folder))).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What starts, waits, connects or calls the system.
+const IMPURE: [&str; 4] = ["libc", "reqwest", "rustix", "tokio"];
+
+#[test]
+fn the_rules_reach_nothing_and_only_the_supervisor_is_unsafe() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "quorum-rules", "--edges", "normal", "--prefix", "none"])
+        .args(["--locked", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo starts");
+    let tree = String::from_utf8_lossy(&tree.stdout);
+    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains("quorum-rules") && names.contains("serde"), "{tree}");
+    assert!(IMPURE.iter().all(|name| !names.contains(name)), "{tree}");
+    for name in ["src/lib.rs", "src/main.rs", "crates/rules/src/lib.rs"] {
+        let text = fs::read_to_string(root().join(name)).expect("it is there");
+        assert!(text.contains("forbid(unsafe_code)"), "{name} forbids no unsafe code");
+    }
 }

@@ -1,4 +1,4 @@
-//! The sources of the library, as lines and as words; those of tests apart.
+//! The sources of the packages, as lines and as words; those of tests apart.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ static ORPHAN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"^\s*/// (?:{pronouns})\b")).expect("the pattern is well-formed")
 });
 
-/// The files of `src`, by path.
+/// The files of all packages, by path.
 pub struct Sources {
     /// Without what is only built for tests.
     pub files: Vec<File>,
@@ -31,9 +31,9 @@ pub struct Sources {
     pub tests: Vec<File>,
 }
 
-/// One file of `src`.
+/// One source file.
 pub struct File {
-    /// Relative to `src`, with `/`.
+    /// Relative to the `src` of its package, with `/`; what is a module by itself has its name before that.
     pub path: String,
     /// As they stand in the file.
     pub lines: Vec<String>,
@@ -65,7 +65,7 @@ pub fn kind(line: &str) -> Kind {
 }
 
 impl File {
-    /// The folder below `src`, or the name of a file that stands there itself.
+    /// The first folder, or the name of a file that stands in none.
     pub fn module(&self) -> &str {
         self.path.split_once('/').map_or(self.path.trim_end_matches(".rs"), |(folder, _)| folder)
     }
@@ -129,17 +129,24 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-pub fn read(src: &Path) -> Sources {
-    let mut paths = Vec::new();
-    walk(src, &|path| path.extension().is_some_and(|end| end == "rs"), &mut paths);
-    let texts: Vec<(String, String)> = paths
-        .into_iter()
-        .map(|path| {
+/// What the sources of all packages are: those of the rules are modules beside those of the program, the supervisor is one.
+pub fn of_packages(root: &Path) -> Sources {
+    let (program, crates) = (root.join("src"), root.join("crates"));
+    read(&[(&program, ""), (&crates.join("rules/src"), ""), (&crates.join("supervisor/src"), "supervisor")])
+}
+
+/// The sources below some folders, each with what its names begin with.
+pub fn read(folders: &[(&Path, &str)]) -> Sources {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for (folder, module) in folders {
+        let mut paths = Vec::new();
+        walk(folder, &|path| path.extension().is_some_and(|end| end == "rs"), &mut paths);
+        texts.extend(paths.into_iter().map(|path| {
             let text = fs::read_to_string(&path).expect("a source is text");
-            let name = path.strip_prefix(src).expect("it was found there");
-            (name.to_str().expect("sources have plain names").replace('\\', "/"), text)
-        })
-        .collect();
+            let name = path.strip_prefix(folder).expect("it was found there");
+            (join(module, &name.to_str().expect("sources have plain names").replace('\\', "/")), text)
+        }));
+    }
     // Words are parts of the texts, which live as long as the test.
     let masked: Vec<&str> = texts.iter().map(|(_, text)| &*mask(text).leak()).collect();
     let tests: BTreeSet<String> = texts

@@ -19,7 +19,7 @@ pub fn differences(folder: &Path) -> Vec<String> {
 
 fn compare(module: &Path, found: &mut Vec<String>) {
     let files = files_of(module);
-    let head = [module.join("mod.rs"), module.with_extension("rs")];
+    let head = [module.join("mod.rs"), module.join("lib.rs"), module.with_extension("rs")];
     let Some(head) = head.into_iter().find(|head| head.exists()) else {
         return;
     };
@@ -42,7 +42,7 @@ fn files_of(module: &Path) -> BTreeSet<String> {
         |path: &PathBuf| path.extension().is_some_and(|ext| ext == "rs") || path.join("mod.rs").exists();
     let modules = paths.filter(|path| is_module(path) && !is_of_tests(path));
     let names = modules.map(|path| stem(&path));
-    names.filter(|name| name != "mod").collect()
+    names.filter(|name| !["mod", "lib"].contains(&name.as_str())).collect()
 }
 
 fn stem(path: &Path) -> String {

@@ -3,7 +3,7 @@
 use globset::{GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-use crate::mission::named_files::readings;
+use rules::mission::named_files::readings;
 
 /// How much the agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]

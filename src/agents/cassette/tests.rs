@@ -3,8 +3,8 @@
 use super::*;
 use crate::agents::model::tests::{KEY, endpoint_of, request};
 use crate::agents::model::{ModelUsage, ToolCall, ToolExchange, ToolResult};
-use crate::domain::{Timestamp, date_line};
-use crate::mission::model::Adapter;
+use rules::domain::{Timestamp, date_line};
+use rules::mission::model::Adapter;
 
 fn run(id: &str) -> RunId {
     RunId::new(id).unwrap()

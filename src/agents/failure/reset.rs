@@ -12,7 +12,7 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::domain::{Millis, Timestamp};
+use rules::domain::{Millis, Timestamp};
 
 /// The moment in which something was said, and where.
 #[derive(Debug, Clone, Copy, Default)]

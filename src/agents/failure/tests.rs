@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::Timestamp;
+use rules::domain::Timestamp;
 
 use super::*;
 use FailureClass::{

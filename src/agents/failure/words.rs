@@ -5,7 +5,7 @@
 
 use serde_json::{Deserializer, Value};
 
-use crate::domain::FailureClass;
+use rules::domain::FailureClass;
 
 use super::{classify_error_object, classify_status, reset};
 

@@ -1,6 +1,6 @@
 //! How a reply ended, in its provider's word.
 
-use crate::domain::FailureClass;
+use rules::domain::FailureClass;
 
 /// The words of the providers for a reply that ran into its limit.
 const CUT_SHORT: [&str; 6] = [

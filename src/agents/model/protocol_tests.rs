@@ -7,7 +7,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::tests::{KEY, ask_endpoint, endpoint_of, ok, request, served_to};
 use super::*;
-use crate::mission::model::Adapter;
+use rules::mission::model::Adapter;
 
 /// All but OpenAI's, which has tests of its own.
 fn others() -> impl Iterator<Item = Adapter> {

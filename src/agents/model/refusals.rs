@@ -1,6 +1,6 @@
 //! What of a request a provider refuses, by the parameter that it names, else by its words.
 
-use crate::domain::Millis;
+use rules::domain::Millis;
 
 /// An error as a provider's body tells it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 
 use crate::agents::acp;
 use crate::agents::command::{ChildEnv, Program};
-use crate::domain::Money;
-use crate::mission::model::{
+use rules::domain::Money;
+use rules::mission::model::{
     Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
 };
-use crate::supervisor;
 
 use super::invocation::{Invocation, ProgramStart, TurnSession, Use};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::agents::command::Placeholders;
-use crate::domain::Money;
-use crate::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
+use rules::domain::Money;
+use rules::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
 
 /// The purpose of a program's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,7 +157,7 @@ impl Invocation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mission::preset_of;
+    use rules::mission::preset_of;
 
     const START: ProgramStart<'_> = ProgramStart {
         placeholders: Placeholders {

@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::agents::failure::{MOST_OBJECTS, objects};
 use crate::agents::tools::brief;
-use crate::mission::model::{Field, OutputFormat, Preset, Rule, RuleChange, RuleOperation};
+use rules::mission::model::{Field, OutputFormat, Preset, Rule, RuleChange, RuleOperation};
 
 /// A longer line is noise, in bytes.
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
@@ -452,7 +452,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mission::preset_of;
+    use rules::mission::preset_of;
 
     const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "qwen", "acp"];
 

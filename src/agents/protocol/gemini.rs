@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::Millis;
+use rules::domain::Millis;
 
 use super::{Protocol, version_after};
 use crate::agents::model::{

@@ -8,8 +8,8 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 use super::*;
 use crate::agents::model::tests::{endpoint_of, request};
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
-use crate::domain::FailureClass;
-use crate::mission::model::Adapter;
+use rules::domain::FailureClass;
+use rules::mission::model::Adapter;
 
 fn all() -> impl Iterator<Item = Adapter> {
     Adapter::all().filter(|adapter| adapter.is_http())

@@ -12,8 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::store::no_links;
-use crate::supervisor::{Access, MountPlan};
+use supervisor::files::no_links;
+use supervisor::{Access, MountPlan};
 
 /// Names that are never shown, at any depth: our own state, other tools' state, secrets.
 fn is_hidden(name: &str) -> bool {

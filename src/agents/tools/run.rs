@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agents::command::script_argv;
 use crate::agents::model::{ToolCall, ToolSpec};
-use crate::domain::Millis;
+use rules::domain::Millis;
 
 use super::destructive::destructive;
 use super::{ToolError, arguments};

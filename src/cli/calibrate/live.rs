@@ -23,12 +23,12 @@ use crate::cli::options::options_with_config;
 use crate::cli::project::current_dir;
 use crate::cli::screen::Screen;
 use crate::cli::session::fork_supervisor;
-use crate::domain::AgentId;
 use crate::executor::error::WorkError;
-use crate::judging::calibration::{Collector, ReviewerView, shown};
-use crate::mission::model::Adapter;
-use crate::mission::{Plan, Source, compile};
 use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
+use rules::domain::AgentId;
+use rules::judging::calibration::{Collector, ReviewerView, shown};
+use rules::mission::model::Adapter;
+use rules::mission::{Plan, Source, compile};
 
 use super::recorded_replies::{RecordedReplies, judges, replies_mut, reply_of, take_over, unusable};
 use super::{Calibrate, bad_row, panels_of};

@@ -19,15 +19,15 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 
-use crate::domain::Points;
-use crate::judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps};
 use crate::report::documents::calibration::{CalibrationDocument, human};
+use rules::domain::Points;
+use rules::judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps};
 
 use crate::cli::failure::Failure;
 use crate::cli::report_place::ReportPlace;
 use crate::cli::screen::Screen;
-use crate::domain::without_mark;
 use crate::report::html::calibration_page;
+use rules::domain::without_mark;
 
 /// The longest row that is read.
 const LONGEST_ROW: u64 = 1 << 20;

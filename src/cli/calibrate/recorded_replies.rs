@@ -12,10 +12,10 @@ use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
-use crate::domain::Digest;
-use crate::judging::calibration::{Collector, row_key};
-use crate::store::no_links::real_path;
-use crate::store::{LONGEST_FILE, if_there, read_regular, replace_file};
+use rules::domain::Digest;
+use rules::judging::calibration::{Collector, row_key};
+use supervisor::files::no_links::real_path;
+use supervisor::files::{LONGEST_FILE, if_there, read_regular, replace_file};
 
 use super::bad_row;
 

@@ -7,15 +7,15 @@ use anyhow::anyhow;
 
 use crate::cli::calibration::{PLACE, stored_fits};
 use crate::cli::failure::Failure;
-use crate::domain::{Digest, Points};
-use crate::judging::calibration::{
-    Drift, EvaluatedJudge, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
-};
-use crate::mission::{Plan, dimensions_digest};
 use crate::report::documents::calibration::DriftRow;
 use crate::runtime::form_of_request;
-use crate::store::no_links::real_path;
-use crate::store::replace_file;
+use rules::domain::{Digest, Points};
+use rules::judging::calibration::{
+    Drift, EvaluatedJudge, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
+};
+use rules::mission::{Plan, dimensions_digest};
+use supervisor::files::no_links::real_path;
+use supervisor::files::replace_file;
 
 /// Stores what judges' scores say of the work, of all judges and panels that are agents. Says where.
 pub fn save(

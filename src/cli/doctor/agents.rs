@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, TaskId};
-use crate::engine::{State, agents_needed};
-use crate::mission::eligibility::reviewers;
-use crate::mission::independence::ModelIdentity;
-use crate::mission::model::{Adapter, CommandLine, Review};
-use crate::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions, Source};
 use crate::runtime::{check_repository, lacking_bash, layers_of, locate};
+use rules::domain::{AgentId, TaskId};
+use rules::engine::{State, agents_needed};
+use rules::mission::eligibility::reviewers;
+use rules::mission::independence::ModelIdentity;
+use rules::mission::model::{Adapter, CommandLine, Review};
+use rules::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions};
 
 use super::super::args::Demands;
 use super::super::failure::Failure;
-use super::super::load::mission_folder;
+use super::super::load::{self, mission_folder};
 use super::super::options::{apply_demands, options_with_config};
 use super::super::session::must_be_confined;
 use super::programs;
@@ -48,7 +48,7 @@ pub fn load<'p>(
     options.mission_folder = mission_folder(path)?;
     apply_demands(&mut options, demands);
     let loaded = layers_of(&options)
-        .and_then(|layers| Source::read(path).and_then(|source| mission::load(&source, &layers)));
+        .and_then(|layers| load::read(path).and_then(|source| mission::load(&source, &layers)));
     Ok(match loaded {
         Ok(loaded) => {
             let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));

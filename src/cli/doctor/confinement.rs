@@ -4,7 +4,7 @@ use crate::report::doctor::{CheckOutcome, HealthCheck};
 
 use super::super::failure::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
-use crate::supervisor::{NamespaceMaker, Tier};
+use supervisor::{NamespaceMaker, Tier};
 
 /// Confines a process of ours, which does nothing: whether that can be done, and by what.
 pub fn tier() -> Result<Tier, Failure> {

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, access, statvfs};
 
-use crate::store::{Holder, Lock, OperatorKey, StateFolder, read_regular};
+use crate::store::{Holder, Lock, OperatorKey, StateFolder};
+use supervisor::files::read_regular;
 
 use super::super::screen::Screen;
 use crate::report::doctor::{CheckOutcome, HealthCheck};

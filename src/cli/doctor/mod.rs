@@ -21,8 +21,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Command, Subcommand};
 
-use crate::domain::OutcomeClass;
 use crate::report::doctor::{CheckOutcome, HealthCheck, document, human};
+use rules::domain::OutcomeClass;
 
 use super::args::Demands;
 use super::failure::Failure;

@@ -8,11 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::mission::AgentPlan;
-use crate::mission::model::Adapter;
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::runtime::{LoginState, git, locate, login_of};
-use crate::supervisor;
+use rules::mission::AgentPlan;
+use rules::mission::model::Adapter;
 
 /// How long a program may take to say its version.
 const WITHIN: Duration = Duration::from_secs(15);

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::domain::{OutcomeClass, RunId};
-use crate::engine::Salvaged;
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::report::documents::commands::SalvageDocument;
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
 use crate::store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolder, waiting};
+use rules::domain::{OutcomeClass, RunId};
+use rules::engine::Salvaged;
 
 use super::super::confirm;
 use super::super::failure::Failure;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::report::documents::commands::InitDocument;
-use crate::store::if_there;
+use supervisor::files::if_there;
 
 use super::confirm::is_welcome;
 use super::failure::Failure;

@@ -1,6 +1,6 @@
 //! The files of each template. Missions to learn from in `missions/` are templates too, so there is one of each.
 
-use crate::mission::{FileKind, json_schema};
+use rules::mission::{FileKind, json_schema};
 
 use super::InitTemplate;
 

@@ -20,16 +20,17 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{
-    Bar, FailureMode, Finding, OutcomeClass, Points, QualityFlag, RunId, Severity, Stage, TaskId,
-    is_same_name,
-};
-use crate::engine::{State, judged_again, outcome};
-use crate::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::view::RunView;
 use crate::runtime::{ReadBefore, hide, restore_work};
-use crate::store::{SpoolName, read_regular, replace_file};
+use crate::store::SpoolName;
+use rules::domain::{
+    Bar, FailureMode, Finding, OutcomeClass, Points, QualityFlag, RunId, Severity, Stage, TaskId,
+    is_same_name,
+};
+use rules::engine::{State, judged_again, outcome};
+use rules::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
+use supervisor::files::{read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
 use crate::cli::defined_agents::{defined_agents, refuse_strangers};
@@ -380,7 +381,7 @@ fn recorded_task(
     }
     let mission = read_regular(
         &run.mission(recovered.missions.number()),
-        crate::mission::LONGEST_MISSION,
+        rules::mission::LONGEST_MISSION,
     );
     let turn = state.current_turn(id);
     let said = [

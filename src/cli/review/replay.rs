@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, Command};
 use crate::cli::failure::Failure;
 use crate::cli::project::{find_run, refuse, state_folder};
 use crate::cli::screen::Screen;
-use crate::domain::RunId;
 use crate::report::documents::replay::{class, document, human};
+use rules::domain::RunId;
 
 use super::ReviewArgs;
 

@@ -5,13 +5,13 @@ use minijinja::{Error, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{BeforeWork, OutcomeClass, TaskId};
-use crate::engine::State;
-use crate::judging::baseline::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
-use crate::mission::Plan;
-use crate::mission::model::{BeforeRule, Check};
 use crate::report::style::TextLayout;
 use crate::report::templates::render;
+use rules::domain::{BeforeWork, OutcomeClass, TaskId};
+use rules::engine::State;
+use rules::judging::baseline::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
+use rules::mission::Plan;
+use rules::mission::model::{BeforeRule, Check};
 
 /// What the checks of a mission say before any work on it: `quorum plan --baseline`.
 #[derive(Serialize, JsonSchema)]

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{OutcomeClass, Points};
-use crate::judging::calibration::{
+use rules::domain::{OutcomeClass, Points};
+use rules::judging::calibration::{
     Drift, EvaluatedJudge, Evaluation, EvaluationSettings, FEW, Figures, Fit, LabelSet, MOST_JUDGES,
     Measures, Suggestion, reliability, roc, rounded,
 };
-use crate::mission::model::Consensus;
+use rules::mission::model::Consensus;
 
 use crate::report::style::TextLayout;
 use crate::report::templates::render;

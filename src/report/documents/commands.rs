@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use super::fields;
-use crate::domain::{DeadLetter, RequestStatus, RunId};
-use crate::mission::DiagnosticRow;
-use crate::mission::model::TaskType;
+use rules::domain::{DeadLetter, RequestStatus, RunId};
+use rules::mission::DiagnosticRow;
+use rules::mission::model::TaskType;
 
 /// What is wrong with mission files: `quorum validate`.
 #[derive(Serialize, JsonSchema)]

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{FailureMode, Status};
-use crate::engine::{RunPhase, State, TaskState};
-use crate::mission::Part;
 use crate::report::text;
 use crate::report::view::{RunView, SeverityCounts};
+use rules::domain::{FailureMode, Status};
+use rules::engine::{RunPhase, State, TaskState};
+use rules::mission::Part;
 
 /// How many tasks are what.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{RunId, Status, TaskId};
-use crate::engine::State;
+use rules::domain::{RunId, Status, TaskId};
+use rules::engine::State;
 
 /// What the commit of a task in a worktree changed, held against what it lies on.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::fields;
-use crate::domain::{RunId, Timestamp};
+use rules::domain::{RunId, Timestamp};
 
 /// Everything that happened in a run: `quorum events --json`.
 #[derive(Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use minijinja::value::serializing_for_value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Bar, OutcomeClass, Points, Timestamp};
+use rules::domain::{Bar, OutcomeClass, Points, Timestamp};
 
 /// A field that another type stands behind: its name and its schema.
 macro_rules! shape {

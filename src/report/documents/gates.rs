@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
-use crate::domain::{GateId, Points, RunId};
-use crate::engine::{GateStanding, State, gate_view};
 use crate::report::style::{Role, TextLayout};
 use crate::report::text::sanitize;
+use rules::domain::{GateId, Points, RunId};
+use rules::engine::{GateStanding, State, gate_view};
 
 /// The gates of a run, from what is stored: `quorum gate`.
 #[derive(Serialize, JsonSchema)]

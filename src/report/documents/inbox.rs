@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::waits::{RequestRow, Wait, requests, waits};
-use crate::domain::RunId;
-use crate::engine::State;
 use crate::report::style::TextLayout;
 use crate::report::templates::render;
 use crate::report::view::RunView;
+use rules::domain::RunId;
+use rules::engine::State;
 
 /// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
 #[skip_serializing_none]

@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields;
-use crate::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{AskEvent, Event, TaskEvent};
 use crate::report::style::TextLayout;
 use crate::report::templates::render;
 use crate::report::view::RunView;
 use crate::runtime::said_by_answer;
+use rules::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
+use rules::engine::{AskEvent, Event, TaskEvent};
 
 /// Whether the replies of an agent can be read where it is asked as a judge: `quorum judge test`.
 #[derive(Serialize, JsonSchema)]

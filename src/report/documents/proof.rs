@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
-use crate::domain::{BeforeWork, Cause, TaskId};
-use crate::engine::{Mark, State};
-use crate::judging::baseline::is_wanted;
+use rules::domain::{BeforeWork, Cause, TaskId};
+use rules::engine::{Mark, State};
+use rules::judging::baseline::is_wanted;
 
 /// How many checks of a task said what before its work.
 #[derive(Serialize, JsonSchema)]

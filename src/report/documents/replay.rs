@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::{OutcomeClass, RunId};
 use crate::runtime::{Comparison, Decision, Reading, Replay};
+use rules::domain::{OutcomeClass, RunId};
 
 use super::fields;
 use crate::report::style::{Role, TextLayout};

@@ -9,9 +9,9 @@ use super::fields;
 use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
-use crate::domain::{Finding, OutcomeClass, Points, TaskId};
 use crate::report::style::TextLayout;
 use crate::report::templates::render;
+use rules::domain::{Finding, OutcomeClass, Points, TaskId};
 
 /// What a review of work came to that no run did: `quorum review`.
 #[derive(Serialize, JsonSchema)]

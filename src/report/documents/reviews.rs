@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
-use crate::engine::{StageReport, State};
+use rules::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
+use rules::engine::{StageReport, State};
 
 use crate::report::stages::{judge_of, stage_name};
 use crate::report::view::{RunView, SeatDimension, SeatView};

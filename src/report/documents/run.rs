@@ -15,13 +15,13 @@ use super::fields;
 use super::gates::GateRow;
 use super::task::TaskRow;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
-use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
-use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
-use crate::mission::BarrierKind;
-use crate::mission::model::{FinalChecks, Review};
 use crate::report::budget::ceiling_words;
 use crate::report::rank::{Rank, rank, worst_first};
 use crate::report::view::RunView;
+use rules::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
+use rules::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
+use rules::mission::BarrierKind;
+use rules::mission::model::{FinalChecks, Review};
 
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.

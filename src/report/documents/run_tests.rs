@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::BarOrigin;
 use crate::report::testing::{Mission, Scene, eventful, play_eventful};
+use rules::domain::BarOrigin;
 
 fn document(scene: &Scene<'_>, has_writer: bool) -> Value {
     let mut bytes = Vec::new();
@@ -98,7 +98,7 @@ fn a_document_says_nothing_before_there_is_something() {
     assert_eq!(live["tasks"][1]["blockedBy"], json!(["a"]));
     assert_eq!(document(&scene, false)["state"], "crashed");
 
-    scene.stopped(crate::engine::StopCause::Interrupted);
+    scene.stopped(rules::engine::StopCause::Interrupted);
     let stopped = document(&scene, false);
     assert_eq!(stopped["state"], "suspended");
     assert_eq!(

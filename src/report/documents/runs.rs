@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
-use crate::engine::State;
+use rules::domain::{Millis, OutcomeClass, RunId, Timestamp};
+use rules::engine::State;
 
 use super::{Counts, RunState, fields};
 use crate::report::style::{Role, TextLayout};

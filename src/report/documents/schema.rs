@@ -21,8 +21,8 @@ use super::{
     BaselineDocument, EventsDocument, GateDocument, InboxDocument, JudgeTestDocument, MetricsDocument,
     PublicEvent, ReviewDocument, RunDocument, calibration,
 };
-use crate::mission::{NoSuchField, suggestion};
 use crate::runtime::{Notification, ReviewRequest};
+use rules::mission::{NoSuchField, suggestion};
 
 /// A document: what it is called, and what its schema is made from.
 #[derive(Debug, Clone)]

@@ -12,17 +12,17 @@ use super::reviews::ReviewRow;
 use super::run::Usage;
 use super::waits::Wait;
 use super::{NOT_TAKEN, fields};
-use crate::domain::{
-    AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
-    QualityFlag, Status, TaskId, Timestamp, Verdict,
-};
-use crate::engine::{Mark, Prerequisite, StageReport, State, nothing_to_do};
-use crate::mission::Part;
 use crate::report::findings::FindingRow;
 use crate::report::rank::{Rank, rank};
 use crate::report::stages::at_work;
 use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
+use rules::domain::{
+    AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
+    QualityFlag, Status, TaskId, Timestamp, Verdict,
+};
+use rules::engine::{Mark, Prerequisite, StageReport, State, nothing_to_do};
+use rules::mission::Part;
 
 /// The state of one task.
 #[skip_serializing_none]

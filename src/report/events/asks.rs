@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use crate::engine::AskEvent;
-use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
+use rules::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
+use rules::engine::AskEvent;
+use rules::mission::model::Remedy;
 
 use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, scores, tool_ledger, with_answers};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
-use crate::engine::{Event, MissionChange, RunEvent, RunStarted};
-use crate::mission::{Addition, Part, Plan, migrate_plan};
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::view::{AttemptView, RunView};
+use rules::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
+use rules::engine::{Event, MissionChange, RunEvent, RunStarted};
+use rules::mission::{Addition, Part, Plan, migrate_plan};
 
 use super::PublicEvent;
 use super::holds::OpenHolds;

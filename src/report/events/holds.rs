@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
-use crate::mission::BarrierKind;
 use crate::report::ids::task_key;
+use rules::domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason};
+use rules::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
+use rules::mission::BarrierKind;
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

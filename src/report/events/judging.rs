@@ -1,15 +1,15 @@
 //! What is told of judging: commands, files, verdicts.
 
 use super::payload::{Payload, facts, file, payload, scores};
-use crate::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
+use rules::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
 use serde_json::{Value, json};
 
-use crate::engine::Mark;
-use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent};
-use crate::judging::baseline::items;
-use crate::mission::Requirement;
-use crate::mission::model::{Check, CommandCheck};
 use crate::report::documents::reviews::share;
+use rules::engine::Mark;
+use rules::engine::{AfterScan, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent};
+use rules::judging::baseline::items;
+use rules::mission::Requirement;
+use rules::mission::model::{Check, CommandCheck};
 
 use super::expander::{EventExpander, NamedPayload};
 

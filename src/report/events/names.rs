@@ -9,8 +9,8 @@
 
 mod task;
 
-use crate::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
-use crate::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
+use rules::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
+use rules::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::notices::letter_event;

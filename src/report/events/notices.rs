@@ -1,8 +1,8 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
-use crate::engine::NoticeEvent;
-use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
+use rules::engine::NoticeEvent;
+use rules::mission::Plan;
 
 use super::expander::NamedPayload;
 use super::payload::{Payload, payload};

@@ -1,8 +1,8 @@
 //! Public names and payloads of deadlines.
 
-use crate::domain::Timestamp;
-use crate::engine::{DeadlineEvent, DeadlineStep};
 use crate::report::ids::task_key;
+use rules::domain::Timestamp;
+use rules::engine::{DeadlineEvent, DeadlineStep};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::*;
-use crate::domain::{FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, TaskId, Verdict};
-use crate::engine::{
-    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent, WorkEvent,
-};
-use crate::mission::{BarrierKind, BarrierPlan, Part};
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
 use crate::report::words::find;
+use rules::domain::{FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, TaskId, Verdict};
+use rules::engine::{
+    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
+use rules::mission::{BarrierKind, BarrierPlan, Part};
 
 /// All variants. The match has no catch-all: a new variant does not compile until it has a name and a sample here.
 fn variant(event: &Event) -> &'static str {

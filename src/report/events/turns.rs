@@ -1,7 +1,7 @@
 //! What is told of turns.
 
-use crate::domain::TurnId;
-use crate::engine::TurnEvent;
+use rules::domain::TurnId;
+use rules::engine::TurnEvent;
 
 use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, tool_ledger, turn_files};

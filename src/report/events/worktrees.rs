@@ -1,6 +1,6 @@
 //! Worktrees under their public names: what an isolated task works in, what it did, what became of it.
 
-use crate::engine::{Commit, Event, JobEnd, Merged, TurnEvent, WorkEvent};
+use rules::engine::{Commit, Event, JobEnd, Merged, TurnEvent, WorkEvent};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::names::Meaning;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::domain::TaskId;
-use crate::engine::{GateStanding, State};
-use crate::mission::waves;
+use rules::domain::TaskId;
+use rules::engine::{GateStanding, State};
+use rules::mission::waves;
 
 use super::super::documents::{GateRow, RunDocument};
 use super::super::rank::Rank;

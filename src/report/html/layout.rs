@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use crate::domain::{GateId, TaskId};
-use crate::mission::Plan;
+use rules::domain::{GateId, TaskId};
+use rules::mission::Plan;
 
 /// Boxes on top of each other; a wave with more takes several columns.
 const HIGH: usize = 40;

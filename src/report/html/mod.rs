@@ -25,8 +25,8 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::domain::{Gravity, Millis, Money, TaskId};
-use crate::engine::{Outcome, State};
+use rules::domain::{Gravity, Millis, Money, TaskId};
+use rules::engine::{Outcome, State};
 
 use super::documents::calibration;
 use super::documents::show::{Files, TaskDocument};

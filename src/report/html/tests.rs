@@ -1,9 +1,9 @@
-use crate::domain::OutcomeClass;
+use rules::domain::OutcomeClass;
 use std::collections::BTreeSet;
 
 use super::super::testing::{Mission, Scene, eventful, play_eventful};
 use super::*;
-use crate::engine::StopCause;
+use rules::engine::StopCause;
 
 /// What a page must not let through, wherever it comes from.
 const HOSTILE: &str =
@@ -108,7 +108,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
         .gate(HOSTILE, &[0], &[1], None);
     mission.plan.tasks[0].description = Some(HOSTILE.into());
     let mut scene = Scene::start(mission);
-    scene.input(&crate::engine::Fact::Warn(HOSTILE.to_owned()));
+    scene.input(&rules::engine::Fact::Warn(HOSTILE.to_owned()));
     scene.works(0).checked(0, 0, false, HOSTILE);
     scene.works(0).checked(0, 0, true, "").unreadable(0, 1);
     scene.stopped(StopCause::Interrupted);

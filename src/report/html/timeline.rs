@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::{Millis, TaskId, Timestamp};
+use rules::domain::{Millis, TaskId, Timestamp};
 
 use super::super::documents::Tasks;
 use super::super::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding};

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::domain::{Millis, RunId, Status, TaskId, Timestamp};
-use crate::engine::{Event, ProcessRef, State};
 use crate::report::budget::footer_words;
 use crate::report::documents::skipped;
 use crate::report::style::{Role, TextLayout};
 use crate::report::text::{clock, elapsed, fit, sanitize, width};
+use rules::domain::{Millis, RunId, Status, TaskId, Timestamp};
+use rules::engine::{Event, ProcessRef, State};
 
 use super::line::LineBuilder;
 use super::live::{Live, RunningTask, activity};

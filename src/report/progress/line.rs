@@ -13,12 +13,12 @@ mod task;
 mod verdict;
 mod waits;
 
-use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
-use crate::engine::{Event, GateEvent, NoticeEvent, State};
-use crate::mission::TaskPlan;
-use crate::mission::model::Review;
 use crate::report::style::{Role, Symbols, TextLayout};
 use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
+use rules::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
+use rules::engine::{Event, GateEvent, NoticeEvent, State};
+use rules::mission::TaskPlan;
+use rules::mission::model::Review;
 
 use super::live::Live;
 use super::verb::Verb;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::line::passed_words;
-use crate::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
-use crate::engine::{
+use rules::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
+use rules::engine::{
     AskEvent, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent,
     WorkEvent,
 };

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::domain::{Millis, RunId, Timestamp};
-use crate::engine::{Event, RunEvent, State};
 use crate::report::style::TextLayout;
 use crate::test_clock::scaled;
+use rules::domain::{Millis, RunId, Timestamp};
+use rules::engine::{Event, RunEvent, State};
 
 use super::line::{LineBuilder, ProgressLine};
 use super::{Details, Observer};

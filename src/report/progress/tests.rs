@@ -7,9 +7,9 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 use super::bar::shown::bottom;
 use super::*;
-use crate::engine::StopCause;
 use crate::report::style::{Style, TextLayout};
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
+use rules::engine::StopCause;
 
 fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut Scene<'_>)) {
     let mut scene = Scene::watched(mission, vec![observer]);
@@ -52,7 +52,7 @@ fn verbose_adds_programs_turns_checks_and_answers() {
     };
     let mut out = Vec::new();
     let programs = vec![("worker".to_owned(), "/usr/bin/worker".to_owned())];
-    let tail = |turn: crate::domain::TurnId| {
+    let tail = |turn: rules::domain::TurnId| {
         let said = format!("turn {} said\u{1b}[2J this", turn.turn);
         vec![said, "and that".to_owned()]
     };
@@ -66,7 +66,7 @@ fn verbose_adds_programs_turns_checks_and_answers() {
             scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
             scene.works(1).scanned(1, "out.txt", Some(12));
             scene.unreadable(1, 0).evaluated(1, 80, "good");
-            scene.fails(2, crate::domain::FailureClass::Unknown, "exited 1");
+            scene.fails(2, rules::domain::FailureClass::Unknown, "exited 1");
         },
     );
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
@@ -90,7 +90,7 @@ fn what_stops_a_run_is_said() {
         last(mission(), |scene| {
             scene
                 .after(12)
-                .input(&crate::engine::Fact::Stop(StopCause::Interrupted));
+                .input(&rules::engine::Fact::Stop(StopCause::Interrupted));
         }),
         "STOP [  12.0s] m  interrupted: what runs is ended, nothing new starts; a second Ctrl-C ends at once"
     );
@@ -117,7 +117,7 @@ fn rework_says_why() {
     );
     let crash = Mission::new("m").task("a", &[]);
     let lines = plain(crash, TextLayout::default(), |scene| {
-        scene.fails(0, crate::domain::FailureClass::Unknown, "exit status 3");
+        scene.fails(0, rules::domain::FailureClass::Unknown, "exit status 3");
     });
     assert!(
         lines.contains("RETRY [   0.0s] a  attempt 2  outcome: exit status 3\n"),
@@ -163,7 +163,7 @@ fn what_is_too_long_goes_on_below_and_loses_nothing() {
     let mission = Mission::new("m").task("a", &[]);
     let cause = "the provider refused the request because nobody pays for it any more, and says so at length in its reply";
     let text = plain(mission, terminal(false), |scene| {
-        scene.fails(0, crate::domain::FailureClass::Unknown, cause);
+        scene.fails(0, rules::domain::FailureClass::Unknown, cause);
     });
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("RETRY")).collect();
     assert!(lines.len() > 1 && lines[1].starts_with(&" ".repeat(23)), "{text}");
@@ -221,7 +221,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .stopped(StopCause::Interrupted);
     scene
         .after(3600)
-        .input(&crate::engine::Fact::resume(crate::mission::RunOptions::default()));
+        .input(&rules::engine::Fact::resume(rules::mission::RunOptions::default()));
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), TextLayout::default());
     let resumed = scene.records.last().unwrap();

@@ -1,13 +1,13 @@
 //! What `-v` adds: where agents are, how each turn and check ended, what every reviewer answered.
 
-use crate::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
-use crate::engine::{
+use crate::report::style::Role;
+use crate::report::text::seconds;
+use rules::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
+use rules::engine::{
     AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
     WorkEvent,
 };
-use crate::mission::model::Check;
-use crate::report::style::Role;
-use crate::report::text::seconds;
+use rules::mission::model::Check;
 
 use super::line::{ProgressLine, title};
 use super::verb::Verb;

@@ -1,16 +1,16 @@
 //! What readers see of one task: its attempts, who reviewed them and what they said.
 
 use super::UsageView;
-use crate::domain::{
+use rules::domain::{
     AgentId, Answer, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
     QualityFlag, SeatPlace, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{ReplyRef, StageReport, Way};
-use crate::judging::parser::without_score_lines;
-use crate::judging::protected::PROTECTED;
-use crate::mission::Plan;
+use rules::engine::{ReplyRef, StageReport, Way};
+use rules::judging::parser::without_score_lines;
+use rules::judging::protected::PROTECTED;
+use rules::mission::Plan;
 
-/// A task as readers see it, beside its [`crate::engine::TaskState`].
+/// A task as readers see it, beside its [`rules::engine::TaskState`].
 #[derive(Debug, Clone, Default)]
 pub struct TaskView {
     /// All attempts, the first one first.

@@ -1,20 +1,20 @@
 //! Agents that are asked by starting a command.
 
 use crate::agents::preset::CommandAgent;
-use crate::domain::Digest;
-use crate::engine::Fact;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, CommandRequest};
 use crate::executor::spool::write_told;
-use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::JudgeReply;
 use crate::runtime::commands::request;
 use crate::runtime::effects::{Message, Sender};
 use crate::runtime::reply;
 use crate::store::{AskFile, SpoolName};
-use crate::supervisor::RequestFile;
+use rules::domain::Digest;
+use rules::engine::Fact;
+use rules::judging::parser::Quoted;
+use supervisor::RequestFile;
 
 use super::{Call, place};
 

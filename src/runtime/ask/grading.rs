@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::domain::{Purpose, Timestamp};
-use crate::engine::Fact;
 use crate::executor::error::WorkError;
 use crate::executor::spool::{sealed, write};
-use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Handoff, HandoffContent};
 use crate::review::rubric::{self, AcceptanceCriteria};
 use crate::runtime::review_context::{Judged, Material};
 use crate::store::AskFile;
+use rules::domain::{Purpose, Timestamp};
+use rules::engine::Fact;
+use rules::mission::model::Rubric;
 
 use super::{AskInput, Call};
 

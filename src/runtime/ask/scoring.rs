@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::domain::SeatPlace;
 use crate::executor::error::WorkError;
 use crate::review::prompt;
+use rules::domain::SeatPlace;
 
 use super::{AskInput, Call};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Digest, TaskId};
-use crate::judging::protected::own_targets;
-use crate::mission::Plan;
 use crate::review::snapshot::{FileMarks, PathState, Stamp, changed_paths};
+use rules::domain::{Digest, TaskId};
+use rules::judging::protected::own_targets;
+use rules::mission::Plan;
 
 /// Takes what is there for what must be there.
 pub fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {

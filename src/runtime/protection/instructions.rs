@@ -12,12 +12,12 @@ use super::scratch::globs;
 use super::{
     BY_DEFAULT, Group, Protection, canonical, differs, digest_of, name_on_record, of_record, real, recorded,
 };
-use crate::domain::{AgentId, Digest, TaskId};
-use crate::engine::{RunPhase, State};
-use crate::mission::model::{Agent, Preset};
-use crate::mission::presets::program_of;
-use crate::mission::{AgentPlan, Plan, RunOptions, expand};
 use crate::review::snapshot::{FileMarks, Guarded, PathState, Scope, changes, look};
+use rules::domain::{AgentId, Digest, TaskId};
+use rules::engine::{RunPhase, State};
+use rules::mission::model::{Agent, Preset};
+use rules::mission::presets::program_of;
+use rules::mission::{AgentPlan, Plan, RunOptions, expand};
 
 /// How many files a warning names.
 const MOST_NAMED: usize = 3;

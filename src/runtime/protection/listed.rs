@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
-use crate::engine::{State, judging_agents};
-use crate::judging::protected::{judging_commands, plain};
-use crate::judging::touched;
-use crate::mission::check_words::judging_files;
-use crate::mission::model::Settings;
-use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
+use rules::engine::{State, judging_agents};
+use rules::judging::protected::{judging_commands, plain};
+use rules::judging::touched;
+use rules::mission::check_words::judging_files;
+use rules::mission::model::Settings;
+use rules::mission::{Plan, RunOptions};
 
 /// Everything that the work of a run may not change: each path or pattern, seen from the mission's folder where it lies there,
 /// with the reason; and what is to be warned of. Blocks.

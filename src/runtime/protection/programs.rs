@@ -13,11 +13,11 @@ use rustix::fs::{Access, access};
 use super::scripts::named;
 use super::{GroupState, PROGRAMS, Protection, SeenFiles, adopt, differs};
 use crate::agents::command::path_variable;
-use crate::engine::State;
-use crate::judging::protected::plain;
-use crate::mission::RunOptions;
 use crate::review::snapshot::changed_paths;
-use crate::supervisor::{places, resolve};
+use rules::engine::State;
+use rules::judging::protected::plain;
+use rules::mission::RunOptions;
+use supervisor::{places, resolve};
 
 /// The number of links that the system follows on the way to one file.
 const MOST_LINKS: usize = 40;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_way_ends_however_many_links_there_are_and_wherever_they_lead() {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         let at = |name: String| place.path().join(name);
         for number in 0..1_000 {
             symlink(at(format!("l{}", number + 1)), at(format!("l{number}"))).unwrap();

@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{Group, PROGRAMS, Protection, protected_scopes, real, targets};
-use crate::domain::TaskId;
-use crate::judging::protected::PROTECTED;
-use crate::mission::Plan;
 use crate::review::snapshot::{Guarded, PathState, Scope};
+use rules::domain::TaskId;
+use rules::judging::protected::PROTECTED;
+use rules::mission::Plan;
 
 /// The messages of systems and programs about a write that a mount refuses.
 const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use super::read_only::GLOB;
 use super::{Protection, canonical, real};
-use crate::domain::{Digest, TaskId};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
-use crate::mission::{Confinement, Plan};
 use crate::review::snapshot::{Guarded, Scope};
-use crate::store::{RunFolder, remove_all};
+use crate::store::RunFolder;
+use rules::domain::{Digest, TaskId};
+use rules::mission::{Confinement, Plan};
+use supervisor::files::remove_all;
 
 /// The folder that builds leave for the next one.
 const TARGET: &str = "target";

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::super::moved::recorded;
 use super::real;
-use crate::engine::{RunPhase, State, judging_agents};
-use crate::judging::protected::{NamedPaths, named_by_judging, named_by_serving};
-use crate::mission::RunOptions;
 use crate::review::snapshot::{Scope, look};
+use rules::engine::{RunPhase, State, judging_agents};
+use rules::judging::protected::{NamedPaths, named_by_judging, named_by_serving};
+use rules::mission::RunOptions;
 
 /// How many scripts a run protects; what else its commands name is left to `protect`.
 const MOST_SCRIPTS: usize = 4_000;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, DimensionScore, Points, Probe, Purpose, Stage, StageKey, TaskId};
-use crate::engine::Mark;
-use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
+use rules::domain::{Answer, DimensionScore, Points, Probe, Purpose, Stage, StageKey, TaskId};
+use rules::engine::Mark;
+use rules::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
 use crate::executor::error::WorkError;
 

@@ -1,9 +1,9 @@
 //! What a judge was shown: by its judgement, and by what is on record as seen before it was asked.
 
-use crate::domain::AskId;
-use crate::engine::{CheckResult, FileFact, State, WorkId};
 use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
+use rules::domain::AskId;
+use rules::engine::{CheckResult, FileFact, State, WorkId};
 
 /// The files and checks that could be shown to an agent that was asked about a task.
 pub struct AskEvidence {

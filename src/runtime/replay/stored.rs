@@ -2,11 +2,11 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::engine::{self, AuditReport, FileRef, State};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head};
 use crate::review::judgement::Judgement;
 use crate::store::SpoolName;
+use rules::engine::{self, AuditReport, FileRef, State};
 
 use super::Rejudge;
 

@@ -2,9 +2,9 @@
 
 use tokio::time::{Duration, Instant};
 
-use crate::engine::{self, StopCause};
 use crate::runtime::dead_letters;
 use crate::runtime::signals::{SessionSignals, or_never};
+use rules::engine::{self, StopCause};
 
 use super::{Ending, LAST_RETRIES, RunError, Session};
 

@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::engine::Fact;
 use crate::store::{self, InboxFile, OperatorKey};
+use rules::engine::Fact;
 
 use super::{INBOX_TROUBLES_TOLD, RunError, Session};
 use crate::runtime::operator;

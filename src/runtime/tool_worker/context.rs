@@ -11,14 +11,11 @@ use crate::agents::model::{ModelReply, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{ToolHost, ToolRecord};
 use crate::agents::tools::messages::{self, AgentMessage};
 use crate::agents::tools::{ToolError, Toolbox, brief, run};
-use crate::domain::{Digest, FailureClass, Millis, TurnId};
-use crate::engine::{Exit, Fact, FailedTool, ToolCalls};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::TaskCommands;
-use crate::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
 use crate::review::fence::TextExcerpt;
 use crate::runtime::agent_messages::handed_down;
 use crate::runtime::effects::Message;
@@ -26,7 +23,9 @@ use crate::runtime::middleware::{self, LastMessage};
 use crate::runtime::permission::Permission;
 use crate::runtime::tool_ledger::ToolLedger;
 use crate::store::SpoolName;
-use crate::supervisor;
+use rules::domain::{Digest, FailureClass, Millis, TurnId};
+use rules::engine::{Exit, Fact, FailedTool, ToolCalls};
+use rules::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
 
 /// Bytes of either end of a command's output that the model is given.
 const SHOWN: usize = 12 * 1024;

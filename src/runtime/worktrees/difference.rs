@@ -1,9 +1,9 @@
 //! What a task did, as it differs from what it began with.
 
-use crate::domain::TaskId;
-use crate::engine::Commit;
 use crate::executor::error::WorkError;
-use crate::mission::Plan;
+use rules::domain::TaskId;
+use rules::engine::Commit;
+use rules::mission::Plan;
 
 use super::super::protection::Protection;
 use super::MOST_NAMED;

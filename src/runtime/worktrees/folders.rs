@@ -5,13 +5,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::TaskId;
-use crate::engine::Committed;
 use crate::executor::error::WorkError;
-use crate::mission::model::Isolation;
-use crate::mission::{Origin, Plan};
-use crate::store::no_links::remove_folder;
-use crate::store::{self, copy_file};
+use rules::domain::TaskId;
+use rules::engine::Committed;
+use rules::mission::model::Isolation;
+use rules::mission::{Origin, Plan};
+use supervisor::files;
+use supervisor::files::copy_file;
+use supervisor::files::no_links::remove_folder;
 
 use super::super::protection::INCLUDED;
 use super::git::{Git, borrow, entries, quoted, refused};
@@ -415,7 +416,7 @@ pub fn exclude(plan: &Plan, of_user: &str, repository: &Path) -> Result<(), Work
 pub fn patterns(path: &Path) -> Result<String, WorkError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     // People keep such files behind links.
-    let read = fs::canonicalize(path).and_then(|path| store::read_regular(&path, LONGEST_LIST as u64));
+    let read = fs::canonicalize(path).and_then(|path| files::read_regular(&path, LONGEST_LIST as u64));
     match read {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(String::new()),
@@ -425,7 +426,7 @@ pub fn patterns(path: &Path) -> Result<String, WorkError> {
 
 /// Writes a file of ours whole, or not at all.
 pub fn replace(path: &Path, text: &str) -> Result<(), WorkError> {
-    store::replace_file(path, text.as_bytes()).map_err(WorkError::file("write", path))
+    files::replace_file(path, text.as_bytes()).map_err(WorkError::file("write", path))
 }
 
 /// A path as a pattern that names nothing else.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandRequest;
-use crate::mission::HiddenFiles;
-use crate::store;
+use rules::mission::HiddenFiles;
+use supervisor::files;
 
 use super::folders::{copy, is_folder, make, remove, replace};
 use super::git::Git;
@@ -158,7 +158,7 @@ impl Worktrees {
         let source = hidden.workspace.join(inner);
         match self.begun_with(inner)? {
             None if source.is_file() => {
-                store::copy_file(&source, &path).map_err(WorkError::file("copy to", &path))
+                files::copy_file(&source, &path).map_err(WorkError::file("copy to", &path))
             }
             None => Ok(()),
             Some((mode, id)) => {

@@ -7,11 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::domain::TaskId;
-use crate::engine::Look;
 use crate::executor::error::WorkError;
-use crate::judging::touched::{TestPatterns, TouchedTests};
-use crate::mission::Plan;
+use rules::domain::TaskId;
+use rules::engine::Look;
+use rules::judging::touched::{TestPatterns, TouchedTests};
+use rules::mission::Plan;
 
 use super::super::odd_files::odd_file;
 use super::Worktrees;

@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::domain::TaskId;
-use crate::engine::{Commit, Committed, Merged};
 use crate::executor::error::WorkError;
-use crate::mission::Plan;
-use crate::store::no_links::open_folders;
+use rules::domain::TaskId;
+use rules::engine::{Commit, Committed, Merged};
+use rules::mission::Plan;
+use supervisor::files::no_links::open_folders;
 
 use super::super::odd_files::odd_file;
 use super::super::protection::Protection;

@@ -26,12 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::domain::{Status, TaskId};
-use crate::engine::{self, FileFact, State};
 use crate::executor::error::WorkError;
-use crate::mission::{HiddenFiles, Plan};
-use crate::store::{self, RunFolder, if_there};
-use crate::supervisor;
+use crate::store::RunFolder;
+use rules::domain::{Status, TaskId};
+use rules::engine::{self, FileFact, State};
+use rules::mission::{HiddenFiles, Plan};
+use supervisor::files;
+use supervisor::files::if_there;
 
 use super::git::{self, Git, borrow, refused};
 use folders::{exclude, init, is_folder, make, missing, remove, replace};
@@ -136,7 +137,7 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
 pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     if state.phase == engine::RunPhase::Finished {
         // What is left of them is removed with the run.
-        let _ = store::remove_all(&run.builds());
+        let _ = files::remove_all(&run.builds());
         let worktrees = Worktrees::at_rest(run);
         let _ = worktrees.end_looks();
         worktrees.tidy(state);
@@ -403,7 +404,7 @@ impl Worktrees {
     fn reference(&self, name: &str) -> Result<Option<String>, WorkError> {
         let repository = self.repository();
         // An id has 64 letters at most.
-        let read = store::read_regular(&repository.join(name), 128);
+        let read = files::read_regular(&repository.join(name), 128);
         match read.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned()) {
             Ok(id) if id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(Some(id)),
             Err(error)

@@ -1,14 +1,14 @@
 //! A folder of its own is made before anybody works or looks there, and the setup command of the mission is run in it once.
 
 use crate::agents::command::script_argv;
-use crate::domain::TaskId;
-use crate::engine::Committed;
 use crate::executor::command::COMMAND_TIMEOUT;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::task_command::TaskCommands;
 use crate::review::checks::failure;
 use crate::store::SpoolName;
+use rules::domain::TaskId;
+use rules::engine::Committed;
 
 use super::Worktrees;
 use super::git::refused;
@@ -36,7 +36,7 @@ impl FolderUse {
     fn name(self) -> String {
         match self {
             Self::Verification(task) => task.0.to_string(),
-            Self::Audit => crate::mission::Plan::MERGED.to_owned(),
+            Self::Audit => rules::mission::Plan::MERGED.to_owned(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::engine::random::Random;
+use rules::engine::simulation::random::Random;
 
 /// What lies at a path.
 #[derive(Debug, Clone, PartialEq)]

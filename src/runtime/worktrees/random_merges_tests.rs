@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::random_changes_tests::{Files, as_text, changed, lying_in, random_files, touch, write};
 use super::*;
-use crate::engine::random::Random;
-use crate::engine::simulation::{options, plan_of};
-use crate::engine::{Commit, Committed, Merged};
-use crate::mission::RunOptions;
 use crate::runtime::protection::Protection;
+use rules::engine::simulation::random::Random;
+use rules::engine::simulation::{options, plan_of};
+use rules::engine::{Commit, Committed, Merged};
+use rules::mission::RunOptions;
 
 /// Pairs of a seed: they begin with the same files.
 const PAIRS: u32 = 8;
@@ -68,7 +68,7 @@ impl Drop for Scene {
 
 impl Scene {
     fn new(random: &mut Random) -> Self {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         let user = place.path().join("user");
         for folder in ["user", "state", "home"] {
             std::fs::create_dir(place.path().join(folder)).unwrap();

@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::engine::Delivery;
 use crate::executor::error::WorkError;
-use crate::mission::Plan;
-use crate::mission::model::MergeInto;
-use crate::store::{self, if_there};
+use rules::engine::Delivery;
+use rules::mission::Plan;
+use rules::mission::model::MergeInto;
+use supervisor::files;
+use supervisor::files::if_there;
 
 use super::folders::{patterns, replace};
 use super::git::{Configuration, Git, borrowed, entries, failed, refused, text};
@@ -342,7 +343,7 @@ impl User {
         let differs = names(&git().args(diff).run(&changed)?);
         std::fs::remove_file(index)?;
         for path in differs {
-            let lies = store::read_regular(&self.top.join(&path), store::LONGEST_FILE).ok();
+            let lies = files::read_regular(&self.top.join(&path), files::LONGEST_FILE).ok();
             if lies != Some(self.written(to, &path)?) {
                 return Err(refused(format!(
                     "{path} in your checkout is not what was checked and accepted"
@@ -573,7 +574,7 @@ mod tests {
 
     #[test]
     fn a_look_into_a_repository_that_fails_has_not_seen_nothing() {
-        let place = crate::store::no_links::scratch_folder().unwrap();
+        let place = supervisor::files::no_links::scratch_folder().unwrap();
         Git::new()
             .at(place.path())
             .run(["init", "-q", "--initial-branch=main"])

@@ -1,12 +1,12 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
-use crate::domain::{
+use rules::domain::{
     AgentId, AttemptKind, BeforeWork, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
 };
-use crate::engine::{DeferralReason, Merged, State, Way};
-use crate::judging::baseline::{BaselineCheck, CheckPlace, items};
-use crate::mission::Part;
-use crate::mission::model::Adapter;
+use rules::engine::{DeferralReason, Merged, State, Way};
+use rules::judging::baseline::{BaselineCheck, CheckPlace, items};
+use rules::mission::Part;
+use rules::mission::model::Adapter;
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Status, TaskId, Verdict};
-use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State, TaskEvent};
-use crate::mission::Part;
-use crate::mission::model::{FinalChecks, Isolation};
+use rules::domain::{AttemptKind, Cause, Edge, FailureMode, Status, TaskId, Verdict};
+use rules::engine::{AuditReport, Event, FileFact, Looks, StageReport, State, TaskEvent};
+use rules::mission::Part;
+use rules::mission::model::{FinalChecks, Isolation};
 
 use super::{ReferenceModel, Seen};
 
@@ -292,7 +292,7 @@ impl ReferenceModel {
             }
             Verdict::Skip => {
                 assert_eq!(report.cause, Some(Cause::Changed), "{report:?}");
-                seen.flag = seen.flag.max(Some(crate::domain::QualityFlag::Unverified));
+                seen.flag = seen.flag.max(Some(rules::domain::QualityFlag::Unverified));
             }
             Verdict::Pass => assert!(!report.findings.is_empty(), "{report:?}"),
             _ => panic!("{report:?}"),

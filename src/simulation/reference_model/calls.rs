@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::Money;
-use crate::engine::{AskEvent, BudgetEvent, Event, State, TaskWork, TurnEvent, Usage, WorkId};
+use rules::domain::Money;
+use rules::engine::{AskEvent, BudgetEvent, Event, State, TaskWork, TurnEvent, Usage, WorkId};
 
 /// Calls of which no end is on record, and what the others are known to have cost.
 #[derive(Debug, Clone, Default)]

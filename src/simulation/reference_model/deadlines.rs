@@ -1,8 +1,8 @@
 //! What the reference model says of deadlines.
 
-use crate::domain::{FailureMode, OutcomeClass, Status, TaskId};
-use crate::engine::{DeadlineEvent, DeadlineStep, Event, RunEvent, State, TaskEvent, TurnEvent};
-use crate::mission::{Deadline, Part};
+use rules::domain::{FailureMode, OutcomeClass, Status, TaskId};
+use rules::engine::{DeadlineEvent, DeadlineStep, Event, RunEvent, State, TaskEvent, TurnEvent};
+use rules::mission::{Deadline, Part};
 
 use super::ReferenceModel;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{FailureMode, Status, TaskId};
-use crate::engine::{MissionChange, State, Way};
-use crate::mission::model::{CoordinationMiddleware, OnExhausted};
-use crate::mission::{Addition, Part, Plan, migrate_plan};
+use rules::domain::{FailureMode, Status, TaskId};
+use rules::engine::{MissionChange, State, Way};
+use rules::mission::model::{CoordinationMiddleware, OnExhausted};
+use rules::mission::{Addition, Part, Plan, migrate_plan};
 
 use super::{ReferenceModel, Seen, Standing};
 

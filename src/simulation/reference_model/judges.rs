@@ -1,10 +1,10 @@
 //! Who is to judge a task, by what it declares: derived apart from the pipeline that the plan has resolved.
 
-use crate::domain::{AgentId, TaskId};
-use crate::engine::State;
-use crate::mission::Requirement;
-use crate::mission::eligibility::{named, reviewers};
-use crate::mission::model::{Adapter, Review};
+use rules::domain::{AgentId, TaskId};
+use rules::engine::State;
+use rules::mission::Requirement;
+use rules::mission::eligibility::{named, reviewers};
+use rules::mission::model::{Adapter, Review};
 
 /// The judges of the work.
 #[derive(Debug, Clone, Copy, PartialEq)]

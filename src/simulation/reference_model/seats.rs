@@ -1,7 +1,7 @@
 //! What the reference model says of seats.
 
-use crate::domain::{Answer, AskId, HoldOwner, Purpose, SeatPlace, Status};
-use crate::engine::{AskEvent, DeferralReason, Event, HoldEvent, State, TaskEvent};
+use rules::domain::{Answer, AskId, HoldOwner, Purpose, SeatPlace, Status};
+use rules::engine::{AskEvent, DeferralReason, Event, HoldEvent, State, TaskEvent};
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Seen, SeenSeat};

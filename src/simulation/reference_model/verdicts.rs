@@ -1,11 +1,11 @@
 //! What the reference model makes of verdicts: of a stage, of a gate, of the run.
 
-use crate::domain::{
+use rules::domain::{
     Answer, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
 };
-use crate::engine::Mark;
-use crate::engine::{DeferralReason, GateResult, StageReport, State, StopCause};
-use crate::mission::{BarrierKind, Part};
+use rules::engine::Mark;
+use rules::engine::{DeferralReason, GateResult, StageReport, State, StopCause};
+use rules::mission::{BarrierKind, Part};
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Seen, Standing};

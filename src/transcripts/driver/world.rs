@@ -1,12 +1,12 @@
 //! Who is asked by an effect, and what a plain word comes to as an answer.
 
-use crate::domain::{
+use rules::domain::{
     Answer, BarrierId, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, Millis, Opinion,
     Points, Purpose, RubricReply, Severity, StageKey, TaskId, TurnId,
 };
-use crate::engine::simulation::{Response, good, options};
-use crate::engine::{Asked, Command, Effect, Job, State};
-use crate::mission::{ApproverPlan, RunOptions};
+use rules::engine::simulation::{Response, good, options};
+use rules::engine::{Asked, Command, Effect, Job, State};
+use rules::mission::{ApproverPlan, RunOptions};
 
 use super::Says;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use quorum::{Effect, Job};
-use quorum::{Purpose, Stage};
+use rules::domain::{Purpose, Stage};
+use rules::engine::{Effect, Job};
 
 /// An enum that knows all of its values and their names.
 macro_rules! listed {

@@ -1,6 +1,6 @@
 //! What each cell must come to, worked out from one table of policies.
 
-use quorum::FailureClass;
+use rules::domain::FailureClass;
 
 use super::cells::{Cell, Kind, Row, Transport};
 

@@ -1,6 +1,6 @@
 //! The columns of the matrix, for each family of rows.
 
-use quorum::FailureClass;
+use rules::domain::FailureClass;
 
 use super::cells::{Cell, Fault, Kind, Row, Transport};
 use super::expected::{Case, End, Story};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use quorum::{FieldDoc, FileKind, field_doc, json_schema};
+use rules::mission::{FieldDoc, FileKind, field_doc, json_schema};
 use serde_json::Value;
 
 use crate::docs::page::anchor;

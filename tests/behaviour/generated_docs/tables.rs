@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use quorum::Code;
-use quorum::OutcomeClass;
 use quorum::words::{self, WordEntry};
+use rules::domain::OutcomeClass;
+use rules::mission::Code;
 
 use crate::docs::page::Page;
 

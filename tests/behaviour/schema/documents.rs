@@ -279,6 +279,7 @@ fn the_table_the_sources_and_the_page_name_the_same_documents() {
     let table: BTreeSet<&str> = quorum::documents().iter().map(|known| known.schema).collect();
     let mut files = Vec::new();
     sources(&Path::new(ROOT).join("src"), &mut files);
+    sources(&Path::new(ROOT).join("crates"), &mut files);
     for file in files.iter().filter(|file| file.extension().is_some_and(|kind| kind == "rs")) {
         let text = fs::read_to_string(file).expect("it can be read");
         for name in named_in(&text) {
@@ -296,7 +297,7 @@ fn the_table_the_sources_and_the_page_name_the_same_documents() {
 #[test]
 fn the_page_of_agents_has_every_adapter_behind_http() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/reference/agents.md")).expect("it is there");
-    let adapters: Vec<&str> = quorum::http_adapters().collect();
+    let adapters: Vec<&str> = rules::mission::model::http_adapters().collect();
     assert!(adapters.len() > 3, "{adapters:?}");
     for adapter in adapters {
         let row = format!("\n| `{adapter}` | `POST ");

@@ -1,9 +1,9 @@
 //! The plan as a drawing: DOT for Graphviz, Mermaid for Markdown. Titles are anybody's text, so they only ever stand
 //! inside quotes; nodes are named by number.
 
-use crate::domain::{Edge, TaskId};
-use crate::mission::{GatePlan, Part, Plan, waves};
 use crate::report::text::sanitize;
+use rules::domain::{Edge, TaskId};
+use rules::mission::{GatePlan, Part, Plan, waves};
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
 pub fn dot(plan: &Plan) -> String {

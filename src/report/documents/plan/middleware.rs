@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::TaskId;
-use crate::mission::Plan;
-use crate::mission::model::{
+use crate::report::documents::fields;
+use rules::domain::TaskId;
+use rules::mission::Plan;
+use rules::mission::model::{
     Agent, AgentChain, AgentHook, AgentMiddleware, Around, CoordinationChain, CoordinationHook,
     CoordinationMiddleware,
 };
-use crate::report::documents::fields;
 
 /// The name of the step that runs once the plan is made, named or not: the warnings that `validate` and `run`
 /// print.

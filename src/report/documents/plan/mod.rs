@@ -24,15 +24,15 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::{EdgesRow, fields};
-use crate::domain::{AgentId, BarOrigin, Points, TaskId};
-use crate::engine::{self, State};
-use crate::mission::eligibility::{self, Eligible, named};
-use crate::mission::independence::Dependence;
-use crate::mission::model::Tools;
-use crate::mission::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
 use crate::report::budget::planned_words;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::stages::{StepRow, judge_tools, step_rows};
+use rules::domain::{AgentId, BarOrigin, Points, TaskId};
+use rules::engine::{self, State};
+use rules::mission::eligibility::{self, Eligible, named};
+use rules::mission::independence::Dependence;
+use rules::mission::model::Tools;
+use rules::mission::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
 
 /// A mission as it would run: `quorum plan`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -89,7 +89,7 @@ struct ThresholdRow {
     /// The bar in points.
     points: f64,
     /// Where the bar comes from: a flag or a variable.
-    origin: crate::domain::BarOrigin,
+    origin: rules::domain::BarOrigin,
     /// To how many reviews it applies.
     reviews: usize,
     #[serde(skip_serializing_if = "fields::in_json")]
@@ -114,7 +114,7 @@ struct AgentRow<'a> {
     /// The name of the agent.
     name: &'a str,
     /// The adapter by which the agent is reached.
-    adapter: &'a crate::mission::model::Adapter,
+    adapter: &'a rules::mission::model::Adapter,
     /// The purpose of the agent, in the mission's words.
     role: Option<&'a str>,
     /// The agent that it reports to.
@@ -350,7 +350,7 @@ impl<'a> PlanDocument<'a> {
                 .chain(forewarnings(state))
                 .chain(unjudged(state))
                 .collect(),
-            quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
+            quality_threshold: plan.rules.quality_threshold.map(rules::domain::Points::to_f64),
             agents: agents(state),
             waves,
             tasks,
@@ -474,7 +474,7 @@ fn gates(state: &State) -> Vec<GateRow<'_>> {
             .filter(|id| plan.task(**id).part == Part::Selected)
             .map(|id| plan.title(*id))
             .collect(),
-        min_score: gate.min_score.map(crate::domain::Points::to_f64),
+        min_score: gate.min_score.map(rules::domain::Points::to_f64),
         require_all_passed: gate.require_all_passed,
         accept_below_threshold: gate.accept_below_threshold,
         on_fail: if gate.halt_on_fail { "halt" } else { "continue" },
@@ -577,7 +577,7 @@ fn note(state: &State, id: TaskId, (eligible, excluded): (usize, usize)) -> Opti
         }
         Judge::Panel(_) | Judge::Evaluation(_) => None,
         Judge::Nobody if !state.plan.rules.settings.evaluate => Some("reviews are switched off"),
-        Judge::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
+        Judge::Nobody if state.plan.task(id).review == rules::mission::model::Review::None => {
             Some("review: none")
         }
         Judge::Nobody if excluded > 0 => Some("no agent that is able to judge is independent of its author"),

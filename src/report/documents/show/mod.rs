@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
-use crate::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
-use crate::judging::baseline::{CheckPlace, Weighed, items};
-use crate::mission::model::{BeforeRule, Check};
 use crate::store::{AskFile, SpoolName};
+use rules::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
+use rules::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
+use rules::judging::baseline::{CheckPlace, Weighed, items};
+use rules::mission::model::{BeforeRule, Check};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
 use super::{AttemptRow, TaskRow, fields};
@@ -51,7 +51,7 @@ pub type Files<'f> = dyn Fn(&SpoolName) -> Option<FileView> + 'f;
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.show/v1")]
 pub struct TaskDocument<'a> {
     /// The id of the run.
-    run_id: Option<&'a crate::domain::RunId>,
+    run_id: Option<&'a rules::domain::RunId>,
     /// The name of the mission.
     mission: &'a str,
     /// The task, as `quorum.run/v1` has it.

@@ -2,23 +2,23 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{
+use crate::report::testing::{START, file, run_started};
+use rules::domain::{
     Addressed, AgentId, Answer, AskId, AttemptKind, BarrierId, Cause, CriterionGrade, Digest, DimensionScore,
     Edge, FailureClass, FailureMode, Finding, GateId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
     Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::TurnEnd;
-use crate::engine::{
+use rules::engine::TurnEnd;
+use rules::engine::{
     AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason,
     Delivery, Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged,
     Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef,
     TaskEvent, ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
-use crate::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
-use crate::mission::model::TaskType;
-use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
-use crate::report::testing::{START, file, run_started};
+use rules::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
+use rules::mission::model::TaskType;
+use rules::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 
 pub const TASK: TaskId = TaskId(0);
 pub fn turn() -> TurnId {
@@ -100,7 +100,7 @@ pub fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::Warning {
             message: "mind the gap".to_owned(),
         }),
-        Event::Run(RunEvent::Salvaged(crate::engine::Salvaged {
+        Event::Run(RunEvent::Salvaged(rules::engine::Salvaged {
             by: "ada".to_owned(),
             line: 7,
             bytes: 420,
@@ -132,7 +132,7 @@ pub fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::Waiting { until: START }),
         Event::Run(RunEvent::CommandTaken {
             id: "c-1".to_owned(),
-            result: crate::engine::CommandResult::Applied,
+            result: rules::engine::CommandResult::Applied,
             by: "ada".to_owned(),
         }),
         Event::Gate(
@@ -551,7 +551,7 @@ pub fn review_samples() -> Vec<Event> {
             reviewer(),
             AskEvent::Requested {
                 purpose: SCORE,
-                agent: crate::domain::AgentId(1),
+                agent: rules::domain::AgentId(1),
                 strict: Some("no SCORE line".to_owned()),
                 not_before: Some(START),
             },
@@ -623,8 +623,8 @@ pub fn review_samples() -> Vec<Event> {
         Event::Turn(
             turn(),
             TurnEvent::Escalated {
-                broken: crate::domain::BrokenAssumption {
-                    kind: crate::domain::Assumption::DependencyFailed,
+                broken: rules::domain::BrokenAssumption {
+                    kind: rules::domain::Assumption::DependencyFailed,
                     evidence: "dependency failed".to_owned(),
                 },
             },
@@ -680,7 +680,7 @@ pub fn review_samples() -> Vec<Event> {
             ask(),
             AskEvent::Requested {
                 purpose: Purpose::Resolve { dependency: TASK },
-                agent: crate::domain::AgentId(1),
+                agent: rules::domain::AgentId(1),
                 strict: None,
                 not_before: Some(START),
             },
@@ -974,6 +974,6 @@ pub fn task_samples() -> Vec<Event> {
 fn scan() -> Job {
     Job::Scan {
         number: 1,
-        then: crate::engine::AfterScan::Repeat,
+        then: rules::engine::AfterScan::Repeat,
     }
 }

@@ -1,15 +1,15 @@
 //! The tables of work: which event of the engine is about which work, and what it is in its life.
 
-use crate::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
-use crate::engine::{
-    AskEvent, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent,
-    WorkEvent,
-};
-use crate::mission::model::Check;
 use crate::report::events::expander::EventExpander;
 use crate::report::events::notices::notice_details;
 use crate::report::events::payload::{Payload, payload};
 use crate::report::ids::task_key;
+use rules::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
+use rules::engine::{
+    AskEvent, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent,
+    WorkEvent,
+};
+use rules::mission::model::Check;
 
 use super::{EventScope, Life, PublicWork, WorkKey};
 

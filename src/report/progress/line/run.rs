@@ -1,13 +1,13 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{
-    BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, Salvaged, State, StopCause,
-};
-use crate::mission::{Origin, RunOptions};
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::style::Role;
 use crate::report::text::count;
+use rules::engine::{
+    BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, Salvaged, State, StopCause,
+};
+use rules::mission::{Origin, RunOptions};
 
 use crate::report::progress::verb::Verb;
 

@@ -1,10 +1,10 @@
 //! What becomes of a task.
 
-use crate::domain::{Finding, TaskId};
-use crate::engine::{State, TaskEvent, Way};
 use crate::report::events::no_progress;
 use crate::report::progress::verb::Verb;
 use crate::report::style::Role;
+use rules::domain::{Finding, TaskId};
+use rules::engine::{State, TaskEvent, Way};
 
 use super::verdict::planned;
 use super::waits::of_deferral;

@@ -1,15 +1,15 @@
 //! What is said of work, and what becomes of it.
 
-use crate::domain::{
-    AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
-};
-use crate::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::documents::ProofRow;
 use crate::report::progress::live::RunningTask;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
 use crate::report::style::Role;
 use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
+use rules::domain::{
+    AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
+};
+use rules::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 
 use super::{LineBuilder, ProgressLine, flag_role};
 

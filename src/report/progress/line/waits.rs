@@ -1,11 +1,11 @@
 //! What waits: for its turn, for a person, for a time.
 
-use crate::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
-use crate::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent};
-use crate::mission::BarrierKind;
 use crate::report::ids::ApprovalId;
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
+use rules::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
+use rules::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent};
+use rules::mission::BarrierKind;
 
 use crate::report::progress::verb::Verb;
 

@@ -1,0 +1,404 @@
+//! What the world tells the engine.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_with::{apply, skip_serializing_none};
+
+use crate::domain::{
+    AgentId, Answer, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
+    TurnId,
+};
+use crate::mission::{Plan, RunOptions, SubTask};
+
+use super::audit::AuditReport;
+use super::command::Command;
+use super::job::{ApproverSaid, Job, JobEnd};
+use super::merging::Delivery;
+use super::notice::FailedTool;
+use super::payload::{
+    Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
+};
+use super::timers::Timer;
+use super::voided::VoidedStage;
+use super::work::id::WorkId;
+
+/// Something that happened outside. Each one leads to one decision: one record of the journal.
+#[skip_serializing_none]
+#[apply(Vec => #[serde(default, skip_serializing_if = "is_default")], bool => #[serde(default, skip_serializing_if = "is_default")])]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Fact {
+    /// A run begins.
+    Start(Box<RunStarted>),
+    /// A later session of the run begins; what was in flight and is not kept is lost.
+    Resume {
+        /// The options that hold now.
+        options: Box<RunOptions>,
+        /// The process that holds this session's children.
+        supervisor: SupervisorRef,
+        /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
+        kept: Vec<TurnId>,
+        /// The number of the rules by which the session decides, [`super::RULES`].
+        rules: u32,
+        /// When the last session is known to have worked last.
+        last: Option<Timestamp>,
+    },
+    /// Look at what has become due: gates, failed dependencies, free slots, the end of the run. On record as a fact only
+    /// where nothing else became known with it.
+    Advance,
+    /// A person kept the good beginning of a damaged journal.
+    Salvaged(Salvaged),
+    /// A prompt is written.
+    PromptReady(Prompt),
+    /// What stands in the files that a turn is held against was written down, or could not be.
+    FilesNoted {
+        /// The turn it is for.
+        turn: TurnId,
+        /// Turns that were ever started when the look began.
+        starts: u64,
+        /// Whether another turn was under way then.
+        shared: bool,
+        /// The record in the spool, or why there is none.
+        result: Result<FileRef, String>,
+    },
+    /// The agent's process exists, or its request is on the way.
+    TurnSpawned {
+        turn: TurnId,
+        /// The process, where there is one.
+        process: Option<ProcessRef>,
+    },
+    /// The agent of a turn says how far it is.
+    Activity {
+        turn: TurnId,
+        /// Its words, cut to a line.
+        text: String,
+    },
+    /// The agent of a turn has said nothing for some time.
+    Silent {
+        turn: TurnId,
+        /// For how long.
+        idle: Millis,
+        /// Whether that is too long.
+        too_long: bool,
+    },
+    /// The process or session never existed, or the provider refused the request.
+    TurnRequestFailed {
+        turn: TurnId,
+        /// What went wrong, by class.
+        class: FailureClass,
+        /// Whether it was before a process or connection existed.
+        before_effect: bool,
+        /// What went wrong, in words.
+        message: String,
+        /// What the provider asked for.
+        retry_after: Option<Millis>,
+        /// Randomness for the back-off, 0 to 1000.
+        #[serde(default, skip_serializing_if = "is_default")]
+        jitter: u16,
+    },
+    TurnEnded(Box<TurnEnd>),
+    /// Work for a task that is neither a turn nor a question to an agent ended.
+    JobEnded {
+        /// The turn at which its task was when it was asked for.
+        turn: TurnId,
+        /// The work.
+        job: Job,
+        end: JobEnd,
+    },
+    /// The files that a task names were looked at, because a judge, or a person who says yes, is about to be heard.
+    FilesSeen {
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+        /// What was seen.
+        files: Vec<FileFact>,
+    },
+    /// A session goes on with a run: what was accepted is looked at before anything else.
+    Audit,
+    /// It was.
+    Audited(Box<AuditReport>),
+    /// The accepted work of isolated tasks was brought into the user's repository, or could not be.
+    WorkDelivered(Delivery),
+    /// Work was handed over to whoever grades it.
+    HandedOver {
+        /// The call.
+        id: AskId,
+        /// The record of it.
+        file: FileRef,
+    },
+    /// What judges was found, each file with what it holds.
+    ProtectionNoted(ProtectedFiles),
+    /// While a part of judging was at work, protected files were not what they were.
+    StageVoided(Box<VoidedStage>),
+    /// An agent that was asked replied.
+    AskReplied {
+        /// Which call.
+        id: AskId,
+        /// What it was asked about.
+        purpose: Purpose,
+        agent: AgentId,
+        /// The raw reply.
+        reply: ReplyRef,
+        /// What could be read from it.
+        answer: Answer,
+    },
+    /// An agent could not be asked, or did not answer.
+    AskFailed(Box<AskFailure>),
+    /// Stop: a signal, or the time limit.
+    Stop(StopCause),
+    /// A timer's moment has come.
+    TimerDue {
+        /// Which moment.
+        at: Timestamp,
+        timer: Timer,
+    },
+    /// An operator says something from outside.
+    Operator(Box<OperatorInput>),
+    /// Failed tasks are to be tried again.
+    RetryFailed,
+    /// A done task is to be done again, with everything that was built on it.
+    Redo(TaskId),
+    /// Done work whose files are not there any more is to be done again.
+    Reopen(TaskId),
+    /// A person accepted a changed mission.
+    ChangeMission {
+        /// Its number among the run's frozen missions.
+        number: u32,
+        /// Digest of the mission that held before.
+        from: Digest,
+        /// Its digest.
+        to: Digest,
+        /// The mission as it was compiled, under ids of its own. Not on record: the run keeps the file, by its number.
+        #[serde(skip)]
+        mission: Option<Arc<Plan>>,
+    },
+    /// A try to deliver a notification ended.
+    Delivered {
+        number: u32,
+        /// Which try it was, from 1.
+        tried: u32,
+        /// Whether it was taken, or why not.
+        result: Result<(), Undelivered>,
+    },
+    /// The dead-letter queue has taken these over, or has said why it cannot.
+    Filed {
+        /// Their ids within the run.
+        ids: Vec<String>,
+    },
+    /// The end of the session has waited long enough for what is on its way.
+    NoticesOverdue,
+    /// What the session rests on was touched by somebody else: what, and how that was seen.
+    Foreign(String),
+    /// The processes of the session are not kept from what judges them by the system, not all of them at least: why.
+    Unconfined(String),
+    /// Something a person should know.
+    Warn(String),
+}
+
+impl Fact {
+    /// The work of a task that it tells of.
+    pub fn work(&self) -> Option<WorkId> {
+        Some(match self {
+            Self::TurnSpawned { turn, .. }
+            | Self::Activity { turn, .. }
+            | Self::Silent { turn, .. }
+            | Self::TurnRequestFailed { turn, .. } => WorkId::turn(*turn),
+            Self::TurnEnded(end) => WorkId::turn(end.turn),
+            Self::JobEnded { turn, job, .. } => WorkId::job(*turn, *job),
+            Self::HandedOver { id, .. } | Self::AskReplied { id, .. } => WorkId::ask(*id),
+            Self::AskFailed(failure) => WorkId::ask(failure.id),
+            _ => return None,
+        })
+    }
+
+    /// Whether it is decided again until nothing follows from it any more: what it leads to, of many tasks, is more than one
+    /// record holds.
+    pub fn takes_several_records(&self) -> bool {
+        match self {
+            Self::RetryFailed | Self::Redo(_) => true,
+            Self::Operator(said) => matches!(said.command, Command::CancelRun),
+            _ => false,
+        }
+    }
+
+    /// The part of judging that has come back with a word. One that failed has none.
+    pub fn judged_work(&self) -> Option<WorkId> {
+        let is_word = match self {
+            Self::JobEnded { job, end, .. } => {
+                job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Approver(ApproverSaid::Open(_)))
+            }
+            _ => matches!(self, Self::AskReplied { .. }),
+        };
+        self.work().filter(|_| is_word)
+    }
+
+    /// Whether it is a person's word, by which something passes or does not: nobody else may give it.
+    pub fn is_a_persons_word(&self) -> bool {
+        match self {
+            Self::Operator(said) => said.command.is_a_persons_word(),
+            Self::ChangeMission { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether others than a session may put it on record, while none lives.
+    pub fn may_come_from_outside(&self) -> bool {
+        matches!(
+            self,
+            Self::Operator(_)
+                | Self::RetryFailed
+                | Self::Redo(_)
+                | Self::Reopen(_)
+                | Self::FilesSeen { .. }
+                | Self::ChangeMission { .. }
+                | Self::Warn(_)
+                | Self::Filed { .. }
+        )
+    }
+}
+
+/// The prompt of a turn, as it was written.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// The turn it is for.
+    pub turn: TurnId,
+    /// Its digest; `None` where the agent gets no prompt.
+    pub digest: Option<Digest>,
+    /// How often it speaks with authority.
+    pub cues: u32,
+}
+
+/// A command from outside.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorInput {
+    /// The id of one that was sent: it is taken once.
+    pub id: Option<String>,
+    /// What is asked for.
+    pub command: Command,
+    /// By whom, as recorded.
+    pub by: String,
+}
+
+/// Why a notification was not taken.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Undelivered {
+    /// By class.
+    pub class: FailureClass,
+    /// In words, without secrets.
+    pub message: String,
+    /// The pause that was asked for.
+    pub retry_after: Option<Millis>,
+    /// Whether trying again cannot help: there is nothing to deliver to.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hopeless: bool,
+    /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub jitter: u16,
+}
+
+/// How a turn ended, and with what.
+#[apply(_ => #[serde(default, skip_serializing_if = "is_default")])]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    /// Which turn. Its event has that beside it.
+    pub turn: TurnId,
+    pub exit: Exit,
+    /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
+    pub interrupted: bool,
+    pub output: Option<FileRef>,
+    /// What it wrote to standard error.
+    pub stderr: Option<FileRef>,
+    /// How long it took.
+    pub duration: Millis,
+    /// Its result file, if it wrote one.
+    pub result: Option<FileRef>,
+    /// What it used.
+    pub usage: Usage,
+    /// The model as returned.
+    pub model: Option<String>,
+    /// The session in which its next turn can go on. What it used counts from where `counted` does.
+    pub session: Option<Box<SessionRef>>,
+    /// What its program was not allowed to do, as that names it.
+    pub denied: Vec<Box<str>>,
+    /// Sub-tasks that the agent wants to hand down.
+    pub delegate: Vec<SubTask>,
+    /// What it did to files, where that was looked at.
+    pub files: Option<TurnFiles>,
+    /// The tool calls that its adapter saw; `None` where it sees none.
+    pub tool_calls: Option<ToolCalls>,
+    /// Those of them that failed for good, for a reason that may pass.
+    pub failed_tools: Vec<FailedTool>,
+    /// The record of them in the spool, where this program made them.
+    pub tools: Option<Box<ToolLedgerRef>>,
+    /// What it ended with that may be a question.
+    pub asked: Option<Asked>,
+    /// What it says does not hold of what it was told.
+    pub broken: Option<BrokenAssumption>,
+    /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
+    pub cues: u32,
+    /// Whether a timer of this program ended it: no provider did.
+    pub killed: bool,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
+}
+
+/// Why an agent gave no reply.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskFailure {
+    /// Which call.
+    pub id: AskId,
+    /// What went wrong, by class.
+    pub class: FailureClass,
+    /// What went wrong, in words.
+    pub message: String,
+    /// What the provider asked for.
+    pub retry_after: Option<Millis>,
+    /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub jitter: u16,
+    /// What it had used until then, where that is known.
+    pub used: Option<Box<Used>>,
+    /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ours: bool,
+    /// Whether nothing was sent and no process came to be: then it was no request.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub never_began: bool,
+}
+
+impl TurnEnd {
+    /// The end of a turn in which nothing went wrong and nothing is known to have been said.
+    pub fn clean(turn: TurnId) -> Self {
+        Self {
+            turn,
+            ..Self::default()
+        }
+    }
+
+    /// The end of a turn that came to nothing.
+    pub fn failed(turn: TurnId, class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::failed(class, message),
+            ..Self::clean(turn)
+        }
+    }
+
+    /// The end of a turn that the runner itself called off.
+    pub fn interrupted(turn: TurnId) -> Self {
+        Self {
+            interrupted: true,
+            ..Self::clean(turn)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The engine against a scripted world, a random world, and every crash in between.
+
+mod audit;
+mod bookkeeping;
+mod breaker;
+mod budget;
+mod calls;
+mod change;
+mod deadlines;
+mod delegation;
+mod dependency_rules;
+mod derived;
+mod edges;
+mod evidence;
+mod exhausted;
+mod fallback;
+mod finish;
+mod fixups;
+mod foundation;
+mod gate_rules;
+mod intake;
+mod invariants;
+mod ledger;
+mod limits;
+mod merging;
+mod notices;
+mod operator;
+mod policy;
+mod probes;
+mod properties;
+mod rules;
+mod scenarios;
+mod scrutiny;
+mod seats;
+mod task;
+mod turns;
+mod verification;
+mod waiting;
+
+use super::simulation;

@@ -1,0 +1,170 @@
+//! The mission document: loading, validation, diagnostics with source spans, and the plan made from it.
+//!
+//! Everything that can be wrong with a file is found here, before any agent starts. The way of a file:
+//!
+//! 1. `document`: the text becomes a flat tree whose every value knows its place;
+//! 2. `check`: the tree is checked against the tables of `model`, and what is wrong is pruned;
+//! 3. `model`: the rest is read into structs, each of which declares its keys (`keys`);
+//! 4. `validate`: the structs are checked for what no table can say (names, circles, what belongs together);
+//! 5. `problem`, `diagnostics`: what was found is located and drawn, or
+//! 6. [`compile()`]: the mission becomes the plan that the engine works on.
+//!
+//! There is one way for right and wrong files alike, so both are always judged by the same rules. Going straight from
+//! the text into the structs was measured as well: it is slower, because a general reader does more per value, and an
+//! unknown key costs it unbounded memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `calibrated` | bars that labelled work gives to panels, and what they hold for (2) |
+//! | `calibrated_panels` | the panels of a plan that these hold for, and why others have none (2) |
+//! | `check` | the tree against the table of keys: unknown keys, wrong values |
+//! | `check_words` | what of a check's words judges, and not the work that it is about (22) |
+//! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
+//! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
+//! | `confinement` | how far the processes of a run are confined: task, agent, settings (23) |
+//! | `condition` | `when` of an approval gate: which tasks it holds |
+//! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
+//! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
+//! | `delegation` | what an agent may hand down: sub-tasks as it wrote them, read strictly (12) |
+//! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
+//! | `document` | the document as a tree with places |
+//! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
+//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
+//! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
+//! | `folders` | the folders that tasks work in, and where their files lie for whoever comes after them (22) |
+//! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
+//! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
+//! | `independence` | whether a reviewer is independent of the author of the work (8) |
+//! | `keys` | keys, each declared once: the macro that makes struct, table and reading of a declaration |
+//! | `levels` | levels of settings: mission, project, user, defaults; and what `quorum config show` prints of them |
+//! | `lineage` | the digest of a task's text and of what it comes from (17) |
+//! | `load` | from bytes to a validated mission, or to everything that is wrong with it |
+//! | `loosened` | what makes judging less strict than it would be, and where each of it is said |
+//! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
+//! | `model` | the document as written: the kinds of maps of a mission file |
+//! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `finish_plan` | what must hold before the work of a task is judged at all (`verify`), resolved (6.0) |
+//! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
+//! | `plan` | the plan: a validated mission in the form the engine works on |
+//! | `violation` | what is wrong, before it is known where that stands in the text |
+//! | `presets` | the built-in presets, each a file of data |
+//! | `provenance` | where a task comes from that the mission does not have, and what a plan knows of such tasks |
+//! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
+//! | `run_options` | what the command line and the environment say about a run, frozen in its journal |
+//! | `scalar` | single values as they stand in the file |
+//! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
+//! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
+//! | `shape` | what may stand where in a file: shapes of values, and tables of keys |
+//! | `shell_line` | what can be told of a shell command by its words alone: what is quoted, where its pipes are, and whether something reads from one of them without reading all (6.4) |
+//! | `sla_plan` | what is said and done about deadlines, as a plan has it |
+//! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
+//! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
+//! | `synonyms` | spellings that mean a key of another name or place |
+//! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
+//! | `testing` | plans for the tests of other modules |
+//! | `text` | showing texts of a file safely |
+//! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
+//! | `validate` | what no table can say: names that exist, cycles, what belongs together |
+//! | `worktree_plan` | how the folders of isolated tasks are prepared, as a plan has it |
+//! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
+
+mod calibrated;
+mod calibrated_panels;
+mod check;
+pub mod check_words;
+mod codes;
+mod compile;
+mod condition;
+mod config;
+mod confinement;
+mod defaults;
+mod delegation;
+mod diagnostics;
+mod document;
+mod edges;
+pub mod eligibility;
+mod environment;
+mod finish_plan;
+mod folders;
+mod foundation;
+mod growth;
+pub mod independence;
+mod keys;
+mod levels;
+mod lineage;
+mod load;
+mod loosened;
+mod migrate_plan;
+pub mod model;
+pub mod named_files;
+mod pipeline;
+mod plan;
+pub mod presets;
+mod provenance;
+mod route;
+mod run_options;
+mod scalar;
+mod schema;
+mod selection;
+mod shape;
+pub mod shell_line;
+mod sla_plan;
+mod stages;
+mod suggest;
+mod synonyms;
+mod task_list;
+#[cfg(any(test, feature = "testing"))]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+mod together;
+mod validate;
+mod violation;
+mod worktree_plan;
+mod written;
+
+pub use calibrated::{CalibratedBar, Calibration, dimensions_digest};
+pub use codes::Code;
+pub use compile::{compile, waves};
+pub use config::{ConfigLayer, Layers, load_config, setting_paths, settings_of};
+pub use confinement::Confinement;
+pub use defaults::default_settings;
+pub use delegation::{SubTask, read_delegations, read_sub_task};
+#[cfg(any(test, feature = "testing"))]
+pub use diagnostics::DiagnosticSeverity;
+pub use diagnostics::{DiagnosticRow, DiagnosticStyle};
+pub use environment::{UnsetVariable, expand};
+pub use finish_plan::{FinishCommand, FinishGatePlan, ListOf, Requirement};
+pub use folders::FilesIn;
+pub use growth::{AddedTask, Addition, PlanStep};
+pub use levels::money_value;
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, unnamed};
+pub use loosened::NO_FINAL_CHECKS;
+pub use migrate_plan::migrate_plan;
+pub use pipeline::{
+    Judge, OwnStage, Panel, PanelSeats, RedTeamPlan, StageJudge, StagePlan, VerificationPlan, VisionPlan,
+};
+pub use plan::{
+    AgentPlan, ApprovalPlan, ApproverPlan, BarrierKind, BarrierPlan, ChannelPlan, Extent, GatePlan, Part,
+    Plan, Rules, TaskPlan,
+};
+#[cfg(any(test, feature = "testing"))]
+pub use plan::{AttemptLimits, IdleTimeout};
+#[cfg(any(test, feature = "testing"))]
+pub use presets::preset_of;
+pub use provenance::Origin;
+pub use route::Route;
+pub use run_options::RunOptions;
+pub use scalar::Deadline;
+#[cfg(any(test, feature = "testing"))]
+pub use scalar::Positive;
+pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
+pub use selection::named_tasks;
+#[cfg(any(test, feature = "testing"))]
+pub use sla_plan::SlaPlan;
+pub use suggest::{did_you_mean, suggestion};
+pub use worktree_plan::HiddenFiles;
+#[cfg(any(test, feature = "testing"))]
+pub use worktree_plan::WorktreePlan;
+pub use written::Loosening;
