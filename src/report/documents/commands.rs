@@ -256,7 +256,7 @@ pub struct IntakeStep<'a> {
     /// The moment of the step.
     #[schemars(with = "fields::MomentShape")]
     pub at: String,
-    /// Who took the step: a person, an agent or quorum.
+    /// The person or the agent that took the step, or quorum.
     pub by: &'a str,
     /// Why, where that was said.
     pub reason: Option<&'a str>,

@@ -29,7 +29,7 @@ pub struct View<'a> {
 pub enum Next {
     /// Something that it asked for has not come back.
     Wait,
-    /// These judges are asked, or these commands run.
+    /// The stage asks judges or runs commands.
     Open(Vec<Request>),
     /// The criteria were cut into these probes, about which the judge is asked in the same round.
     Probed(Vec<Probe>),
