@@ -38,15 +38,15 @@ pub enum Effect {
     },
     /// Look at what was accepted.
     Audit {
-        /// Which audit.
+        /// The number of the audit.
         number: u32,
     },
-    /// Ask an agent.
+    /// Asks an agent.
     Ask {
-        /// Which call.
+        /// The id of the call.
         id: AskId,
         purpose: Purpose,
-        /// Who is asked.
+        /// The agent that is asked.
         agent: AgentId,
         /// For a strict reprompt of a reviewer: why the reply before could not be read.
         strict: Option<String>,
@@ -60,22 +60,22 @@ pub enum Effect {
     },
     /// Tell a channel something.
     Deliver {
-        /// The notification's number.
+        /// The number of the notification.
         number: u32,
-        /// Which try it is, from 1.
+        /// The number of the try, from 1.
         tried: u32,
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
     /// Put an operation that failed for good into the dead-letter queue.
     File {
-        /// Its id within the run.
+        /// The id of the letter within the run.
         letter: String,
     },
     /// End a turn whose agent has said nothing for too long.
     KillTurn {
         turn: TurnId,
-        /// How long it said nothing.
+        /// The time for which the agent said nothing.
         idle: Millis,
     },
     /// End what runs for a task that was called off.
@@ -106,7 +106,7 @@ impl Effect {
     }
 }
 
-/// What follows from an event that was just applied.
+/// The effects of an event that was just applied.
 pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     let one = match event {
         Event::Task(
@@ -173,7 +173,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     one.into_iter().collect()
 }
 
-/// What waited for a baseline: no turn has begun meanwhile where it was looked.
+/// The effects that waited for a look at checks: no turn has begun meanwhile where it was made.
 fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
     match end {
         // Where nobody looked, because others are at work, nobody has waited.
@@ -185,7 +185,7 @@ fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
     }
 }
 
-/// What is still to do in a state that was just recovered, beside what its new events ask for.
+/// The effects that are still due in a state that was just recovered, beside those of its new events.
 pub fn pending_effects(state: &State) -> Vec<Effect> {
     let mut pending = Vec::new();
     for id in state.plan.task_ids() {
@@ -265,7 +265,8 @@ pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
     prepare_prompt(state, turn.task) == Some(Effect::PreparePrompt(turn))
 }
 
-/// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
+/// The effect for a task between its decision to work and the turn: its files are to be noted, then its prompt
+/// is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
     let turn = state.next_turn(id);

@@ -24,20 +24,20 @@ pub fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
     })
 }
 
-/// What turns and calls used. Unknown is not nothing: it is counted.
+/// The usage of turns and calls. Unknown is not nothing: it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Turns and calls that reached an agent.
     pub requests: u64,
-    /// Those of which it is not known what they used or cost to the last token.
+    /// The number of turns and calls of which the usage or the cost is not known to the last token.
     pub untold: u64,
     /// Tokens read, of those who told; `None` if nobody did.
     pub input_tokens: Option<u64>,
-    /// Tokens written.
+    /// The tokens that were written.
     pub output_tokens: Option<u64>,
-    /// What is known of the cost; `None` if nothing is.
+    /// The known cost; `None` if nothing is known.
     pub cost: Option<Money>,
-    /// What is charged for calls of unknown cost: the most that each might have cost.
+    /// The charge for calls of unknown cost: the most that each might have cost.
     pub charged: Money,
     /// The part of the known cost that is only an agent's word.
     pub claimed: Money,
@@ -52,12 +52,12 @@ impl Spent {
         }
     }
 
-    /// What counts against `maxCost`.
+    /// The cost that counts against `maxCost`.
     pub fn counted_cost(&self) -> Money {
         self.cost.unwrap_or_default().plus(self.charged)
     }
 
-    /// What counts against `maxTokens`.
+    /// The tokens that count against `maxTokens`.
     pub fn counted_tokens(&self) -> u64 {
         let (read, written) = (self.input_tokens, self.output_tokens);
         read.unwrap_or(0).saturating_add(written.unwrap_or(0))
@@ -67,9 +67,9 @@ impl Spent {
 /// By how much the ceilings were overshot by calls that nobody could stop.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overshoot {
-    /// Beyond `maxCost`.
+    /// The cost beyond `maxCost`.
     pub cost: Option<Money>,
-    /// Beyond `maxTokens`.
+    /// The tokens beyond `maxTokens`.
     pub tokens: Option<u64>,
     /// Beyond `maxRequests`: one turn or call may make many.
     pub requests: Option<u64>,
@@ -86,20 +86,20 @@ impl Overshoot {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Open {
     agent: AgentId,
-    /// Whether it reached the agent and is counted as a request.
+    /// Whether the call reached the agent and is counted as a request.
     counted: bool,
     reserved: Reserved,
 }
 
-/// What is not known of what a call used, and is charged with it for that.
+/// The unknown part of a call's usage, with the charge for it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Unknown {
-    /// What is charged: the most that it might have cost.
+    /// The charge: the most that the call might have cost.
     charged: Money,
     /// Nobody knows what it cost, and nothing says how much that may be.
     cost: bool,
     tokens: bool,
-    /// It is one of which something is not known that somebody wants to know.
+    /// Whether something is not known of the call that somebody wants to know.
     untold: bool,
 }
 
@@ -107,11 +107,11 @@ struct Unknown {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Dropped {
     open: Open,
-    /// What it is charged with until then.
+    /// The charge for the call until its end is known.
     unknown: Unknown,
 }
 
-/// What is set aside for a call.
+/// The reserve for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Reserved {
     /// The most that it may cost, where that is known.
@@ -134,21 +134,21 @@ impl Reserved {
 /// Whether a call may be made now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CallAdmission {
-    /// It may.
+    /// The call may be made now.
     Admitted,
     /// Not before calls that are out have ended: they may leave enough.
     Wait,
-    /// It may not.
+    /// A limit of the budget is reached.
     Exhausted(Ceiling),
 }
 
 /// How a call came to its end.
 enum Close<'u> {
-    /// It told what it used, or not.
+    /// The agent told its usage, or not.
     Told(&'u Usage, bool),
-    /// It used nothing: no agent was reached, or none replied.
+    /// The call used nothing: no agent was reached, or none replied.
     Nothing,
-    /// Nobody knows.
+    /// Nobody knows what the call used.
     Lost,
 }
 
@@ -169,7 +169,7 @@ pub struct Ledger {
     /// beginning is a person's word that the run is to go on all the same.
     unknown_cost: Option<AgentId>,
     unknown_tokens: Option<AgentId>,
-    /// What ended the work of this session.
+    /// The limit that ended the work of this session.
     limit: Option<Ceiling>,
     /// Time that earlier sessions took, as far as it is counted.
     time_used: Millis,
@@ -178,12 +178,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// What was used so far.
+    /// The usage so far.
     pub fn spent(&self) -> &Spent {
         &self.spent
     }
 
-    /// What ended the work of this session, if its budget did.
+    /// The limit that ended the work of this session; `None` where none did.
     pub fn limit(&self) -> Option<Ceiling> {
         self.limit
     }
@@ -198,7 +198,7 @@ impl Ledger {
         self.open.contains_key(&call)
     }
 
-    /// Whose a call is that has no end on record, and whether it is counted as a request.
+    /// The agent of a call that has no end on record, and whether the call is counted as a request.
     pub(super) fn without_end(&self, call: WorkId) -> Option<(AgentId, bool)> {
         let dropped = self.dropped.get(&call).map(|dropped| &dropped.open);
         let open = self.open.get(&call).or(dropped)?;

@@ -139,9 +139,9 @@ fn holds_settings(event: &Event) -> bool {
 
 struct Walk {
     members: Members,
-    /// Whether its other numbers count something.
+    /// Whether other numbers in the value count something.
     counts: bool,
-    /// What the number that comes is an id of.
+    /// The kind of id that the next number is; `None` where it is none.
     kind: Option<&'static str>,
 }
 
@@ -168,7 +168,7 @@ impl ser::Error for Stranger {
     }
 }
 
-/// What holds no id.
+/// Takes values that hold no id.
 macro_rules! nothing {
     ($($name:ident($($kind:ty),*))*) => {
         $(fn $name(self, $(_: $kind),*) -> Result<(), Stranger> {
@@ -177,7 +177,7 @@ macro_rules! nothing {
     };
 }
 
-/// What has parts to come.
+/// Begins a value whose parts are to come.
 macro_rules! begins {
     ($($name:ident($($kind:ty),*))*) => {
         $(fn $name(self, $(_: $kind),*) -> Result<Self, Stranger> {
@@ -259,7 +259,7 @@ impl ser::Serializer for &mut Walk {
     }
 }
 
-/// What has parts, with or without names.
+/// Takes a value with parts, with or without names.
 macro_rules! parts {
     ($($kind:ident $($name:ident($($key:ty)?))+;)*) => {
         $(impl ser::$kind for &mut Walk {

@@ -57,11 +57,11 @@ pub(crate) use task::{End, Lifecycle};
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// The resolved mission.
+    /// The resolved mission that the run carries out.
     pub plan: Arc<Plan>,
     /// Where the session stands.
     pub phase: RunPhase,
-    /// What holds for the session that works, or for the last one.
+    /// The state of the session that works, or of the last one.
     pub session: SessionState,
     /// The options that hold.
     pub options: RunOptions,
@@ -69,7 +69,7 @@ pub struct State {
     pub moved_from: Option<PathBuf>,
     /// Why processes of a session of the run were not confined; `None` where all were.
     pub unconfined: Option<String>,
-    /// What a reader should know of where the run comes from. No rule looks at it.
+    /// Notes for readers on the origin of the run. No rule looks at them.
     pub notes: Vec<String>,
     /// One for each task of the plan.
     pub tasks: Vec<TaskState>,
@@ -81,7 +81,7 @@ pub struct State {
     pub sums: Sums,
     /// Whether a person called the whole run off, and nothing of it was begun again since.
     pub called_off: bool,
-    /// What becomes due by itself.
+    /// The timers that become due by themselves.
     pub timers: Timers,
     /// Commands that were taken, by id, with what they met.
     pub commands: BTreeMap<String, CommandResult>,
@@ -89,13 +89,13 @@ pub struct State {
     pub notices: Notices,
     /// Deadlines, as far as their time is known.
     pub deadlines: Deadlines,
-    /// What was used, and what is reserved for calls that are out.
+    /// The usage so far, and the reserves for calls that are out.
     pub ledger: Ledger,
     /// The programs and scripts that judge, each with what it held when the run began.
     pub protected: Option<ProtectedFiles>,
     /// Where the audit of accepted work stands.
     pub audit: Audit,
-    /// Sessions that began.
+    /// The number of sessions that began.
     pub sessions: u32,
     /// Acceptances that were ever recorded.
     pub(super) acceptances: u64,
@@ -105,15 +105,16 @@ pub struct State {
     pub(super) turn_ends: BTreeMap<FilesIn, u64>,
     /// The commit of all work of isolated tasks that was accepted; `None` where none was.
     pub landed: Option<Box<str>>,
-    /// Whether it is being brought into the user's repository.
+    /// Whether accepted work is being brought into the user's repository.
     pub delivering: bool,
-    /// What became of that; `None` before, once more was accepted, and in a session after one that failed at it.
+    /// The result of the delivery; `None` before it, once more was accepted, and in a session after one that
+    /// failed at it.
     pub delivery: Option<Delivery>,
     /// Whether the delivery that was asked for last was to merge the work, because the run was well.
     pub(super) delivered_to_merge: bool,
     /// The session that asked for it, counted from 1; 0 before any.
     pub(super) delivered_in: u32,
-    /// What is next, so that no decision looks at all tasks.
+    /// The queues of what is next, so that no decision looks at all tasks.
     pub(super) queues: Queues,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
@@ -121,14 +122,14 @@ pub struct State {
     pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
 }
 
-/// What follows from the plan and from where tasks, gates and barriers stand. To find any of it anew costs O(tasks and edges),
-/// or O(gates) and O(barriers), and each decision asks for it; to keep it costs O(log n) a change. [`State::derive`] makes it
-/// from nothing by the same rules.
+/// Values that follow from the plan and from the states of tasks, gates and barriers. To find any of them anew
+/// costs O(tasks and edges), or O(gates) and O(barriers), and each decision asks for them; to keep them costs
+/// O(log n) a change. [`State::derive`] makes them from nothing by the same rules.
 #[derive(Debug, Clone, Default)]
 pub struct Queues {
     /// Tasks that could start, and those that hold a slot, by agent.
     pub ready: ReadyQueue,
-    /// What tasks watch that are to begin and lack something.
+    /// The prerequisites that tasks watch which are to begin and lack something.
     pub watchers: WaitList,
     /// Tasks with a dependency that failed for good, about which is to be decided.
     pub cascades_due: BTreeSet<(TaskId, TaskId)>,
@@ -142,12 +143,12 @@ pub struct Queues {
     pub barriers_reached: BTreeSet<BarrierId>,
 }
 
-/// What holds for one session and not for the next.
+/// The state of one session, which the next one does not take over.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionState {
-    /// Why it stops or stopped before its work was done.
+    /// Why the session stops or stopped before its work was done.
     pub stop: Option<StopCause>,
-    /// When it ends, where it has a time limit.
+    /// The end of the session, where it has a time limit.
     pub(super) ends: Option<Timestamp>,
     /// Whether the mission threshold was missed: its score.
     pub threshold_failed: Option<Points>,
@@ -155,17 +156,17 @@ pub struct SessionState {
     pub foreign: bool,
     /// Whether a person asked that nothing more be started in it.
     pub paused: bool,
-    /// A task failed in it, and the first failure is to be the last start (`--fail-fast`). Over with the last failure that
-    /// is withdrawn.
+    /// Whether a task failed in the session and the first failure is to be the last start (`--fail-fast`). Over
+    /// with the last failure that is withdrawn.
     pub(super) failed_fast: bool,
 }
 
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunPhase {
-    /// No `run:started` yet.
+    /// The run has not started.
     New,
-    /// Working.
+    /// The run works.
     Running,
     /// Ending what runs; nothing new starts.
     Stopping,
@@ -177,7 +178,7 @@ pub enum RunPhase {
 pub struct GateState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
-    /// What came out, once it was evaluated.
+    /// The result of the gate, once it was evaluated.
     pub result: Option<GateResult>,
     /// Whether a person let it pass.
     pub overridden: bool,
@@ -191,7 +192,7 @@ impl GateState {
         self.left || self.overridden || self.result.as_ref().is_some_and(|result| result.passed)
     }
 
-    /// Whether it failed and nobody overrode it.
+    /// Whether the gate failed and nobody overrode it.
     pub fn has_failed(&self) -> bool {
         !self.overridden && self.result.as_ref().is_some_and(|result| !result.passed)
     }
@@ -202,14 +203,14 @@ impl GateState {
 pub struct BarrierState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
-    /// How often it was reached: the number of its latest hold.
+    /// How often the barrier was reached: the number of its latest hold.
     pub number: u32,
-    /// How far it got.
+    /// The stage that the barrier has come to.
     pub stage: BarrierStage,
 }
 
 impl BarrierState {
-    /// What waits there, where its tasks have ended and nobody has said anything yet.
+    /// The hold of the barrier, where its tasks have ended and nobody has said anything yet.
     pub fn hold(&self) -> Option<&Hold> {
         match &self.stage {
             BarrierStage::Held(hold) => Some(hold),
@@ -221,14 +222,14 @@ impl BarrierState {
 /// How far a checkpoint or a delay got.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum BarrierStage {
-    /// Its tasks have not all ended.
+    /// The tasks before the barrier have not all ended.
     #[default]
     Ahead,
-    /// They have: what it blocks waits with this.
+    /// The tasks before the barrier have ended: the tasks behind it wait with this hold.
     Held(Hold),
-    /// What it blocks may start.
+    /// The tasks behind the barrier may start.
     Passed,
-    /// A person refused.
+    /// A person refused to let the tasks start.
     Rejected,
 }
 
@@ -296,7 +297,7 @@ impl State {
         self.queues.ready.has_room_for(agent, 0)
     }
 
-    /// What a task, a checkpoint or a delay waits with, if it does.
+    /// The hold of a task, a checkpoint or a delay; `None` where it waits with none.
     pub(crate) fn hold(&self, of: HoldOwner) -> Option<&Hold> {
         match of {
             HoldOwner::Task(task) => self.known(task)?.hold(),
@@ -451,7 +452,8 @@ impl State {
         }
     }
 
-    /// Whoever works on a task or did, with the model that its provider says it used, as far as that is known.
+    /// The agents that work on a task or did, each with the model that its provider says it used, as far as
+    /// that is known.
     pub(crate) fn authors(&self, id: TaskId) -> impl Iterator<Item = (AgentId, Option<&str>)> {
         let (work, task) = (self.plan.task(id), self.task(id));
         let before = task.course.authors_before.iter();
@@ -459,8 +461,8 @@ impl State {
         before.chain([(work.agent, task.output.model.as_deref())])
     }
 
-    /// What a task's work is the work of, as far as the judge breaker goes: the model of its agent; the agent itself, where
-    /// it names none.
+    /// The author of a task's work, as far as the judge breaker goes: the model of its agent; the agent itself,
+    /// where it names none.
     pub(crate) fn worker_model(&self, task: TaskId) -> &str {
         let agent = self.plan.worker_of(task);
         agent.spec.model.as_deref().unwrap_or(&agent.name)

@@ -256,7 +256,7 @@ impl Judging {
         };
     }
 
-    /// `class` where it is not asked again.
+    /// Notes that a seat failed; `class` is there where it is not asked again.
     fn seat_failed(&mut self, place: SeatPlace, class: Option<FailureClass>, message: &str) {
         if let Some(seat) = self.seats.get_mut(place.seat as usize) {
             seat.unreached = Some(message.into());

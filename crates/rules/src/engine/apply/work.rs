@@ -16,7 +16,7 @@ use crate::engine::work::retry::Tries;
 /// An attempt that ends within so long of its start was over before it had begun.
 const INSTANT: Millis = Millis::from_secs(1);
 
-/// So many characters of why there is no way around a dependency are told on.
+/// The most characters of the reason why there is no way around a dependency.
 const MOST_TOLD: usize = 2_000;
 
 impl TaskState {
@@ -266,7 +266,8 @@ impl TaskState {
         }
     }
 
-    /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
+    /// Notes that an agent which was asked for a way around a dependency came back: where it knew one, the
+    /// entry goes with the next event.
     fn no_way_yet(&mut self, purpose: Purpose, why: &str) {
         if let Purpose::Resolve { dependency } = purpose
             && let Some(entry) = self
@@ -290,7 +291,8 @@ impl Streak {
 }
 
 impl Course {
-    /// Who failed begins anew, but for a limit that resets; of a program that has no sessions there is none.
+    /// Keeps or drops the session behind a turn: an agent that failed begins a new one, but for a limit that
+    /// resets; of a program that has no sessions there is none.
     fn take_session(&mut self, failure: Option<FailureClass>, session: Option<&SessionRef>) {
         match failure {
             None | Some(FailureClass::UsageWindow) => {
@@ -300,7 +302,7 @@ impl Course {
         }
     }
 
-    /// What a turn did to files.
+    /// Takes in the changes of a turn to files.
     fn take_files(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
         self.evidence.take_turn(turn, files);
         match files.and_then(|files| files.commit.as_ref()) {

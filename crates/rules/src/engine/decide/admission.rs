@@ -21,15 +21,15 @@ use crate::mission::Extent;
 use super::transaction::Transaction;
 use super::{baseline, deferral, holds, pipeline, request, turns};
 
-/// What whoever watches is told of work that must wait.
+/// The words about work that must wait for a slot.
 pub const NO_SLOT: &str = "its judging goes on once a slot is free";
 
 /// How far the work is that wants a slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
-    /// Its agent is to be started, or started again.
+    /// The agent of the task is to be started, or started again.
     New,
-    /// It goes on where it stopped.
+    /// The task goes on where it stopped.
     Begun,
 }
 
@@ -108,7 +108,7 @@ pub fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &st
     deferral::defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
-/// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
+/// Ends the wait of a task: it goes on, if it has begun. One that has not is ready.
 pub fn release(draft: &mut Transaction<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
     draft.emit_own(TaskEvent::Released);
@@ -155,7 +155,7 @@ fn unknown(draft: &mut Transaction<'_>, why: &str) {
     baseline_ended(draft);
 }
 
-/// What was seen counts for nothing: what judges was changed meanwhile.
+/// Drops the results of checks before the work, because what judges was changed meanwhile.
 pub fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
     if !state.is_out(voided.work) {
         return Vec::new();
@@ -168,8 +168,9 @@ pub fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
     draft.into_events()
 }
 
-/// It is known, or nobody can tell. Where a check that is to fail before the work does not, the mission is wrong about its own check,
-/// and a person decides whether the work begins.
+/// Goes on behind the look at the checks before the work, whether they are known or nobody can tell. Where a
+/// check that is to fail before the work does not, the mission is wrong about its own check, and a person
+/// decides whether the work begins.
 pub fn baseline_ended(draft: &mut Transaction<'_>) {
     if draft.plan().rules.extent == Extent::Baselines {
         let why = "what its checks say was all that was asked for";

@@ -62,7 +62,7 @@ pub fn follow_up(
     admitted
 }
 
-/// A session begins: its clock starts, and calls that are made again need room again.
+/// Begins a session: its clock starts, and calls that are made again need room in the budget again.
 fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Timestamp) -> Vec<Event> {
     if let Some(most) = state.plan.rules.budget.max_time {
         let (used, since) = state.ledger.time();
@@ -122,12 +122,12 @@ fn judges(state: &State, call: WorkId) -> bool {
     ask.is_some_and(|ask| ask.purpose.is_judging())
 }
 
-/// That a ceiling is reached, unless that is on record.
+/// The event that a limit is reached, unless that is on record.
 fn reached(ledger: &Ledger, ceiling: Ceiling) -> Option<Event> {
     (ledger.limit() != Some(ceiling)).then_some(Event::Budget(BudgetEvent::Exhausted { ceiling }))
 }
 
-/// What becomes of a turn that is ready to start and has no room; `None`: it has.
+/// The events for a turn that is ready to start and has no room in the budget; `None` where it has.
 pub fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
     let agent = state.plan.task(turn.task).agent;
     let held = Event::Budget(BudgetEvent::Held {

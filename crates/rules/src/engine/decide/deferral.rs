@@ -38,8 +38,8 @@ pub fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
     draft.enter_because(Status::Pending, "waits until the limit of a subscription resets");
 }
 
-/// Whoever is asked about the task, for whatever purpose, met limits that reset, and no judge is out any more: the task waits
-/// for the last of them.
+/// Lets a task wait for the last of the limits that reset, where whoever is asked about it, for whatever
+/// purpose, met such limits, and no judge is out any more.
 pub fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
     if draft.task.asks_out().any(|open| open.purpose.is_judging()) {
         return;

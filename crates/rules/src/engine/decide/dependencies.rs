@@ -88,7 +88,7 @@ fn gets_nowhere(draft: &Transaction<'_>) -> Option<u32> {
 
 /// Whether enough of a task's dependencies are done.
 enum Share {
-    /// Some of them have not ended.
+    /// Some of the files have not been looked at.
     Open,
     Enough,
     TooFew,
@@ -181,8 +181,9 @@ pub fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<
     }
 }
 
-/// What a person or a rule ended is not begun anew by an agent's word. Nor is what failed only because something else did:
-/// that has not changed, and each link of a chain would multiply the tries of the one before.
+/// Whether an agent's word may begin a failed task anew. It may not where a person or a rule ended the task.
+/// Nor where the task failed only because something else did: that has not changed, and each link of a chain
+/// would multiply the tries of the one before.
 fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
     mode.is_some_and(|mode| mode != FailureMode::Cascade && threshold(mode).is_some())
 }

@@ -17,14 +17,14 @@ use crate::mission::BarrierKind;
 use super::transaction::Transaction;
 use super::{admission, approvals, conclude, questions};
 
-/// What an agent is told whose tool call a person allows.
+/// The words for an agent whose tool call a person allows.
 const ALLOWED_ONCE: &str = "a person allows this call, once";
 
-/// What is said to a hold.
+/// The answer to a hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HoldCommand<'a> {
     Yes,
-    /// No, and why.
+    /// A no, with its reason.
     No(&'a str),
     /// The answer to a question.
     Text(&'a str),
@@ -58,7 +58,7 @@ pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: Stri
     ));
 }
 
-/// What somebody says to a hold.
+/// Decides about somebody's answer to a hold.
 pub fn said(state: &State, of: HoldOwner, word: HoldCommand<'_>, by: &str, now: Timestamp) -> Vec<Event> {
     match of {
         HoldOwner::Task(task) => {
@@ -156,7 +156,7 @@ fn answer_barrier(state: &State, barrier: BarrierId, word: HoldCommand<'_>, by: 
     events
 }
 
-/// What was asked is not asked any more.
+/// Closes a question that is not asked any more.
 pub fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
     draft.emit(Event::Hold(
         draft.id.into(),
@@ -229,7 +229,7 @@ pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &st
     draft.into_events()
 }
 
-/// What is said of work that ends because nobody answered in time.
+/// The words about work that ends because nobody answered in time.
 fn unanswered(draft: &Transaction<'_>, reason: WaitingReason) -> String {
     let (what, limit) = match reason {
         WaitingReason::Auth => ("allowed a tool call of its agent", questions::patience(draft)),

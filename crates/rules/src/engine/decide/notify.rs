@@ -197,7 +197,7 @@ pub fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<It
     })
 }
 
-/// What there is to tell of an event, if anything.
+/// The notification about an event; `None` where there is nothing to tell.
 fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
     let of = |topic| Notice::new(topic, now);
     Some(match event {
@@ -239,7 +239,7 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
     })
 }
 
-/// What there is to tell of a hold that opens.
+/// The notification about a hold that opens.
 fn of_hold(owner: HoldOwner, event: &HoldEvent, now: Timestamp) -> Option<Notice> {
     let HoldEvent::Opened {
         number,
@@ -270,7 +270,7 @@ fn of_hold(owner: HoldOwner, event: &HoldEvent, now: Timestamp) -> Option<Notice
     })
 }
 
-/// What there is to tell of a deadline: that it is near, or has passed.
+/// The notification about a deadline: that it is near, or has passed.
 fn of_deadline(event: &DeadlineEvent, now: Timestamp) -> Option<Notice> {
     let due = event.due.to_rfc3339();
     let (topic, text) = match event.step {
@@ -289,8 +289,8 @@ fn of_deadline(event: &DeadlineEvent, now: Timestamp) -> Option<Notice> {
     })
 }
 
-/// Who is told: the channels that the thing names, else the default ones, which hear of nothing that went well but the
-/// end of the run.
+/// The channels that are told: those that the thing names, else the default ones, which hear of nothing that
+/// went well but the end of the run.
 fn channels_of<'s>(state: &'s State, notice: &Notice) -> &'s [Box<str>] {
     let default = &*state.plan.rules.default_channels;
     match (notice.topic, notice.gate) {
@@ -369,8 +369,8 @@ pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
     vec![Event::Notice(Box::new(NoticeEvent::Filed { ids }))]
 }
 
-/// What comes between the last work and the end of a session: the end is announced, and what is on its way is waited
-/// for. `None`: nothing does.
+/// The events between the last work and the end of a session: the end is announced, and deliveries on their way
+/// are waited for. `None` where nothing comes between.
 pub fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let by_signal = matches!(
         state.session.stop,

@@ -70,7 +70,7 @@ fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> + '_ {
     ids.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal())
 }
 
-/// Whatever the task was doing ends with the transition: the turn in flight counts no more.
+/// Ends whatever the task was doing with the transition: the turn in flight counts no more.
 fn cancel(state: &State, task: TaskId, by: &str) -> Vec<Event> {
     let mut draft = Transaction::new(state, task);
     draft.fail(FailureMode::Cancelled, format!("cancelled by {by}"));
@@ -102,7 +102,7 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
     events
 }
 
-/// What a command meets in a state. Decides nothing.
+/// The result of a command in a state. Decides nothing.
 pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
     match command {
@@ -150,7 +150,7 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     }
 }
 
-/// What a yes or a no to a hold meets.
+/// The result of a yes or a no to a hold.
 fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> CommandResult {
     let Some((asked, given)) = answers(state, of, number) else {
         return CommandResult::Unknown;
@@ -171,7 +171,7 @@ fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> Com
     }
 }
 
-/// What a yes or a no to work that was accepted below its bar meets.
+/// The result of a yes or a no to work that was accepted below its bar.
 fn acceptance_meets(state: &State, task: TaskId, attempt: u32, approve: bool) -> CommandResult {
     let Some(task) = state.known(task) else {
         return CommandResult::Unknown;

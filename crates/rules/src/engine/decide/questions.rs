@@ -50,13 +50,14 @@ fn has_worked(draft: &Transaction<'_>) -> bool {
     evidence.changed == Known::Yes || calls.is_some_and(|calls| calls.calls >= TOOL_CALLS_OF_WORK)
 }
 
-/// Who answers instead of a person. Nobody answers itself.
+/// The agent that answers instead of a person. Nobody answers itself.
 fn orchestrator(draft: &Transaction<'_>) -> Option<AgentId> {
     let orchestrator = draft.plan().rules.orchestrator;
     orchestrator.filter(|agent| *agent != draft.task_plan().agent)
 }
 
-/// The orchestrator said whether it is a question. Without its word only what was asked counts.
+/// Decides by the orchestrator's word whether an output is a question. Without that word only an explicit
+/// question counts.
 pub fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
     let asked = draft
         .task

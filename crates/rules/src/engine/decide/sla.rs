@@ -55,7 +55,7 @@ fn begun(state: &State, entity: Option<TaskId>, now: Timestamp) -> Option<Deadli
     })
 }
 
-/// It came to a good end: in time, or not.
+/// The event of a deadline whose work came to a good end: in time, or not.
 fn settled(state: &State, entity: Option<TaskId>, now: Timestamp) -> Option<DeadlineEvent> {
     let step = match state.deadlines.of(entity) {
         Some(known) if now <= known.due => DeadlineStep::Met,

@@ -58,7 +58,7 @@ pub fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
     }
 }
 
-/// A spawn or request failed: repeated within its bounds, or the end of the turn.
+/// Decides about a spawn or request that failed: it is repeated within its bounds, or the turn ends.
 pub fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::TurnRequestFailed {
         turn,
