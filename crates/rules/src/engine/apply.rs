@@ -38,9 +38,7 @@ use crate::domain::{
 
 pub(super) use budget::drop_what_nobody_waits_for;
 pub(super) use deadline::arm;
-pub(super) use dependents::{
-    DependencyState, became_terminal, failed_dependencies_are_due, no_longer_terminal,
-};
+pub(super) use dependents::{became_terminal, failed_dependencies_are_due, no_longer_terminal};
 use dependents::{refused_barriers_are_due, settle};
 
 /// Changes the state by one event. Costs O(degree of the task).
@@ -216,8 +214,7 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
 fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
     match event {
         GateEvent::Evaluated { result } => {
-            let gate_state = &mut state.gates[gate.index()];
-            gate_state.result = Some(result.clone());
+            state.gates[gate.index()].result = Some(result.clone());
         }
         GateEvent::Overridden { .. } => state.gates[gate.index()].overridden = true,
     }
@@ -415,10 +412,8 @@ fn leave_barrier(state: &mut State, barrier: BarrierId, stage: BarrierStage) {
 fn transition(state: &mut State, id: TaskId, event: &Event) {
     // The next wait, if there is one, is another one.
     state.timers.cancel(Timer::WaitOver);
-    let stood = DependencyState::of(state, id);
-    let mended = state
-        .fixup_of(id)
-        .map(|source| (source, DependencyState::of(state, source)));
+    let stood = state.stands(id);
+    let mended = state.fixup_of(id).map(|source| (source, state.stands(source)));
     let from = state.task(id).status();
     change_task(state, id, event);
     follow_asks(state, id);

@@ -182,13 +182,18 @@ impl State {
         }
     }
 
+    /// How many of these tasks have not ended, and whether verdicts of verifications left all of them out.
+    fn open_of(&self, after: &[TaskId]) -> (u32, bool) {
+        let open = after.iter().filter(|id| !self.is_settled(**id)).count();
+        let open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+        (open, !after.is_empty() && all_left(self, after))
+    }
+
     fn derive_gates(&mut self, plan: &Plan) {
         for (index, gate) in plan.gates.iter().enumerate() {
-            let after = gate.after.iter();
-            let open = after.filter(|id| !self.is_settled(**id)).count();
-            let left = !gate.after.is_empty() && all_left(self, &gate.after);
+            let (open, left) = self.open_of(&gate.after);
             let state = &mut self.gates[index];
-            state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+            state.open = open;
             state.left = left && state.result.is_none();
             self.follow_gate(GateId::from_index(index));
         }
@@ -202,11 +207,9 @@ impl State {
             .collect();
         for (index, hold) in plan.barriers.iter().enumerate() {
             let id = BarrierId::from_index(index);
-            let after = hold.after.iter();
-            let open = after.filter(|id| !self.is_settled(**id)).count();
-            let left = !hold.after.is_empty() && all_left(self, &hold.after);
+            let (open, left) = self.open_of(&hold.after);
             let state = &mut self.barriers[index];
-            state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+            state.open = open;
             if left {
                 state.stage = BarrierStage::Passed;
             }

@@ -8,16 +8,32 @@ use crate::domain::{Status, TaskId};
 
 use super::state::{Lifecycle, State};
 
+/// How far a task has come for those who wait for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DependencyState {
+    /// Nobody goes on yet.
+    Open,
+    /// The dependents have what they need: the task is done, a clean fixup has superseded it, or it left the run.
+    Met,
+    /// The dependents will not get what they need: the task failed, and nothing may make up for that any more.
+    Failed,
+}
+
 impl State {
-    /// Whether what became of a task is final for those who wait for it: it has ended, and so has its fixup, or it left
-    /// the run.
-    pub(crate) fn is_settled(&self, id: TaskId) -> bool {
-        match self.task(id).status() {
-            _ if self.task(id).not_taken => true,
-            Status::Done => true,
-            Status::Failed => self.open_fixup(id).is_none(),
-            _ => false,
+    /// How far a task has come for those who wait for it.
+    pub(crate) fn stands(&self, id: TaskId) -> DependencyState {
+        let task = self.task(id);
+        match task.status() {
+            Status::Done => DependencyState::Met,
+            _ if task.not_taken || task.is_superseded() => DependencyState::Met,
+            Status::Failed if self.open_fixup(id).is_none() => DependencyState::Failed,
+            _ => DependencyState::Open,
         }
+    }
+
+    /// Whether what became of a task is final for those who wait for it.
+    pub(crate) fn is_settled(&self, id: TaskId) -> bool {
+        self.stands(id) != DependencyState::Open
     }
 
     /// The fixup of a failed task that may still mend it.
@@ -27,17 +43,14 @@ impl State {
         (!self.task(fixup).status().is_terminal()).then_some(fixup)
     }
 
-    /// Whether the task's dependents have what they need from it: it is done, a clean fixup has superseded it,
-    /// or it left the run.
+    /// Whether the dependents of a task have what they need from it.
     pub fn is_met(&self, id: TaskId) -> bool {
-        let task = self.task(id);
-        task.status() == Status::Done || task.is_superseded() || task.not_taken
+        self.stands(id) == DependencyState::Met
     }
 
     /// Whether the task failed, and nothing may make up for that any more.
     pub(crate) fn has_failed_for_good(&self, id: TaskId) -> bool {
-        let task = self.task(id);
-        task.status() == Status::Failed && !task.is_superseded() && self.open_fixup(id).is_none()
+        self.stands(id) == DependencyState::Failed
     }
 
     /// The task whose work stands for that of this one: its fixup, where that superseded it, else itself.

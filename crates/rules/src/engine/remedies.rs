@@ -3,7 +3,8 @@
 
 use crate::domain::{Purpose, Status, TaskId};
 
-use super::apply::{DependencyState, follow_asks};
+use super::apply::follow_asks;
+use super::fixups::DependencyState;
 use super::payload::Way;
 use super::state::State;
 

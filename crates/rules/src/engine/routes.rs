@@ -11,7 +11,8 @@ use std::sync::Arc;
 use crate::domain::{Edge, Status, TaskId};
 use crate::mission::{Part, Plan};
 
-use super::apply::{DependencyState, arm, became_terminal, failed_dependencies_are_due, no_longer_terminal};
+use super::apply::{arm, became_terminal, failed_dependencies_are_due, no_longer_terminal};
+use super::fixups::DependencyState;
 use super::prerequisite::look;
 use super::remedies::nothing_is_due;
 use super::state::State;

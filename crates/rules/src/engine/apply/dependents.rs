@@ -1,6 +1,7 @@
 //! What the end of a task, or its end withdrawn, means for those that wait for it: dependents, gates, checkpoints, delays.
 
 use crate::domain::{Status, TaskId};
+use crate::engine::fixups::DependencyState;
 use crate::engine::prerequisite::{Prerequisite, met, withdrawn};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
 use crate::engine::routes;
@@ -8,32 +9,9 @@ use crate::engine::state::{BarrierStage, State};
 
 use super::leave_barrier;
 
-/// How far a task has come for those who wait for it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum DependencyState {
-    /// Nobody goes on yet.
-    Open,
-    /// The dependents have what they need.
-    Met,
-    /// The dependents know that they will not get what they need.
-    Failed,
-}
-
-impl DependencyState {
-    pub fn of(state: &State, id: TaskId) -> Self {
-        if !state.is_settled(id) {
-            Self::Open
-        } else if state.is_met(id) {
-            Self::Met
-        } else {
-            Self::Failed
-        }
-    }
-}
-
 /// The task has come to an end; where that is one for others too, they go on.
 pub fn settle(state: &mut State, id: TaskId) {
-    let stands = DependencyState::of(state, id);
+    let stands = state.stands(id);
     state.session.failed_fast |= stands == DependencyState::Failed && state.options.fail_fast;
     if stands != DependencyState::Open {
         became_terminal(state, id, stands);

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
-use crate::engine::apply::{DependencyState, became_terminal};
+use crate::engine::apply::became_terminal;
+use crate::engine::fixups::DependencyState;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{DependencyRecovery, FailedDependency, WaivedDependency, is_tried_again};
 use crate::engine::{
