@@ -164,8 +164,8 @@ fn catch_up(
     let mut reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
     while let Some(record) = reader.next_record().map_err(Failure::internal)? {
         for event in &record.events {
-            if let Event::Run(RunEvent::Resumed { supervisor: next, .. }) = event {
-                supervisor.clone_from(next);
+            if let Event::Run(RunEvent::Resumed(resume)) = event {
+                supervisor.clone_from(&resume.supervisor);
             }
             history.apply(record.at, event);
         }

@@ -11,7 +11,7 @@ use crate::runtime::{
 };
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use rules::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
-use rules::engine::{self, Fact, State};
+use rules::engine::{self, Fact, LaterSession, State};
 
 use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
@@ -94,13 +94,13 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
-    let input = Fact::Resume {
-        options: Box::new(options),
+    let input = Fact::Resume(Box::new(LaterSession {
+        options,
         supervisor: supervisor_ref(&keeping.supervisor),
         rules: rules::engine::RULES,
         kept: keeping.adopted.turns(),
         last: recovered.worked_last,
-    };
+    }));
     reports.clear()?;
     let watchers = screen.watch(&run, true, &arguments.flags, programs.places(&state), view);
     let ending = run_session(

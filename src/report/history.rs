@@ -9,8 +9,8 @@ use rules::domain::{
     AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use rules::engine::{
-    AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef, ReplyRef,
-    StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
+    AskEvent, AskReply, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef, ReplyRef,
+    StageReport, TaskEvent, ToolLedgerRef, TurnEvent, TurnUpdate, Usage, Used, WorkEvent,
 };
 use rules::mission::PlanStep;
 
@@ -228,7 +228,7 @@ impl AttemptHistory {
                 },
             ) => self.looks.push((*look, (**looked).clone())),
             Event::Ask(id, event) => self.apply_ask(*id, event),
-            Event::Turn(turn, TurnEvent::Started { .. }) => self.turns.push(TurnHistory {
+            Event::Turn(turn, TurnEvent::Started(_)) => self.turns.push(TurnHistory {
                 id: *turn,
                 instead,
                 started_at: at,
@@ -268,7 +268,7 @@ impl AttemptHistory {
                 standing: CallStanding::Open,
             }),
             AskEvent::Requested { .. } => {}
-            AskEvent::Replied { reply, answer, .. } => {
+            AskEvent::Replied(AskReply { reply, answer, .. }) => {
                 self.came_back(id, CallStanding::Reply(reply.clone(), answer.clone()));
             }
             AskEvent::Failed {
@@ -287,7 +287,7 @@ impl AttemptHistory {
 impl TurnHistory {
     fn apply(&mut self, event: &TurnEvent) {
         match event {
-            TurnEvent::Spawned { process } => self.process.clone_from(process),
+            TurnEvent::Progress(TurnUpdate::Spawned { process }) => self.process.clone_from(process),
             TurnEvent::RequestFailed { message, .. } => self.refused.push(message.clone()),
             TurnEvent::Lost => self.end = TurnStanding::Lost,
             TurnEvent::Finished(end) => {

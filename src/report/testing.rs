@@ -9,8 +9,9 @@ use rules::domain::{
     Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use rules::engine::{
-    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef, RunStarted,
-    SeenBefore, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
+    AskFailure, AskReply, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef,
+    RunStarted, SeenBefore, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, TurnUpdate, Usage, apply,
+    decide,
 };
 use rules::judging::baseline::items;
 use rules::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
@@ -364,7 +365,7 @@ impl<'o> Scene<'o> {
     /// The task's agent is at work.
     pub fn spawned(&mut self, task: u32) -> &mut Self {
         let turn = self.state.current_turn(TaskId(task));
-        self.input(&Fact::TurnSpawned { turn, process: None });
+        self.input(&Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }));
         self
     }
 
@@ -521,7 +522,7 @@ impl<'o> Scene<'o> {
                 .map(answer)
                 .collect();
         }
-        self.input(&Fact::AskReplied {
+        self.input(&Fact::AskReplied(AskReply {
             id: asked.id,
             purpose: asked.purpose,
             agent: asked.agent,
@@ -537,7 +538,7 @@ impl<'o> Scene<'o> {
                 judgement: None,
             },
             answer,
-        });
+        }));
         self.settled(task)
     }
 

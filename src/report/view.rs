@@ -18,9 +18,9 @@ use rules::domain::{
     TaskId, Timestamp, TurnId, Verdict,
 };
 use rules::engine::{
-    AskEvent, BudgetEvent, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef, RunEvent,
-    Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkId,
-    add_known,
+    AskEvent, AskReply, BudgetEvent, Concern, DeadlineStep, DependencyStep, Event, HoldEvent, Outcome,
+    ReplyRef, RunEvent, Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, TurnUpdate,
+    Usage, Used, Way, WorkId, add_known,
 };
 use rules::mission::model::FinalChecks;
 use rules::mission::{NO_FINAL_CHECKS, Plan};
@@ -166,7 +166,7 @@ impl RunView {
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
         if self.session_lives
-            && !matches!(event, Event::Run(RunEvent::Resumed { .. }))
+            && !matches!(event, Event::Run(RunEvent::Resumed(_)))
             && let Some((_, end)) = self.sessions.last_mut()
         {
             *end = at;
@@ -177,14 +177,17 @@ impl RunView {
         }
         if !matches!(
             event,
-            Event::Run(RunEvent::Finished { .. } | RunEvent::Warning { .. } | RunEvent::CommandTaken { .. })
-                | Event::Task(_, TaskEvent::AcceptanceAnswered { .. })
+            Event::Run(
+                RunEvent::Finished { .. }
+                    | RunEvent::Warning(Concern::Notice, _)
+                    | RunEvent::CommandTaken { .. }
+            ) | Event::Task(_, TaskEvent::AcceptanceAnswered { .. })
         ) {
             // Something moved: what the last session ended with is not what the run is now.
             self.finished_at = None;
             self.outcome = None;
         }
-        if matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }))
+        if matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)))
             && plan.rules.settings.final_checks == FinalChecks::Never
             // One that a file of settings says is told with its place.
             && !self.warnings.iter().any(|known| known.contains(NO_FINAL_CHECKS))
@@ -209,7 +212,7 @@ impl RunView {
                 self.warnings.push(text);
             }
             Event::Notice(event) => {
-                self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
+                self.undelivered += usize::from(event.given_up().is_some());
             }
             _ => {}
         }
@@ -223,7 +226,7 @@ impl RunView {
                 self.started_at = Some(at);
                 self.begin_session(at);
             }
-            RunEvent::Resumed { .. } => {
+            RunEvent::Resumed(_) => {
                 self.undelivered = 0;
                 // It is tried again.
                 let old = self.not_merged.take();
@@ -245,7 +248,7 @@ impl RunView {
                     allowed: allowed.clone(),
                 });
             }
-            RunEvent::Warning { message } | RunEvent::StateForeign { what: message } => {
+            RunEvent::Warning(Concern::Notice | Concern::Foreign, message) => {
                 // Each session says what holds for all of them: that is told once.
                 let mut before = self.warnings.iter().take(self.warned_before);
                 if !before.any(|known| known == message) {
@@ -312,7 +315,11 @@ impl RunView {
             }
             TaskEvent::StageVerdict(report) => self.take_verdict(plan, report),
             TaskEvent::ForceAccepted { message, .. } => self.tell_operators(task, message),
-            TaskEvent::DependencyResolved { dependency, way, .. } if *way != Way::Retry => {
+            TaskEvent::DependencyFailed {
+                dependency,
+                step: DependencyStep::Resolved(way),
+                ..
+            } if *way != Way::Retry => {
                 let title = plan.title(*dependency);
                 self.tasks[task.index()].goes_on_without(title, *way);
             }
@@ -405,10 +412,10 @@ impl RunView {
     /// Takes in an event about a turn of a worker.
     fn apply_turn(&mut self, at: Timestamp, turn: TurnId, event: &TurnEvent) {
         match event {
-            TurnEvent::Started { .. } => {
+            TurnEvent::Started(_) => {
                 self.tasks[turn.task.index()].started_at.get_or_insert(at);
             }
-            TurnEvent::Spawned { .. } => self.count(turn.task, 1, None),
+            TurnEvent::Progress(TurnUpdate::Spawned { .. }) => self.count(turn.task, 1, None),
             TurnEvent::Finished(end) => {
                 let task = &mut self.tasks[turn.task.index()];
                 end.denied.iter().for_each(|denied| task.was_denied(denied));
@@ -433,12 +440,12 @@ impl RunView {
                 }
                 self.count(id.task, 1, None);
             }
-            AskEvent::Replied {
+            AskEvent::Replied(AskReply {
                 purpose,
                 reply,
                 answer,
                 ..
-            } => {
+            }) => {
                 if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.reply(plan, id.task, reply, answer);
                 }
@@ -483,7 +490,7 @@ impl RunView {
         };
         let usage = &mut self.tasks[task.index()].usage;
         match event {
-            BudgetEvent::Held { .. } => usage.requests = usage.requests.saturating_sub(1),
+            BudgetEvent::Held { released: false, .. } => usage.requests = usage.requests.saturating_sub(1),
             _ => usage.requests += 1,
         }
     }

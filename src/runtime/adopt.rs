@@ -12,7 +12,7 @@ use crate::agents::command::TASK_VARIABLE;
 use crate::executor::command::GRACE;
 use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
-use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent};
+use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent, TurnUpdate};
 use supervisor::{ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;
@@ -38,12 +38,12 @@ impl Left {
     pub(super) fn take(&mut self, event: &Event) {
         match event {
             Event::Run(RunEvent::Started(started)) => self.supervisor = started.supervisor.clone(),
-            Event::Run(RunEvent::Resumed { supervisor, .. }) => self.supervisor = supervisor.clone(),
+            Event::Run(RunEvent::Resumed(resume)) => self.supervisor = resume.supervisor.clone(),
             Event::Turn(
                 turn,
-                TurnEvent::Spawned {
+                TurnEvent::Progress(TurnUpdate::Spawned {
                     process: Some(process),
-                },
+                }),
             ) => {
                 self.processes.insert(*turn, process.clone());
             }

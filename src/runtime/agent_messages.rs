@@ -15,7 +15,7 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::store::SpoolName;
 use rules::domain::{TaskId, TurnId, without_mark};
-use rules::engine::{Asked, Fact};
+use rules::engine::{Asked, Fact, TurnUpdate};
 use rules::judging::protected::paths_in;
 use rules::judging::question::may_be_question;
 use rules::mission::model::{ToolKind, ToolPolicy};
@@ -66,7 +66,7 @@ impl Executor {
         for turn in self.runner.at_work().filter_map(CommandOwner::as_turn) {
             let folder = self.folder.spool_file(&SpoolName::Drop(turn));
             if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
-                inputs.push(Fact::Activity { turn, text });
+                inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
             }
         }
         self.progress = heard;

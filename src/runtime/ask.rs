@@ -26,7 +26,7 @@ use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
 use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use rules::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
+use rules::engine::{AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use rules::judging::parser::Quoted;
 use rules::mission::Panel;
 
@@ -418,13 +418,13 @@ impl Call {
 
     fn came_to(&self, read: Result<(Answer, ReplyRef), AskFailure>) -> Fact {
         match read {
-            Ok((answer, reply)) => Fact::AskReplied {
+            Ok((answer, reply)) => Fact::AskReplied(AskReply {
                 id: self.id,
                 purpose: self.purpose,
                 agent: self.agent,
                 reply,
                 answer,
-            },
+            }),
             Err(failed) => failure(self.id, failed),
         }
     }

@@ -11,7 +11,7 @@ use crate::agents::transport::Transport;
 use crate::executor::spool::read_head;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
-use rules::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
+use rules::engine::{Asked, Exit, Fact, State, TurnEnd, TurnUpdate, Usage};
 use rules::judging::question::may_be_question;
 use rules::mission::{AgentPlan, Plan};
 
@@ -50,7 +50,10 @@ impl Executor {
             secrets: self.programs.secrets(),
         };
         self.work_beside(turn, async move {
-            let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
+            let _ = sender.send(Message::Fact(Fact::TurnProgress(
+                turn,
+                TurnUpdate::Spawned { process: None },
+            )));
             for input in work.go(request, &line, &endpoint).await {
                 let _ = sender.send(Message::Fact(input));
             }

@@ -92,7 +92,9 @@ mod tests {
                 simulation::options(),
             )
             .state;
-            let wait = |state: &mut State, until| apply(state, &Event::Run(RunEvent::Waiting { until }));
+            let wait = |state: &mut State, until| {
+                apply(state, &Event::Run(RunEvent::SessionLimit { until, waits: true }))
+            };
             let mut clock = Clock::default();
             wait(&mut state, Timestamp::now().plus(Millis::from_secs(3600)));
             clock.follow(&state);

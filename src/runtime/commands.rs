@@ -12,7 +12,7 @@ use crate::executor::task_command::TaskCommands;
 use crate::executor::{check, finish_gate};
 use crate::store::SpoolName;
 use rules::domain::{TaskId, TurnId};
-use rules::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State};
+use rules::engine::{CheckResult, Effect, Fact, Job, JobEnd, ProcessRef, State, TurnUpdate};
 use rules::mission::model::Check;
 use rules::mission::{ApproverPlan, Plan};
 use supervisor::SupervisorEvent;
@@ -164,7 +164,7 @@ impl Executor {
                 if let Some(CommandOwner::Turn(turn)) = self.runner.spawned(key, process.clone()) {
                     self.processes.insert(turn, process.clone());
                     let process = Some(process);
-                    inputs.push(Fact::TurnSpawned { turn, process });
+                    inputs.push(Fact::TurnProgress(turn, TurnUpdate::Spawned { process }));
                 }
                 None
             }
@@ -201,7 +201,7 @@ impl Executor {
     /// Looks at the programs of agents that presets read: what they do is told, and whoever waits for too long is ended.
     pub fn look_at_programs(&mut self, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
         let (adopted, programs) = (&self.processes, &mut self.programs_at_work);
-        let tell = |turn, text| inputs.push(Fact::Activity { turn, text });
+        let tell = |turn, text| inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
         programs
             .look(
                 &mut self.runner,

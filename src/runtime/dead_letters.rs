@@ -87,7 +87,7 @@ impl Executor {
         self.blocking(move || {
             let warning = file(&queue, letters).err().map(String::from);
             // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
-            let filed = Fact::Filed { ids };
+            let filed = Fact::Filed(ids);
             warning.map(Fact::Warn).into_iter().chain([filed]).collect()
         });
     }

@@ -6,7 +6,7 @@
 use crate::executor::spool::read_head;
 use crate::store::SpoolName;
 use rules::domain::{Money, Timestamp, TurnId};
-use rules::engine::{Fact, TurnEnd, Usage};
+use rules::engine::{Fact, TurnEnd, TurnUpdate, Usage};
 use supervisor::files::if_there;
 
 use super::effects::{Executor, not_reachable};
@@ -42,7 +42,7 @@ impl Executor {
                 ..TurnEnd::clean(turn)
             };
             vec![
-                Fact::TurnSpawned { turn, process: None },
+                Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }),
                 Fact::TurnEnded(Box::new(end)),
             ]
         });

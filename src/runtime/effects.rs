@@ -22,7 +22,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::test_clock::scaled;
 use rules::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use rules::engine::{
-    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
+    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, TurnUpdate, WorkId, may_be_made,
 };
 use rules::mission::Plan;
 use supervisor::SupervisorCommand;
@@ -435,7 +435,7 @@ impl Executor {
             self.processes.insert(turn, running.process.clone());
             if !running.known {
                 let process = Some(running.process);
-                inputs.push(Fact::TurnSpawned { turn, process });
+                inputs.push(Fact::TurnProgress(turn, TurnUpdate::Spawned { process }));
             }
         }
         for (turn, exit) in adopted.ended {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::store::{FsLog, Journal, JournalDecision, JournalError, OperatorKey};
 use rules::domain::{RunId, Timestamp};
-use rules::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, effects};
+use rules::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, TurnEvent, effects};
 
 use super::origin;
 
@@ -97,7 +97,7 @@ fn next<E>(
     };
     let events = engine::decide(state, &Fact::PromptReady(*prompt), now);
     // What does not tell of its prompt by itself has a record with it as the fact.
-    let is_told = Prompt::told_by(&events).as_ref() == Some(prompt);
+    let is_told = matches!(&events[..], [Event::Turn(_, TurnEvent::Started(told)), ..] if told == prompt);
     Ok(is_told.then(|| {
         prompts.pop_front();
         events

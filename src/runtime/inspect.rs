@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Snapshot, SpoolName, keep_prefix};
 use rules::domain::Timestamp;
-use rules::engine::{AskEvent, Event, FileRef, RunEvent, Salvaged, TurnEvent};
+use rules::engine::{AskEvent, Event, FileRef, Prompt, RunEvent, Salvaged, TurnEvent};
 use supervisor::ExitsLog;
 
 use super::adopt::Left;
@@ -101,7 +101,12 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
     let mut named = Vec::new();
     let whole = |file: &FileRef| file.into();
     match event {
-        Event::Turn(turn, TurnEvent::Started { prompt: Some(digest) }) => named.push((
+        Event::Turn(
+            turn,
+            TurnEvent::Started(Prompt {
+                digest: Some(digest), ..
+            }),
+        ) => named.push((
             SpoolName::Prompt(*turn),
             Recorded {
                 len: None,
@@ -132,7 +137,8 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
                 .filter_map(|(name, file)| Some((name, file.as_ref()?)));
             named.extend(there.map(|(name, file)| (name, whole(file))));
         }
-        Event::Ask(id, AskEvent::Replied { reply, .. }) => {
+        Event::Ask(id, AskEvent::Replied(said_by)) => {
+            let reply = &said_by.reply;
             let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
             named.extend(said(&reply.file).map(|file| (SpoolName::Ask(*id, AskFile::Reply), whole(file))));

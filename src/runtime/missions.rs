@@ -76,7 +76,7 @@ impl Missions {
                     (self.number, self.digest) = (change.number, change.to);
                     self.steps.push(Step::Mission(change.number, change.to));
                 }
-                Event::Run(RunEvent::Resumed { options, .. }) => self.options = (**options).clone(),
+                Event::Run(RunEvent::Resumed(resume)) => self.options = resume.options.clone(),
                 _ => self.steps.extend(event.plan_step().map(Step::Changed)),
             }
         }

@@ -9,8 +9,8 @@ use crate::store::{
 };
 use rules::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
 use rules::engine::{
-    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, TaskEvent,
-    Timer,
+    self, Command, CommandResult, Concern, Event, Fact, LaterSession, OperatorInput, RULES, RunEvent,
+    RunPhase, State, TaskEvent, Timer,
 };
 
 use super::entry::{Due, Entry};
@@ -93,13 +93,13 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     if moved && writer.state.may_end_without_session() && writer.state.phase != RunPhase::New {
         let mut options = writer.state.options.clone();
         options.state_base = super::moved::state_base(&run.state_folder());
-        let resume = Fact::Resume {
-            options: Box::new(options),
+        let resume = Fact::Resume(Box::new(LaterSession {
+            options,
             supervisor: recovered.last.supervisor,
             kept: Vec::new(),
             rules: RULES,
             last: None,
-        };
+        }));
         writer.decide(resume)?;
         while writer.decide(Fact::Advance)? {}
         // There is nobody to deliver anything: what is on its way goes to the dead-letter queue.
@@ -133,9 +133,7 @@ pub fn vouch_for(run: &RunFolder) -> Result<(), ApplyError> {
     let file = FsLog::open(&run.journal(), reader.end().offset).map_err(open)?;
     let mut journal = Journal::new(file, &run.journal(), reader.end());
     let message = "a person vouches for what stands before this in the journal".to_owned();
-    let event = Event::Run(RunEvent::Warning {
-        message: message.clone(),
-    });
+    let event = Event::Run(RunEvent::Warning(Concern::Notice, message.clone()));
     let decision = JournalDecision::of(Fact::Warn(message), vec![event]);
     journal.push_vouched(Timestamp::now(), &decision, |before, text| {
         super::origin::code_of_word(&key, run.id(), before, text)
@@ -274,7 +272,7 @@ impl OfflineWriter {
         let only_noted = |event: &Event| {
             matches!(
                 event,
-                Event::Run(RunEvent::CommandTaken { .. } | RunEvent::Warning { .. })
+                Event::Run(RunEvent::CommandTaken { .. } | RunEvent::Warning(Concern::Notice, _))
                     | Event::Task(_, TaskEvent::AcceptanceAnswered { .. })
             )
         };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 use rules::domain::{OutcomeClass, RunId, Timestamp};
-use rules::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent};
+use rules::engine::{
+    self, Concern, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent,
+};
 use rules::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 
 use super::adopt::Left;
@@ -188,9 +190,9 @@ fn fold(
         engine::legal_only(&recovered.state, &current.events)
             .map_err(|illegal| reader.not_of_mission(illegal.to_string()))?;
         if how == Fold::AsItWas
-            && let Fact::Resume { options, .. } = &current.fact
+            && let Fact::Resume(resume) = &current.fact
         {
-            recovered.replan(options)?;
+            recovered.replan(&resume.options)?;
         }
         recovered.take_record(&current, &mut before);
         after(&recovered.state, &current);
@@ -286,7 +288,7 @@ impl Recovered {
 
     fn note(&mut self, record: &Record) {
         // What is said to a run without a session says nothing of the session before.
-        let resumes = matches!(record.fact, Fact::Resume { .. });
+        let resumes = matches!(record.fact, Fact::Resume(_));
         if resumes || (self.finished.is_none() && !record.fact.may_come_from_outside()) {
             self.worked_last = Some(record.at);
         }
@@ -294,15 +296,15 @@ impl Recovered {
 
     fn take(&mut self, event: &Event) {
         match event {
-            Event::Run(RunEvent::Resumed { supervisor, .. }) => {
-                if self.last.supervisor != *supervisor {
+            Event::Run(RunEvent::Resumed(resume)) => {
+                if self.last.supervisor != resume.supervisor {
                     let before = self.last.supervisor.clone();
                     self.supervisors_before.push((before, self.finished.is_some()));
                 }
                 self.finished = None;
             }
             Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
-            Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. })
+            Event::Run(RunEvent::Warning(Concern::Notice, _) | RunEvent::CommandTaken { .. })
             | Event::Task(_, TaskEvent::AcceptanceAnswered { .. }) => {}
             // It was changed since: what the last session ended with is not what the run is now.
             _ => self.finished = None,

@@ -30,7 +30,7 @@ use crate::review::verdict::{self, JudgeReply, LARGEST_REPLY};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 use rules::domain::{Answer, AskId, Purpose};
 use rules::engine::{
-    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
+    self, AskEvent, AskReply, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
 };
 use rules::mission::model::Adapter;
 
@@ -218,7 +218,11 @@ impl Rejudge<'_> {
             true => direct,
             false => &due[(at - direct.len()).min(due.len())..],
         };
-        let prompt = Prompt::told_by(recorded).map_or(Fact::Advance, Fact::PromptReady);
+        // Only a decision about a prompt begins with the start of a turn.
+        let prompt = match recorded.first() {
+            Some(Event::Turn(_, TurnEvent::Started(prompt))) => Fact::PromptReady(*prompt),
+            _ => Fact::Advance,
+        };
         let fact = match is_direct {
             true => read.as_ref().unwrap_or(&record.fact),
             false => &prompt,
@@ -268,15 +272,12 @@ impl Rejudge<'_> {
                 self.handed_over.insert(*id, (record.seq, attempt, file.clone()));
                 None
             }
-            Fact::AskReplied {
-                id, reply, answer, ..
-            } => {
-                let answer = self.replied(state, *id, reply, answer);
-                let mut read = record.fact.clone();
-                if let Fact::AskReplied { answer: said, .. } = &mut read {
-                    *said = answer;
-                }
-                Some(read)
+            Fact::AskReplied(said) => {
+                let answer = self.replied(state, said.id, &said.reply, &said.answer);
+                Some(Fact::AskReplied(AskReply {
+                    answer,
+                    ..said.clone()
+                }))
             }
             Fact::Audited(report) if self.is_comparable => match self.audited(state, report) {
                 Ok(seen) => Some(Fact::Audited(seen)),
@@ -298,7 +299,7 @@ impl Rejudge<'_> {
             Event::Ask(id, AskEvent::Failed { .. }) => (Some(id.task), "ask"),
             Event::Turn(
                 turn,
-                TurnEvent::Started { .. } | TurnEvent::FilesNoted { .. } | TurnEvent::Finished(_),
+                TurnEvent::Started(_) | TurnEvent::FilesNoted { .. } | TurnEvent::Finished(_),
             ) => (Some(turn.task), "work"),
             _ => return,
         };
@@ -593,7 +594,7 @@ fn first_difference(recorded: &[Event], derived: &[Event]) -> Option<usize> {
 fn rules_of(fact: &Fact) -> Option<u32> {
     match fact {
         Fact::Start(started) => Some(started.rules),
-        Fact::Resume { rules, .. } => Some(*rules),
+        Fact::Resume(resume) => Some(resume.rules),
         _ => None,
     }
 }

@@ -21,7 +21,8 @@ use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::test_clock::scaled;
 use rules::domain::{OutcomeClass, TaskId, Timestamp};
 use rules::engine::{
-    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, WorkId, pending_effects,
+    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, TurnUpdate, WorkId,
+    pending_effects,
 };
 use supervisor::ProcessIdentity;
 
@@ -290,7 +291,7 @@ impl Session {
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.executor.protect(&self.state, &first, &self.read);
         let confined = self.executor.confine(&self.state);
-        let goes_on = matches!(first, Fact::Resume { .. });
+        let goes_on = matches!(first, Fact::Resume(_));
         let mut beginning = vec![first];
         beginning.extend(protected);
         beginning.extend(confined);
@@ -459,10 +460,10 @@ impl Session {
     /// The task whose files are looked at before a judge of it is heard: what it judged must be what there is.
     fn looked_at_before(&self, input: &Fact) -> Option<TaskId> {
         let task = match input {
-            Fact::AskReplied { id, .. } => {
-                let task = self.state.known(id.task)?;
-                let open = task.open_ask(WorkId::ask(*id))?;
-                open.purpose.sees_the_work().then_some(id.task)?
+            Fact::AskReplied(said) => {
+                let task = self.state.known(said.id.task)?;
+                let open = task.open_ask(WorkId::ask(said.id))?;
+                open.purpose.sees_the_work().then_some(said.id.task)?
             }
             _ => return None,
         };
@@ -528,9 +529,10 @@ impl Session {
             due.extend(more);
             queue.extend(facts_of(prompts));
             sync |= events.iter().any(|event| {
+                use TurnUpdate::{Activity, Spawned};
                 !matches!(
                     event,
-                    Event::Turn(_, TurnEvent::Spawned { .. } | TurnEvent::Activity { .. })
+                    Event::Turn(_, TurnEvent::Progress(Spawned { .. } | Activity { .. }))
                 )
             });
             self.show(seq, now, &events);

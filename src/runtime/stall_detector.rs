@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime};
 use crate::executor::runner::CommandOwner;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis, TurnId};
-use rules::engine::{Fact, State, TurnEnd};
+use rules::engine::{Fact, State, TurnEnd, TurnUpdate};
 
 use super::effects::Executor;
 use super::error::RunError;
@@ -81,7 +81,13 @@ impl Executor {
             let warns = idle >= limits.warned_after && !silence.warned;
             if silence.killed.is_none() && (too_long || warns) {
                 silence.warned = true;
-                inputs.push(Fact::Silent { turn, idle, too_long });
+                inputs.push(Fact::TurnProgress(
+                    turn,
+                    TurnUpdate::Stale {
+                        idle,
+                        killed: too_long,
+                    },
+                ));
             }
         }
         self.stalls.0 = known;

@@ -30,7 +30,7 @@ use crate::executor::workspace::make_folder;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
-use rules::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd};
+use rules::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd, TurnUpdate};
 use rules::judging::question::may_be_question;
 use rules::mission::model::{AgentMiddleware, ToolKind};
 use rules::mission::{Plan, SubTask};
@@ -112,7 +112,10 @@ impl ToolTurn {
     async fn go(mut self) {
         let (turn, sender) = (self.turn, self.sender.clone());
         // After the loop has ended it is of no use.
-        let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
+        let _ = sender.send(Message::Fact(Fact::TurnProgress(
+            turn,
+            TurnUpdate::Spawned { process: None },
+        )));
         let begin = Timestamp::now();
         let message = match self.prepare().await {
             Err(why) => Message::Fact(not_reachable(turn, why)),

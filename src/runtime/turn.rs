@@ -16,7 +16,8 @@ use crate::executor::spool::{read_head, read_tail, seal};
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use rules::engine::{
-    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, Usage, WorkKind, policy,
+    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, TurnUpdate, Usage,
+    WorkKind, policy,
 };
 use rules::mission::Plan;
 use rules::mission::model::{AgentMiddleware, CommandLine, Field, Input as PromptInput, Preset};
@@ -332,7 +333,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::ChildExit, limit: &str, mut files: 
     inputs.extend(cleaned.err());
     // Its last word may have come since it was last listened to.
     let last_word = files.progress.anew(&dropped, &secrets);
-    inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
+    inputs.extend(last_word.map(|text| Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text })));
     let (mut end, called) = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
     let steps = reply::write_steps(
         &file(SpoolName::TurnTools(turn)),

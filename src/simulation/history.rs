@@ -20,10 +20,10 @@ use rules::engine::simulation::random::{
 };
 use rules::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
 use rules::engine::{
-    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job, JobEnd,
-    Merged, OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef,
-    TaskEvent, Timer, TurnEnd, TurnEvent, WorkEvent, WorkId, apply, decide, effects, may_be_made,
-    pending_effects,
+    AskReply, BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
+    JobEnd, LaterSession, Merged, OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause,
+    SupervisorRef, TaskEvent, Timer, TurnEnd, TurnEvent, TurnUpdate, WorkEvent, WorkId, apply, decide,
+    effects, may_be_made, pending_effects,
 };
 use rules::mission::{SubTask, read_sub_task};
 
@@ -56,7 +56,7 @@ fn asked_for(random: &mut Random) -> SubTask {
 }
 
 fn is_window(event: &Event) -> bool {
-    matches!(event, Event::Task(_, TaskEvent::Deferred(deferral)) if deferral.why == DeferralReason::Window)
+    matches!(event, Event::Task(_, TaskEvent::Deferred { until: Some(deferral) }) if deferral.why == DeferralReason::Window)
 }
 
 /// The runner is dead: the machine or the process stopped.
@@ -162,13 +162,13 @@ impl History {
                 self.state.plan = self.missions.plan_with(&options);
             }
             let pending = pending_effects(&self.state);
-            let resume = Fact::Resume {
-                options: Box::new(options),
+            let resume = Fact::Resume(Box::new(LaterSession {
+                options,
                 supervisor: SupervisorRef::default(),
                 rules: rules::engine::RULES,
                 kept: kept.clone(),
                 last: None,
-            };
+            }));
             self.turn(vec![resume, Fact::Audit], pending)
         };
         self.tally.adopted += kept.len() as u64;
@@ -332,7 +332,12 @@ impl History {
                 break;
             }
         }
-        let spawned = |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Spawned { .. }));
+        let spawned = |event: &Event| {
+            matches!(
+                event,
+                Event::Turn(_, TurnEvent::Progress(TurnUpdate::Spawned { .. }))
+            )
+        };
         if self.records[before..].iter().flatten().all(spawned) {
             self.journal.write().map_err(|_| Dead)?;
         } else {
@@ -477,7 +482,7 @@ impl History {
     fn put_a_price_on(&mut self, fact: &mut Fact) {
         let usage = match fact {
             Fact::TurnEnded(end) => &mut end.usage,
-            Fact::AskReplied { reply, .. } => &mut reply.usage,
+            Fact::AskReplied(AskReply { reply, .. }) => &mut reply.usage,
             _ => return,
         };
         if self.random.chance(50) {
@@ -538,12 +543,12 @@ impl History {
             &input,
             // Said of a turn that is still under way: that it was spawned is true twice; a request that failed may fail
             // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
-            Fact::TurnSpawned { turn, .. } | Fact::TurnRequestFailed { turn, .. }
+            Fact::TurnProgress(turn, _) | Fact::TurnRequestFailed { turn, .. }
                 if self.state.is_out(WorkId::turn(*turn))
         ) || matches!(
             &input,
             // The same call failed for good once more: its letter is written anew, and is there already.
-            Fact::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
+            Fact::Filed(ids) if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
         ) || matches!(
             &input,
             // Asked for again: whichever time it comes of counts.

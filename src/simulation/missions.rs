@@ -104,7 +104,7 @@ impl Missions {
                         self.follow(&texts, change);
                         change.mission = Some(plan_of(&texts[change.number as usize - 1], &self.first));
                     }
-                    Event::Run(RunEvent::Resumed { options, .. }) => lived.plan = self.plan_with(options),
+                    Event::Run(RunEvent::Resumed(resume)) => lived.plan = self.plan_with(&resume.options),
                     _ => {}
                 }
             }

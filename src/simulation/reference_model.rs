@@ -32,8 +32,9 @@ use rules::domain::{
     OutcomeClass, Points, Purpose, QualityFlag, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use rules::engine::{
-    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent, Job,
-    JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
+    AfterScan, AskEvent, AskReply, BudgetEvent, Concern, DeferralReason, DependencyStep, Event, FileFact,
+    GateEvent, GateResult, HoldEvent, Job, JobEnd, RunEvent, RunWork, State, StopCause, TaskEvent, TaskWork,
+    TurnEvent, TurnUpdate, Way, WorkEvent,
 };
 use rules::mission::model::OnExhausted;
 use rules::mission::{Origin, Plan};
@@ -324,7 +325,7 @@ impl ReferenceModel {
             Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
                 self.plan_attempt(state, *task, *attempt, *kind)
             }
-            Event::Turn(turn, TurnEvent::Started { .. }) => {
+            Event::Turn(turn, TurnEvent::Started(_)) => {
                 assert!(!self.limit, "nothing is started any more: {event:?}");
                 self.no_audit_is_out(turn.task);
                 self.dependencies_hold(state, turn.task);
@@ -383,7 +384,9 @@ impl ReferenceModel {
             }
             Event::Turn(
                 turn,
-                TurnEvent::Spawned { .. } | TurnEvent::Adopted | TurnEvent::RequestFailed { .. },
+                TurnEvent::Progress(TurnUpdate::Spawned { .. })
+                | TurnEvent::Adopted
+                | TurnEvent::RequestFailed { .. },
             ) => self.is_in_flight(*turn),
             Event::Turn(turn, TurnEvent::Finished(end)) => {
                 let (exit, files) = (&end.exit, &end.files);
@@ -391,6 +394,7 @@ impl ReferenceModel {
                 assert!(self.ended.insert(*turn));
                 let seen = &mut self.tasks[turn.task.index()];
                 (seen.in_flight, seen.finished) = (false, true);
+                seen.escalated |= end.broken.is_some();
                 // What was noted before a turn that was lost stays until somebody looked.
                 seen.noted = seen.noted.filter(|noted| files.is_none() && noted != turn);
                 seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
@@ -402,7 +406,12 @@ impl ReferenceModel {
                     (seen.finished, seen.agent_failed) = (false, false);
                 }
             }
-            Event::Task(task, TaskEvent::Deferred(deferral)) => {
+            Event::Task(
+                task,
+                TaskEvent::Deferred {
+                    until: Some(deferral),
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 // What goes on behind a stage waits for nobody who was asked before.
                 for seat in seen.seats.values_mut().filter(|_| deferral.stage.is_some()) {
@@ -413,7 +422,7 @@ impl ReferenceModel {
                 assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
                 seen.waits = Some((deferral.why, seen.tries));
             }
-            Event::Task(task, TaskEvent::Released) => {
+            Event::Task(task, TaskEvent::Deferred { until: None }) => {
                 let seen = &mut self.tasks[task.index()];
                 let waited = seen.waits.take();
                 assert_eq!(
@@ -426,11 +435,6 @@ impl ReferenceModel {
                 self.is_in_flight(*turn);
                 self.tasks[turn.task.index()].in_flight = false;
                 self.a_turn_ended(state, turn.task);
-            }
-            Event::Turn(turn, TurnEvent::Escalated { .. }) => {
-                let seen = &mut self.tasks[turn.task.index()];
-                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
-                seen.escalated = true;
             }
             Event::Work(task, WorkEvent::Requested(Job::Baseline)) => {
                 let seen = &mut self.tasks[task.index()];
@@ -558,11 +562,11 @@ impl ReferenceModel {
             ) => self.seat_requested(state, *id, *seat),
             Event::Ask(
                 id,
-                AskEvent::Replied {
+                AskEvent::Replied(AskReply {
                     purpose: Purpose::Score(seat),
                     answer,
                     ..
-                },
+                }),
             ) => {
                 let place = self.seat_ended(*id, *seat);
                 let first = place
@@ -704,6 +708,11 @@ impl ReferenceModel {
                     (Status::AwaitingApproval, seen.asked + 1),
                     "{event:?}"
                 );
+                let acts_again = *reason == WaitingReason::SideEffects;
+                assert!(
+                    !acts_again || seen.acted && state.plan.task(*task).side_effects,
+                    "{event:?}"
+                );
                 seen.asked = *number;
                 seen.open_approval = Some(*number);
                 seen.reason = Some((*reason, gate.clone()));
@@ -734,10 +743,6 @@ impl ReferenceModel {
                 HoldEvent::Undecided { number, .. } | HoldEvent::TimedOut { number },
             ) => {
                 assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
-            }
-            Event::Task(task, TaskEvent::RetryBlocked { .. }) => {
-                let seen = &self.tasks[task.index()];
-                assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
             }
             Event::Hold(HoldOwner::Barrier(hold), HoldEvent::Opened { number, .. }) => {
                 assert!(
@@ -775,12 +780,27 @@ impl ReferenceModel {
             Event::Hold(HoldOwner::Barrier(_), HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. }) => {
                 panic!("a checkpoint has no approvers and no time-out: {event:?}")
             }
-            Event::Task(task, TaskEvent::DependencyFailed { dependency, .. }) => {
+            Event::Task(task, TaskEvent::DependencyFailed { dependency, step, .. }) => {
                 self.failed_for_good(*dependency);
-                assert!(
-                    state.plan.dependencies.of(*task).contains(dependency),
-                    "{event:?}"
-                );
+                match step {
+                    DependencyStep::Detected => {
+                        assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
+                    }
+                    DependencyStep::Resolved(Way::Retry) => {}
+                    DependencyStep::Resolved(way) => {
+                        self.may_do_without(state, *task, *dependency, *way);
+                        self.tasks[task.index()].without.insert(*dependency, *way);
+                    }
+                    DependencyStep::Unresolvable(waves) => {
+                        assert!(
+                            state.plan.dependencies.of(*task).contains(dependency),
+                            "{event:?}"
+                        );
+                        if let Some(waves) = waves {
+                            self.gets_nowhere(state, *task, *waves);
+                        }
+                    }
+                }
             }
             Event::Gate(gate, GateEvent::Evaluated { result }) => self.gate_evaluated(state, *gate, result),
             Event::Gate(gate, GateEvent::Overridden { .. }) => {
@@ -792,10 +812,10 @@ impl ReferenceModel {
                 RunEvent::Started(_)
                 | RunEvent::Moved { .. }
                 | RunEvent::ProtectionNoted(_)
-                | RunEvent::Unconfined { .. }
+                | RunEvent::Warning(Concern::Notice | Concern::Unconfined, _)
                 | RunEvent::SessionLimit { .. },
             ) => {}
-            Event::Run(RunEvent::Resumed { .. }) => {
+            Event::Run(RunEvent::Resumed(_)) => {
                 self.audit_dropped();
                 self.session_begins();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
@@ -803,19 +823,21 @@ impl ReferenceModel {
                 self.foreign = false;
                 self.not_merged = false;
             }
-            Event::Run(RunEvent::StateForeign { .. }) => self.foreign = true,
-            Event::Run(RunEvent::Stopping { cause }) => {
+            Event::Run(RunEvent::Warning(Concern::Foreign, _)) => self.foreign = true,
+            Event::Run(RunEvent::Stopping(cause)) => {
                 self.stop = Some(*cause);
                 self.audit_dropped();
             }
             Event::Task(task, TaskEvent::AcceptanceRecorded { files, checks }) => {
                 self.accepted_for(state, *task, files, checks);
             }
-            Event::Run(RunEvent::DeliveryRequested { merge }) => {
+            Event::Run(RunEvent::WorkRequested(RunWork::Delivery { merge })) => {
                 assert_eq!(*merge, self.conditions(state) == [OutcomeClass::Ok], "{event:?}");
             }
             Event::Run(RunEvent::WorkDelivered(delivery)) => self.not_merged = delivery.why.is_some(),
-            Event::Run(RunEvent::AuditRequested { number }) => self.audit_requested(state, *number),
+            Event::Run(RunEvent::WorkRequested(RunWork::Audit { number })) => {
+                self.audit_requested(state, *number)
+            }
             Event::Run(RunEvent::AuditFinished {
                 number,
                 checked,
@@ -833,7 +855,9 @@ impl ReferenceModel {
                 assert!(goes_on && !state.plan.rules.budget.is_none(), "{event:?}");
                 (self.limit, self.judging_goes_on) = (true, ceiling.leaves_judging());
             }
-            Event::Budget(BudgetEvent::Released { call }) => {
+            Event::Budget(BudgetEvent::Held {
+                call, released: true, ..
+            }) => {
                 let ask = state.task(call.task).open_ask(*call);
                 let judges = ask.is_some_and(|ask| ask.purpose.is_judging());
                 assert!(!self.limit || judges && self.judging_goes_on, "{event:?}");
@@ -843,8 +867,10 @@ impl ReferenceModel {
             }
             // What it cost is counted with the calls.
             Event::Budget(BudgetEvent::Settled { .. }) => {}
-            Event::Run(RunEvent::Paused { .. }) => self.paused = true,
-            Event::Run(RunEvent::Cancelled { .. }) => self.called_off = true,
+            Event::Run(RunEvent::Paused { for_good, .. }) => {
+                self.paused |= !for_good;
+                self.called_off |= for_good;
+            }
             Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
                 assert!(points < threshold, "{event:?}");
                 self.threshold = true;
@@ -934,13 +960,6 @@ impl ReferenceModel {
             Event::Run(RunEvent::CommandTaken { id, .. }) => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
-                self.failed_for_good(*dependency);
-                if *way != Way::Retry {
-                    self.may_do_without(state, *task, *dependency, *way);
-                    self.tasks[task.index()].without.insert(*dependency, *way);
-                }
-            }
             Event::Task(task, TaskEvent::Question { call, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
@@ -957,15 +976,10 @@ impl ReferenceModel {
                 assert!(std::mem::take(&mut seen.question_open), "{event:?}");
                 seen.finished = false;
             }
-            Event::Task(task, TaskEvent::DeadlockDetected { dependency }) => {
-                self.failed_for_good(*dependency);
-                assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
-            }
             Event::Run(RunEvent::MissionChanged(change)) => self.mission_changed(state, change),
             Event::Task(_, TaskEvent::DelegationDrift { .. }) => {
                 panic!("nothing changes what was delegated: {event:?}")
             }
-            Event::Task(task, TaskEvent::NoProgress { waves }) => self.gets_nowhere(state, *task, *waves),
             Event::Ask(
                 id,
                 AskEvent::Requested {
@@ -973,18 +987,11 @@ impl ReferenceModel {
                     ..
                 },
             ) if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
-            Event::Turn(
-                _,
-                TurnEvent::Activity { .. } | TurnEvent::AuthorityCues { .. } | TurnEvent::Stale { .. },
-            )
+            Event::Turn(_, TurnEvent::Progress(_))
             | Event::Work(..)
-            | Event::Ask(
-                _,
-                AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
-            )
-            | Event::Run(RunEvent::Waiting { .. } | RunEvent::Warning { .. })
+            | Event::Ask(_, AskEvent::Requested { .. } | AskEvent::Replied(_) | AskEvent::Failed { .. })
             | Event::Notice(_)
-            | Event::Task(_, TaskEvent::DelegationRequested { .. } | TaskEvent::DelegationRefused { .. })
+            | Event::Task(_, TaskEvent::DelegationRefused { .. })
             | Event::Run(RunEvent::Salvaged(_)) => {}
             Event::Task(
                 task,

@@ -460,7 +460,7 @@ mod tests {
 
     use super::*;
     use crate::store::double::{Fate, MemoryLog};
-    use rules::engine::{Event, Fact, RunEvent};
+    use rules::engine::{Concern, Event, Fact, RunEvent};
 
     /// A decision that says as many warnings.
     fn warnings(events: Vec<Event>) -> JournalDecision {
@@ -468,9 +468,7 @@ mod tests {
     }
 
     fn warning(text: &str) -> Event {
-        Event::Run(RunEvent::Warning {
-            message: text.to_owned(),
-        })
+        Event::Run(RunEvent::Warning(Concern::Notice, text.to_owned()))
     }
 
     fn read_all(bytes: &[u8]) -> Result<(Vec<Record>, u64, Option<u64>), DamagedJournal> {

@@ -219,7 +219,7 @@ fn is_marked(mark: Option<u8>) -> Result<bool, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::engine::RunEvent;
+    use rules::engine::{Concern, RunEvent};
     use supervisor::files::checked_line;
 
     fn of(body: &str) -> Result<Record, BadRecord> {
@@ -229,17 +229,18 @@ mod tests {
         Record::of_line(&line)
     }
 
-    const EVENT: &str = r#"{"run":{"warning":{"message":"x"}}}"#;
+    const EVENT: &str = r#"{"run":{"warning":["notice","x"]}}"#;
 
     #[test]
     fn what_is_written_is_read() {
         let decision = JournalDecision {
             fact: Fact::Warn("x".to_owned()),
             events: vec![
-                Event::Run(RunEvent::Warning {
-                    message: "x".to_owned(),
+                Event::Run(RunEvent::Warning(Concern::Notice, "x".to_owned())),
+                Event::Run(RunEvent::Paused {
+                    by: "me".to_owned(),
+                    for_good: false,
                 }),
-                Event::Run(RunEvent::Paused { by: "me".to_owned() }),
             ],
             direct: 1,
         };

@@ -426,7 +426,7 @@ fn what_other_rules_decided_is_recovered_as_it_is_and_is_no_pass() {
     assert_eq!(standing(&before, "panel"), ("done", "clean"));
     // A build with other rules made it: by them the work was good enough with a relief.
     let path = workspace.journal();
-    journal::with_rules(&path, 7);
+    journal::with_rules(&path, 8);
     forge(&workspace, &journal::flag("clean"), &journal::flag("relaxed"));
     fs::remove_file(workspace.path(&journal::snapshot_of("r1"))).expect("it can be removed");
     let variables = [("QUORUM_OPERATOR_KEY", "that of another machine")];

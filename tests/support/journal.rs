@@ -25,7 +25,7 @@ pub const EXITS: &str = "exits.log";
 /// Commands that were left while no session lived, in the state folder.
 pub const INBOX: &str = "commands";
 /// The number of the form of a state folder.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What records say, as a text in them.
 pub mod code {
@@ -176,56 +176,30 @@ fn told(mut record: Value) -> Value {
     record
 }
 
-/// A fact as the event that says it.
+/// A fact as the event that carries what it carries.
 fn event_of(name: &str, body: &Value) -> Value {
-    // Fields of the event, each with its name in the fact.
-    let of = |fields: &[(&str, &str)]| {
-        let named = fields.iter().map(|(field, from)| (*field, &body[*from]));
-        let there = named.filter(|(_, value)| !value.is_null());
-        let fields: serde_json::Map<String, Value> =
-            there.map(|(field, value)| (field.to_owned(), value.clone())).collect();
-        Value::Object(fields)
-    };
-    let same = |fields: &[&str]| of(&fields.iter().map(|field| (*field, *field)).collect::<Vec<_>>());
-    let run = |name: &str, fields: Value| json!({"run": {name: fields}});
-    let turn = |name: &str, fields: Value| json!({"turn": [body["turn"], {name: fields}]});
-    let work = |task: &Value, name: &str, fields: Value| json!({"work": [task, {name: fields}]});
+    let run = |name: &str, body: &Value| json!({"run": {name: body}});
+    let of = |entity: &str, id: &str, name: &str| json!({entity: [body[id], {name: body}]});
     match name {
-        "start" => run("started", body.clone()),
-        "resume" => run("resumed", same(&["options", "supervisor"])),
-        "salvaged" => run("salvaged", body.clone()),
-        "protection-noted" => run("protectionNoted", json!({"files": body})),
-        "stop" => run("stopping", json!({"cause": body})),
-        "foreign" => run("stateForeign", json!({"what": body})),
-        "warn" => run("warning", json!({"message": body})),
+        "start" => run("started", body),
+        "resume" => run("resumed", body),
+        "salvaged" => run("salvaged", body),
+        "protection-noted" => run("protectionNoted", body),
+        "stop" => run("stopping", body),
+        "work-delivered" => run("workDelivered", body),
+        "warn" => run("warning", &json!(["notice", body])),
+        "foreign" | "unconfined" => run("warning", &json!([name, body])),
         "filed" => json!({"notice": {"filed": body}}),
-        "prompt-ready" => turn("started", of(&[("prompt", "digest")])),
-        "files-noted" => {
-            turn("filesNoted", json!({"file": body["result"]["Ok"], "shared": body["shared"] == true}))
+        "prompt-ready" => of("turn", "turn", "started"),
+        "files-noted" => json!({"turn": [body["turn"], {"filesNoted": {
+            "file": body["result"]["Ok"], "shared": body["shared"] == true,
+        }}]}),
+        "turn-progress" => json!({"turn": [body[0], {"progress": body[1]}]}),
+        "turn-ended" => of("turn", "turn", "finished"),
+        "job-ended" => {
+            json!({"work": [body["turn"][0], {"ended": {"job": body["job"], "end": body["end"]}}]})
         }
-        "turn-spawned" => turn("spawned", same(&["process"])),
-        "activity" => turn("activity", of(&[("summary", "text")])),
-        "silent" => turn("stale", of(&[("idle", "idle"), ("killed", "tooLong")])),
-        "turn-ended" => turn(
-            "finished",
-            same(&[
-                "exit",
-                "output",
-                "stderr",
-                "result",
-                "duration",
-                "usage",
-                "model",
-                "files",
-                "toolCalls",
-                "tools",
-                "asked",
-            ]),
-        ),
-        "job-ended" => work(&body["turn"][0], "ended", same(&["job", "end"])),
-        "ask-replied" => {
-            json!({"ask": [body["id"], {"replied": same(&["purpose", "agent", "reply", "answer"])}]})
-        }
+        "ask-replied" => of("ask", "id", "replied"),
         "stage-voided" => json!({"task": [null, {"stageVoided": body}]}),
         other => panic!("'{other}' is no fact that is an event"),
     }
@@ -489,7 +463,7 @@ pub fn code_of(key: &[u8], body: &str) -> String {
 
 /// That the first turn of a task has a process, as a record says it.
 pub fn spawned(task: u32) -> String {
-    format!("\"turn-spawned\":{{\"turn\":[{task},1,1]")
+    format!("\"turn-progress\":[[{task},1,1],{{\"spawned\"")
 }
 
 /// That a task moved to a status, as a record says it.

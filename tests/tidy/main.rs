@@ -21,9 +21,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 845_400),
-    ("tokens: core", 503_350),
-    ("tokens: edges", 341_050),
+    ("tokens: all", 846_250),
+    ("tokens: core", 503_700),
+    ("tokens: edges", 341_500),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

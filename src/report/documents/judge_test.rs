@@ -12,7 +12,7 @@ use crate::report::templates::render;
 use crate::report::view::RunView;
 use crate::runtime::said_by_answer;
 use rules::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
-use rules::engine::{AskEvent, Event, TaskEvent};
+use rules::engine::{AskEvent, AskReply, Event, TaskEvent};
 
 /// Whether the replies of an agent can be read where it is asked as a judge: `quorum judge test`.
 #[derive(Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ impl KindRow {
     pub fn take(&mut self, at: Timestamp, event: &Event) {
         match event {
             Event::Ask(_, AskEvent::Requested { .. }) => self.began = self.began.or(Some(at)),
-            Event::Ask(_, AskEvent::Replied { reply, answer, .. }) => {
+            Event::Ask(_, AskEvent::Replied(AskReply { reply, answer, .. })) => {
                 self.ended(at);
                 let asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
                 self.replies += 1 + u32::from(asked_again);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::report::ids::task_key;
 use rules::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use rules::engine::AskEvent;
+use rules::engine::{AskEvent, AskReply};
 use rules::mission::model::Remedy;
 
 use super::expander::EventExpander;
@@ -46,12 +46,13 @@ impl EventExpander {
                     "notBefore": not_before.map(Timestamp::to_rfc3339),
                 )
             }
-            AskEvent::Replied {
+            AskEvent::Replied(AskReply {
                 purpose,
                 agent,
                 reply,
                 answer,
-            } => {
+                ..
+            }) => {
                 let payload = payload!(self.ask(id, *purpose, *agent); "model": reply.model);
                 let payload = payload!(payload.usage(&reply.usage);
                     "reply": file(&reply.file),

@@ -79,7 +79,12 @@ impl EventExpander {
                 let limit = self.closed(*task, &limit, "withdrawn");
                 closed.into_iter().map(by_whom).chain(limit).collect()
             }
-            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.why == DeferralReason::Window => {
+            Event::Task(
+                task,
+                TaskEvent::Deferred {
+                    until: Some(deferral),
+                },
+            ) if deferral.why == DeferralReason::Window => {
                 let payload = payload!(self.task(*task);
                     "reason": WINDOW.reason,
                     "message": deferral.message,
@@ -88,7 +93,7 @@ impl EventExpander {
                 let is_new = self.holds.open(*task, WINDOW);
                 is_new.then_some(("hold:opened", payload)).into_iter().collect()
             }
-            Event::Task(task, TaskEvent::Released) => {
+            Event::Task(task, TaskEvent::Deferred { until: None }) => {
                 let taken = self.holds.take(*task, |hold| *hold == WINDOW);
                 self.closed(*task, &taken, "expired")
             }

@@ -5,8 +5,8 @@ use rules::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status
 use serde_json::{Value, json};
 
 use crate::report::documents::reviews::share;
-use rules::engine::Mark;
 use rules::engine::{AfterScan, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent};
+use rules::engine::{Mark, RunWork};
 use rules::judging::baseline::items;
 use rules::mission::Requirement;
 use rules::mission::model::{Check, CommandCheck};
@@ -17,7 +17,7 @@ impl EventExpander {
     /// The payload of an event about an audit.
     pub(super) fn audit_details(&self, event: &Event) -> Payload {
         match event {
-            Event::Run(RunEvent::AuditRequested { number }) => payload!(number),
+            Event::Run(RunEvent::WorkRequested(RunWork::Audit { number })) => payload!(number),
             Event::Run(RunEvent::AuditFinished {
                 number,
                 checked,

@@ -10,7 +10,9 @@
 mod task;
 
 use rules::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
-use rules::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
+use rules::engine::{
+    AskEvent, BudgetEvent, Ceiling, Concern, Event, GateEvent, GateResult, RunEvent, TurnEvent, TurnUpdate,
+};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::notices::letter_event;
@@ -152,6 +154,7 @@ impl EventExpander {
             Event::Run(of) => named.extend(self.run_event(of)),
             Event::Task(task, of) => {
                 named.extend(self.task_event(*task, of, rest));
+                named.extend(self.beside(*task, of, rest));
                 named.extend(self.assessment(of, rest));
             }
             Event::Turn(turn, of) => named.extend(self.turn_event(*turn, of)),
@@ -170,22 +173,27 @@ impl EventExpander {
     fn run_event(&self, of: &RunEvent) -> Option<NamedPayload> {
         Some(match of {
             RunEvent::Started(started) => ("run:started", self.run_started(started)),
-            RunEvent::Resumed { options, .. } => ("run:resumed", payload!(options)),
+            RunEvent::Resumed(resume) => ("run:resumed", payload!("options": resume.options)),
             RunEvent::Moved { from, to } => (
                 "run:moved",
                 payload!("from": from.to_string_lossy(), "to": to.to_string_lossy()),
             ),
-            RunEvent::Stopping { cause } => ("run:stopping", payload!("cause": stop_cause(*cause))),
+            RunEvent::Stopping(cause) => ("run:stopping", payload!("cause": stop_cause(*cause))),
             RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 ..
             } => ("run:finished", run_finished(*outcome, conditions, allowed)),
-            RunEvent::SessionLimit { until } => ("run:limit", payload!("until": until.to_rfc3339())),
-            RunEvent::StateForeign { what } => ("state:foreign", payload!(what)),
-            RunEvent::Unconfined { reason } => ("run:unconfined", payload!(reason)),
-            RunEvent::Warning { message } => ("log", payload!("level": "warn", message)),
+            RunEvent::SessionLimit { until, waits } => {
+                let name = if *waits { "run:waiting" } else { "run:limit" };
+                (name, payload!("until": until.to_rfc3339()))
+            }
+            RunEvent::Warning(concern, message) => match concern {
+                Concern::Notice => ("log", payload!("level": "warn", message)),
+                Concern::Unconfined => ("run:unconfined", payload!("reason": message)),
+                Concern::Foreign => ("state:foreign", payload!("what": message)),
+            },
             RunEvent::Salvaged(salvaged) => {
                 let payload = payload!(
                     "by": salvaged.by,
@@ -201,9 +209,10 @@ impl EventExpander {
             RunEvent::TasksWithdrawn { tasks } => {
                 ("tasks:withdrawn", payload!("tasks": self.plan.titles(tasks)))
             }
-            RunEvent::Paused { by } => ("run:paused", payload!(by)),
-            RunEvent::Cancelled { by } => ("run:cancelled", payload!(by)),
-            RunEvent::Waiting { until } => ("run:waiting", payload!("until": until.to_rfc3339())),
+            RunEvent::Paused { by, for_good } => {
+                let name = if *for_good { "run:cancelled" } else { "run:paused" };
+                (name, payload!(by))
+            }
             RunEvent::CommandTaken { id, result, by } => {
                 ("operator:command", payload!("commandId": id, result, by))
             }
@@ -218,53 +227,60 @@ impl EventExpander {
                 let paths: Vec<&String> = known.files.iter().map(|(path, _)| path).collect();
                 ("protection:noted", payload!("files": paths))
             }
-            RunEvent::AuditRequested { .. }
-            | RunEvent::AuditFinished { .. }
-            | RunEvent::DeliveryRequested { .. }
-            | RunEvent::WorkDelivered(_) => return None,
+            RunEvent::WorkRequested(_) | RunEvent::AuditFinished { .. } | RunEvent::WorkDelivered(_) => {
+                return None;
+            }
         })
     }
 
-    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Option<NamedPayload> {
-        let turn_of = self.turn(turn);
+    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Vec<NamedPayload> {
+        let turn_of = || self.turn(turn);
         let plan = self.plan.task(turn.task);
         let agent = self.agent_name(plan.agent);
-        Some(match of {
-            TurnEvent::Spawned { process } => {
+        let cues = |cues: u32, place: &str| {
+            let payload = payload!(turn_of(); cues, "in": place);
+            (cues > 0).then_some(("authority:cues", payload))
+        };
+        let named = match of {
+            TurnEvent::Progress(TurnUpdate::Spawned { process }) => {
                 let pid = process.as_ref().map(|process| process.pid);
-                let payload = payload!(turn_of; "agentName": agent, "taskTitle": plan.title, pid);
+                let payload = payload!(turn_of(); "agentName": agent, "taskTitle": plan.title, pid);
                 ("agent:spawned", payload)
             }
-            TurnEvent::Activity { summary } => {
-                ("agent:activity", payload!(turn_of; "agentName": agent, summary))
+            TurnEvent::Progress(TurnUpdate::Activity { summary }) => {
+                ("agent:activity", payload!(turn_of(); "agentName": agent, summary))
             }
-            TurnEvent::Stale { idle, killed } => {
+            TurnEvent::Progress(TurnUpdate::Stale { idle, killed }) => {
                 let action = if *killed { "kill" } else { "warning" };
                 let payload = payload!(self.task(turn.task); "agentName": agent, "idleMs": idle, action);
                 ("agent:stale", payload)
             }
             TurnEvent::FilesNoted { file: record, .. } => {
-                ("files:noted", payload!(turn_of; "record": file(record)))
-            }
-            TurnEvent::AuthorityCues { cues, result } => {
-                let place = if *result { "result" } else { "prompt" };
-                ("authority:cues", payload!(turn_of; cues, "in": place))
-            }
-            TurnEvent::Escalated { broken } => {
-                let payload = payload!(turn_of; "kind": broken.kind, "evidence": broken.evidence);
-                ("task:escalated", payload)
+                ("files:noted", payload!(turn_of(); "record": file(record)))
             }
             TurnEvent::Finished(end) if end.exit.failure == Some(FailureClass::Timeout) => {
                 let payload =
                     payload!(self.task(turn.task); "elapsed": end.duration, "timeout": plan.turn_timeout);
                 ("task:timeout", payload)
             }
-            TurnEvent::Started { .. }
-            | TurnEvent::RequestFailed { .. }
-            | TurnEvent::Finished(_)
-            | TurnEvent::Lost
-            | TurnEvent::Adopted => return None,
-        })
+            TurnEvent::Finished(end) => {
+                let titles = end.delegate.iter().map(|sub_task| &sub_task.title);
+                let requested = payload!(self.task(turn.task); "tasks": titles.collect::<Vec<_>>());
+                let requested = (!end.delegate.is_empty()).then_some(("delegation:requested", requested));
+                let escalated = end.broken.as_ref().map(|broken| {
+                    let payload = payload!(turn_of(); "kind": broken.kind, "evidence": broken.evidence);
+                    ("task:escalated", payload)
+                });
+                return requested
+                    .into_iter()
+                    .chain(cues(end.cues, "result"))
+                    .chain(escalated)
+                    .collect();
+            }
+            TurnEvent::Started(prompt) => return cues(prompt.cues, "prompt").into_iter().collect(),
+            TurnEvent::RequestFailed { .. } | TurnEvent::Lost | TurnEvent::Adopted => return Vec::new(),
+        };
+        vec![named]
     }
 
     fn ask_event(&self, id: AskId, of: &AskEvent) -> Option<NamedPayload> {
@@ -283,7 +299,7 @@ impl EventExpander {
             } if id.attempt_try == 1 => {
                 Some(("deadlock:resolving", self.failed_dependency(id.task, *dependency)))
             }
-            AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. } => None,
+            AskEvent::Requested { .. } | AskEvent::Replied(_) | AskEvent::Failed { .. } => None,
         }
     }
 
@@ -323,7 +339,7 @@ impl EventExpander {
                 );
                 Some(("budget:clock", payload))
             }
-            BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. } => None,
+            BudgetEvent::Held { .. } | BudgetEvent::Settled { .. } => None,
         }
     }
 

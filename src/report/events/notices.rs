@@ -1,6 +1,7 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
 use crate::report::ids::{notification_id, task_key};
+use rules::domain::Timestamp;
 use rules::engine::NoticeEvent;
 use rules::mission::Plan;
 
@@ -18,15 +19,12 @@ pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named
                 payload.failure(letter.class, Some(&letter.error)),
             ))
         }
-        NoticeEvent::Filed { ids } => {
+        NoticeEvent::Filed(ids) => {
             let ids = ids.iter().map(|id| format!("{run}.{id}"));
             let ids = ids.collect::<Vec<_>>();
             Some(("dlq:added", payload!(ids)))
         }
-        NoticeEvent::Requested { .. }
-        | NoticeEvent::Sent { .. }
-        | NoticeEvent::Retried { .. }
-        | NoticeEvent::Failed { .. } => None,
+        NoticeEvent::Requested { .. } | NoticeEvent::Tried { .. } => None,
     }
 }
 
@@ -46,23 +44,15 @@ pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
             "holdName": notice.barrier.map(|hold| &plan.barrier(hold).name),
             "message": notice.text,
         ),
-        NoticeEvent::Sent { number, channel } => of(*number, channel),
-        NoticeEvent::Retried {
+        NoticeEvent::Tried {
             number,
             channel,
-            class,
-            message,
-            not_before,
+            failure,
         } => {
-            payload!(of(*number, channel).failure(*class, Some(message)); "notBefore": not_before.to_rfc3339())
+            let told = of(*number, channel);
+            let Some(failure) = failure else { return told };
+            payload!(told.failure(failure.class, Some(&failure.message)); "notBefore": failure.again.map(Timestamp::to_rfc3339))
         }
-        NoticeEvent::Failed {
-            number,
-            channel,
-            class,
-            message,
-            ..
-        } => of(*number, channel).failure(*class, Some(message)),
-        NoticeEvent::Died(_) | NoticeEvent::Filed { .. } => Payload::default(),
+        NoticeEvent::Died(_) | NoticeEvent::Filed(_) => Payload::default(),
     }
 }

@@ -13,7 +13,8 @@ use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventf
 use crate::report::words::find;
 use rules::domain::{FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, TaskId, Verdict};
 use rules::engine::{
-    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, AskReply, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent,
+    TurnUpdate, WorkEvent,
 };
 use rules::mission::{BarrierKind, BarrierPlan, Part};
 
@@ -21,16 +22,14 @@ use rules::mission::{BarrierKind, BarrierPlan, Part};
 fn variant(event: &Event) -> &'static str {
     match event {
         Event::Run(RunEvent::Started(_)) => "RunStarted",
-        Event::Run(RunEvent::Resumed { .. }) => "RunResumed",
+        Event::Run(RunEvent::Resumed(_)) => "RunResumed",
         Event::Run(RunEvent::Moved { .. }) => "RunMoved",
-        Event::Run(RunEvent::Stopping { .. }) => "Stopping",
-        Event::Run(RunEvent::StateForeign { .. }) => "StateForeign",
-        Event::Run(RunEvent::Unconfined { .. }) => "Unconfined",
+        Event::Run(RunEvent::Stopping(_)) => "Stopping",
         Event::Run(RunEvent::Finished { .. }) => "RunFinished",
         Event::Task(_, TaskEvent::Transition { .. }) => "Transition",
         Event::Task(_, TaskEvent::AttemptPlanned { .. }) => "AttemptPlanned",
-        Event::Turn(_, TurnEvent::Started { .. }) => "TurnStarted",
-        Event::Turn(_, TurnEvent::Spawned { .. }) => "AgentSpawned",
+        Event::Turn(_, TurnEvent::Started(_)) => "TurnStarted",
+        Event::Turn(_, TurnEvent::Progress(TurnUpdate::Spawned { .. })) => "AgentSpawned",
         Event::Turn(_, TurnEvent::RequestFailed { .. }) => "TurnRequestFailed",
         Event::Turn(_, TurnEvent::Finished(_)) => "TurnFinished",
         Event::Run(RunEvent::ProtectionNoted(_)) => "ProtectionNoted",
@@ -45,10 +44,9 @@ fn variant(event: &Event) -> &'static str {
         Event::Hold(_, HoldEvent::Undecided { .. }) => "HoldUndecided",
         Event::Task(_, TaskEvent::FilesChanged { .. }) => "FilesChanged",
         Event::Task(_, TaskEvent::AcceptanceRecorded { .. }) => "AcceptanceRecorded",
-        Event::Run(RunEvent::AuditRequested { .. }) => "AuditRequested",
+        Event::Run(RunEvent::WorkRequested(_)) => "RunWorkRequested",
         Event::Task(_, TaskEvent::Regressed { .. }) => "Regressed",
         Event::Run(RunEvent::AuditFinished { .. }) => "Audited",
-        Event::Run(RunEvent::DeliveryRequested { .. }) => "DeliveryRequested",
         Event::Run(RunEvent::WorkDelivered(_)) => "WorkDelivered",
         Event::Task(_, TaskEvent::Nudged { .. }) => "Nudged",
         Event::Ask(
@@ -60,10 +58,10 @@ fn variant(event: &Event) -> &'static str {
         ) => "ScoreRequested",
         Event::Ask(
             _,
-            AskEvent::Replied {
+            AskEvent::Replied(AskReply {
                 purpose: Purpose::Score(_),
                 ..
-            },
+            }),
         ) => "ScoreReplied",
         Event::Ask(
             _,
@@ -72,17 +70,12 @@ fn variant(event: &Event) -> &'static str {
                 ..
             },
         ) => "ScoreFailed",
-        Event::Turn(_, TurnEvent::Activity { .. }) => "AgentActivity",
-        Event::Turn(_, TurnEvent::AuthorityCues { .. }) => "AuthorityCues",
+        Event::Turn(_, TurnEvent::Progress(TurnUpdate::Activity { .. })) => "AgentActivity",
         Event::Task(_, TaskEvent::DelegationDrift { .. }) => "DelegationDrift",
-        Event::Task(_, TaskEvent::NoProgress { .. }) => "NoProgress",
-        Event::Turn(_, TurnEvent::Escalated { .. }) => "Escalated",
         Event::Task(_, TaskEvent::Question { .. }) => "Question",
         Event::Task(_, TaskEvent::Answered { .. }) => "Answered",
-        Event::Task(_, TaskEvent::DeadlockDetected { .. }) => "DeadlockDetected",
-        Event::Task(_, TaskEvent::DependencyResolved { .. }) => "DependencyResolved",
         Event::Ask(_, AskEvent::Requested { .. }) => "AskRequested",
-        Event::Ask(_, AskEvent::Replied { .. }) => "AskReplied",
+        Event::Ask(_, AskEvent::Replied(_)) => "AskReplied",
         Event::Ask(_, AskEvent::Failed { .. }) => "AskFailed",
         Event::Task(_, TaskEvent::StageVerdict(_)) => "StageVerdict",
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
@@ -91,19 +84,15 @@ fn variant(event: &Event) -> &'static str {
         Event::Task(_, TaskEvent::AcceptanceAnswered { .. }) => "AcceptanceAnswered",
         Event::Hold(_, HoldEvent::Opened { .. }) => "HoldOpened",
         Event::Hold(_, HoldEvent::TimedOut { .. }) => "HoldTimedOut",
-        Event::Task(_, TaskEvent::RetryBlocked { .. }) => "RetryBlocked",
         Event::Hold(_, HoldEvent::Closed { .. }) => "HoldClosed",
         Event::Task(_, TaskEvent::DependencyFailed { .. }) => "DependencyFailed",
         Event::Gate(_, GateEvent::Evaluated { .. }) => "GateEvaluated",
         Event::Gate(_, GateEvent::Overridden { .. }) => "GateOverridden",
         Event::Run(RunEvent::Paused { .. }) => "Paused",
-        Event::Run(RunEvent::Cancelled { .. }) => "Cancelled",
-        Event::Run(RunEvent::Waiting { .. }) => "Waiting",
         Event::Run(RunEvent::CommandTaken { .. }) => "CommandTaken",
         Event::Run(RunEvent::ThresholdFailed { .. }) => "ThresholdFailed",
         Event::Run(RunEvent::Salvaged(_)) => "Salvaged",
         Event::Run(RunEvent::MissionChanged(_)) => "MissionChanged",
-        Event::Task(_, TaskEvent::DelegationRequested { .. }) => "DelegationRequested",
         Event::Task(_, TaskEvent::DelegationRefused { .. }) => "DelegationRefused",
         Event::Task(_, TaskEvent::EdgeTaken { .. }) => "EdgeTaken",
         Event::Task(_, TaskEvent::FellBack { .. }) => "FellBack",
@@ -112,22 +101,20 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::Run(RunEvent::TasksAdded(_)) => "TasksAdded",
         Event::Run(RunEvent::TasksWithdrawn { .. }) => "TasksWithdrawn",
-        Event::Turn(_, TurnEvent::Stale { .. }) => "AgentStale",
+        Event::Turn(_, TurnEvent::Progress(TurnUpdate::Stale { .. })) => "AgentStale",
         Event::Deadline(_) => "Deadline",
         Event::Budget(BudgetEvent::Exhausted { .. }) => "LimitReached",
         Event::Budget(BudgetEvent::Held { .. }) => "CallHeld",
-        Event::Budget(BudgetEvent::Released { .. }) => "CallReleased",
         Event::Budget(BudgetEvent::Settled { .. }) => "CallSettled",
         Event::Budget(BudgetEvent::Clock { .. }) => "BudgetClock",
         Event::Run(RunEvent::SessionLimit { .. }) => "SessionLimit",
         Event::Task(_, TaskEvent::Deferred { .. }) => "TaskDeferred",
-        Event::Task(_, TaskEvent::Released) => "TaskReleased",
         Event::Task(_, TaskEvent::Superseded { .. }) => "Superseded",
-        Event::Run(RunEvent::Warning { .. }) => "Warning",
+        Event::Run(RunEvent::Warning(_, _)) => "Warning",
     }
 }
 
-const VARIANTS: usize = 85;
+const VARIANTS: usize = 71;
 
 fn mission() -> Mission {
     Mission::new("m")

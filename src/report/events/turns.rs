@@ -12,7 +12,9 @@ impl EventExpander {
         let told = self.turn(turn);
         let agent = self.agent_name(self.plan.task(turn.task).agent);
         match of {
-            TurnEvent::Started { prompt } => payload!(told; "agentName": agent, "promptDigest": prompt),
+            TurnEvent::Started(prompt) => {
+                payload!(told; "agentName": agent, "promptDigest": prompt.digest)
+            }
             TurnEvent::RequestFailed {
                 class,
                 message,

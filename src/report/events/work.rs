@@ -136,7 +136,7 @@ impl EventExpander {
             return Vec::new();
         };
         let mut named = Vec::new();
-        let is_held = matches!(event, Event::Budget(BudgetEvent::Held { .. }));
+        let is_held = matches!(event, Event::Budget(BudgetEvent::Held { released: false, .. }));
         if matches!(life, Life::Requested | Life::Started) || is_held {
             let is_new = self.work.open(&work);
             // It was asked for before: by what went wrong then, it is known that this follows.
@@ -179,11 +179,14 @@ impl EventExpander {
                 .work
                 .take(report.task, |work| work.place.stage == Some(report.stage)),
             // What goes on behind a stage waits for nobody who was asked before.
-            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.stage.is_some() => {
-                self.work.take(*task, |work| {
-                    matches!(work.key, WorkKey::Ask(_)) && work.place.stage.is_some()
-                })
-            }
+            Event::Task(
+                task,
+                TaskEvent::Deferred {
+                    until: Some(deferral),
+                },
+            ) if deferral.stage.is_some() => self.work.take(*task, |work| {
+                matches!(work.key, WorkKey::Ask(_)) && work.place.stage.is_some()
+            }),
             // Whoever was to approve need not any more.
             Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self.work.take(*task, |work| {
                 matches!(work.key, WorkKey::Job(Job::Approver { .. }))

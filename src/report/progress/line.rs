@@ -258,11 +258,7 @@ fn flag_role(task: &TaskPlan, flag: QualityFlag) -> Role {
 
 /// Only what a person may have to do something about.
 fn of_notice(event: &NoticeEvent) -> Option<ProgressLine> {
-    match event {
-        NoticeEvent::Failed { channel, message, .. } => {
-            let detail = format!(": the notification was not delivered: {message}");
-            Some(ProgressLine::warning(channel, detail))
-        }
-        _ => None,
-    }
+    let (channel, failure) = event.given_up()?;
+    let detail = format!(": the notification was not delivered: {}", failure.message);
+    Some(ProgressLine::warning(channel, detail))
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::line::passed_words;
 use rules::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
 use rules::engine::{
-    AskEvent, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent,
-    WorkEvent,
+    AskEvent, AskReply, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent,
+    TurnEvent, TurnUpdate, WorkEvent,
 };
 
 /// The running tasks, and when the session began. Holds at most one row per slot.
@@ -45,7 +45,7 @@ impl Live {
         self.now = at;
         match event {
             Event::Run(RunEvent::Started(_)) => self.started = Some(at),
-            Event::Run(RunEvent::Resumed { .. }) => {
+            Event::Run(RunEvent::Resumed(_)) => {
                 self.started = Some(at);
                 self.adopt(state, at);
             }
@@ -63,10 +63,10 @@ impl Live {
                     ..
                 },
             ) => self.ended += 1,
-            Event::Turn(turn, TurnEvent::Spawned { process }) => {
+            Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Spawned { process })) => {
                 self.update(turn.task, |running| running.process.clone_from(process));
             }
-            Event::Turn(turn, TurnEvent::Activity { summary }) => {
+            Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Activity { summary })) => {
                 self.update(turn.task, |running| running.said = Some(summary.clone()));
             }
             Event::Task(_, TaskEvent::StageVerdict(report)) => {
@@ -95,10 +95,10 @@ impl Live {
             ) => self.update(*task, |running| running.checks += u32::from(result.reruns == 0)),
             Event::Ask(
                 id,
-                AskEvent::Replied {
+                AskEvent::Replied(AskReply {
                     answer: Answer::Scores { .. } | Answer::Evaluation { .. },
                     ..
-                },
+                }),
             ) => {
                 // Who is asked once more replies once more: that is one seat all the same.
                 self.update(id.task, |running| {

@@ -51,7 +51,7 @@ impl<W: Write> Observer for Plain<W> {
         let lines = self.lines.of_record(state, at, events);
         if events
             .iter()
-            .any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. })))
+            .any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_))))
         {
             self.said = at;
         }

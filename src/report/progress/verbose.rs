@@ -4,8 +4,8 @@ use crate::report::style::Role;
 use crate::report::text::seconds;
 use rules::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use rules::engine::{
-    AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
-    WorkEvent,
+    AskEvent, AskReply, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State,
+    TurnEvent, TurnUpdate, Usage, WorkEvent,
 };
 use rules::mission::model::Check;
 
@@ -34,12 +34,12 @@ impl Details {
     /// More lines for an event, after the one that everybody sees.
     pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<ProgressLine> {
         match event {
-            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => self.of_programs(),
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => self.of_programs(),
             Event::Turn(
                 turn,
-                TurnEvent::Spawned {
+                TurnEvent::Progress(TurnUpdate::Spawned {
                     process: Some(process),
-                },
+                }),
             ) => {
                 let detail = format!("process {}", process.pid);
                 vec![dim(Verb::Start, title(state, turn.task), detail)]
@@ -80,12 +80,12 @@ impl Details {
             }
             Event::Ask(
                 id,
-                AskEvent::Replied {
+                AskEvent::Replied(AskReply {
                     purpose: Purpose::Score(seat),
                     reply,
                     answer,
                     ..
-                },
+                }),
             ) => of_reply(state, id.task, *seat, reply, answer),
             _ => Vec::new(),
         }

@@ -24,7 +24,7 @@ use crate::runtime::permission::Permission;
 use crate::runtime::tool_ledger::ToolLedger;
 use crate::store::SpoolName;
 use rules::domain::{Digest, FailureClass, Millis, TurnId};
-use rules::engine::{Exit, Fact, FailedTool, ToolCalls};
+use rules::engine::{Exit, Fact, FailedTool, ToolCalls, TurnUpdate};
 use rules::mission::model::{AgentMiddleware, ToolKind, ToolPolicy, Tools};
 
 /// Bytes of either end of a command's output that the model is given.
@@ -176,7 +176,10 @@ impl ToolContext {
         let text = text.chars().take(LONGEST_TOLD).collect();
         let turn = self.turn;
         // After the loop has ended it is of no use.
-        let _ = self.sender.send(Message::Fact(Fact::Activity { turn, text }));
+        let _ = self.sender.send(Message::Fact(Fact::TurnProgress(
+            turn,
+            TurnUpdate::Activity { summary: text },
+        )));
     }
 
     /// Keeps a call that came to nothing for a reason that may pass, until the same call goes well.

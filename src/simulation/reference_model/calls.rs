@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rules::domain::Money;
-use rules::engine::{AskEvent, BudgetEvent, Event, State, TaskWork, TurnEvent, Usage, WorkId};
+use rules::engine::{AskEvent, AskReply, BudgetEvent, Event, State, TaskWork, TurnEvent, Usage, WorkId};
 
 /// Calls of which no end is on record, and what the others are known to have cost.
 #[derive(Debug, Clone, Default)]
@@ -16,14 +16,16 @@ impl Calls {
     /// Takes one event, before whose record the engine's state was `state`.
     pub fn take(&mut self, state: &State, event: &Event) {
         match event {
-            Event::Turn(turn, TurnEvent::Started { .. }) => {
+            Event::Turn(turn, TurnEvent::Started(_)) => {
                 self.out.insert(WorkId::turn(*turn));
             }
             Event::Ask(id, AskEvent::Requested { .. }) => {
                 self.out.insert(WorkId::ask(*id));
             }
             Event::Turn(turn, TurnEvent::Finished(end)) => self.end(WorkId::turn(*turn), &end.usage),
-            Event::Ask(id, AskEvent::Replied { reply, .. }) => self.end(WorkId::ask(*id), &reply.usage),
+            Event::Ask(id, AskEvent::Replied(AskReply { reply, .. })) => {
+                self.end(WorkId::ask(*id), &reply.usage)
+            }
             Event::Ask(id, AskEvent::Failed { used, .. }) => {
                 // One that has met a limit, and is given up while it waits, has ended before.
                 let call = WorkId::ask(*id);

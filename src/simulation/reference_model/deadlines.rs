@@ -53,7 +53,7 @@ impl ReferenceModel {
                         .map_or(Part::Selected, |task| state.plan.task(task).part);
                     assert_eq!(part, Part::Selected, "{said:?}");
                 }
-                Event::Turn(turn, TurnEvent::Started { .. }) => {
+                Event::Turn(turn, TurnEvent::Started(_)) => {
                     let is_planned = state.plan.task(turn.task).deadline.is_some();
                     let of = Some(turn.task);
                     assert!(!is_planned || is_set(of) || is_settled(of), "{event:?}");

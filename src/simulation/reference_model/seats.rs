@@ -112,7 +112,12 @@ impl ReferenceModel {
                 self.tasks[task.index()]
                     .waits_only_for(|purpose| !matches!(purpose, Purpose::Approve { .. }));
             }
-            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.stage.is_some() => {
+            Event::Task(
+                task,
+                TaskEvent::Deferred {
+                    until: Some(deferral),
+                },
+            ) if deferral.stage.is_some() => {
                 self.tasks[task.index()].limited.clear();
             }
             _ => {}

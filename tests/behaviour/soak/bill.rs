@@ -33,7 +33,7 @@ pub struct Bill {
 impl Bill {
     pub fn follow(&mut self, name: &str, body: &Value) {
         match name {
-            "turn.spawned" => {
+            "turn.progress" if body["spawned"].is_object() => {
                 self.reached.insert(body["id"].to_string());
                 self.requests += 1;
             }

@@ -101,7 +101,7 @@ impl<'p> Recount<'p> {
                 self.in_session = true;
                 self.audit.0 = false;
             }
-            "run.auditRequested" => {
+            "run.workRequested" if body["audit"].is_object() => {
                 assert!(!self.audit.0, "looked at twice at once: {body}");
                 assert!(self.tasks.iter().all(|seen| !seen.in_flight || seen.is_terminal()), "{body}");
                 self.audit.0 = true;
@@ -155,8 +155,8 @@ impl<'p> Recount<'p> {
             "task.evalUnparsed" => self.seen(body).points = None,
             "task.forceAccepted" => self.seen(body).forced = true,
             "deadline" => self.deadline(body),
-            "task.dependencyResolved" => {
-                let (on, way) = (index(&body["dependency"]), text(&body["way"]));
+            "task.dependencyFailed" if body["step"]["resolved"].is_string() => {
+                let (on, way) = (index(&body["dependency"]), text(&body["step"]["resolved"]));
                 self.count(&format!("without by {way}"));
                 if way != "r" {
                     self.seen(body).without.insert(on, way != "b");

@@ -22,7 +22,9 @@ mod work;
 
 use std::sync::Arc;
 
-use super::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent};
+use super::event::{
+    AskEvent, DependencyStep, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
 use super::fixups::supersede;
 use super::job::{Job, JobEnd};
 use super::merging::Merged;
@@ -75,7 +77,7 @@ fn follow_notices(state: &mut State, event: &Event) {
     let was_announced = state.notices.announced;
     match event {
         // What was announced is not the end after all, or was the end of an earlier session.
-        Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged(_))
+        Event::Run(RunEvent::Resumed(_) | RunEvent::Salvaged(_))
         | Event::Task(_, TaskEvent::Transition { .. }) => state.notices.announced = false,
         Event::Notice(event) => state.notices.apply(event),
         _ => {}
@@ -90,7 +92,7 @@ fn follow_notices(state: &mut State, event: &Event) {
 fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEvent) {
     match said {
         TaskEvent::Transition { .. } => transition(state, task, event),
-        TaskEvent::Deferred { .. } | TaskEvent::Released => defer(state, task, event),
+        TaskEvent::Deferred { .. } => defer(state, task, event),
         TaskEvent::Superseded { .. } => supersede(state, task, true),
         TaskEvent::FellBack { work: true, .. } => change_worker(state, task, event),
         TaskEvent::AttemptPlanned {
@@ -134,15 +136,16 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 state.tasks[id.index()].course.visits = *visits;
             }
         }
-        TaskEvent::DeadlockDetected { dependency } => {
-            state.queues.cascades_due.remove(&(task, *dependency));
+        TaskEvent::DependencyFailed { dependency, step, .. } => {
+            if !matches!(step, DependencyStep::Unresolvable(_)) {
+                state.queues.cascades_due.remove(&(task, *dependency));
+            }
             change_task(state, task, event);
-            all_have_ended(state, task);
-        }
-        TaskEvent::DependencyResolved { dependency, .. } => {
-            state.queues.cascades_due.remove(&(task, *dependency));
-            change_task(state, task, event);
-            met_for(state, task, Prerequisite::Dependency(*dependency));
+            match step {
+                DependencyStep::Detected => all_have_ended(state, task),
+                DependencyStep::Resolved(_) => met_for(state, task, Prerequisite::Dependency(*dependency)),
+                DependencyStep::Unresolvable(_) => {}
+            }
         }
         TaskEvent::StageOpened { .. } => {
             change_task(state, task, event);
@@ -205,7 +208,7 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
                 first.noted.starts = starts;
             }
         }
-        TurnEvent::Started { .. } => state.turns_started += 1,
+        TurnEvent::Started(_) => state.turns_started += 1,
         TurnEvent::Finished(_) | TurnEvent::Lost => state.turn_ended_in(task),
         _ => {}
     }

@@ -4,7 +4,8 @@
 
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
+use super::event::{AskEvent, BudgetEvent, Event, RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent};
+use super::fact::TurnUpdate;
 use super::job::{Job, JobEnd};
 use super::notice::NoticeEvent;
 use super::seen_before::SeenBefore;
@@ -143,12 +144,12 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         Event::Task(_, TaskEvent::StageVoided(voided)) => start(state, voided.work),
         Event::Turn(turn, TurnEvent::FilesNoted { .. }) => prepare_prompt(state, turn.task),
         Event::Turn(turn, TurnEvent::Lost) => next_turn_after_loss(state, turn.task),
-        Event::Turn(turn, TurnEvent::Started { .. }) => started(state, WorkId::turn(*turn)),
+        Event::Turn(turn, TurnEvent::Started(_)) => started(state, WorkId::turn(*turn)),
         Event::Turn(turn, TurnEvent::RequestFailed { .. }) => start(state, WorkId::turn(*turn)),
-        Event::Turn(turn, TurnEvent::Stale { idle, killed: true }) => Some(Effect::KillTurn {
-            turn: *turn,
-            idle: *idle,
-        }),
+        Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Stale { idle, killed: true })) => {
+            let (turn, idle) = (*turn, *idle);
+            Some(Effect::KillTurn { turn, idle })
+        }
         Event::Work(task, WorkEvent::Ended { end, .. }) => return behind_baseline(state, *task, end),
         Event::Work(task, WorkEvent::Requested(job)) => {
             started(state, WorkId::job(state.current_turn(*task), *job))
@@ -159,14 +160,18 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             let tasks = state.plan.task_ids();
             return tasks.filter_map(|id| prepare_prompt(state, id)).collect();
         }
-        Event::Run(RunEvent::AuditRequested { number }) => Some(Effect::Audit { number: *number }),
-        Event::Run(RunEvent::DeliveryRequested { merge }) => Some(Effect::DeliverWork { merge: *merge }),
+        Event::Run(RunEvent::WorkRequested(work)) => Some(match *work {
+            RunWork::Audit { number } => Effect::Audit { number },
+            RunWork::Delivery { merge } => Effect::DeliverWork { merge },
+        }),
         // The call that was held, if its task still waits for it.
-        Event::Budget(BudgetEvent::Released { call }) => match call.work {
+        Event::Budget(BudgetEvent::Held {
+            call, released: true, ..
+        }) => match call.work {
             TaskWork::Turn(..) => prepare_prompt(state, call.task),
             TaskWork::Ask(..) | TaskWork::Job(..) => start(state, *call),
         },
-        Event::Run(RunEvent::Stopping { .. }) => Some(Effect::StopAll),
+        Event::Run(RunEvent::Stopping(_)) => Some(Effect::StopAll),
         Event::Notice(event) => of_notice(state, event),
         _ => None,
     };
@@ -235,9 +240,13 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Option<Effect> {
         NoticeEvent::Requested { number, channel, .. } => {
             Some(*number).filter(|number| state.notices.next_of(channel) == Some(*number))
         }
-        NoticeEvent::Retried { number, .. } => Some(*number),
+        NoticeEvent::Tried {
+            number,
+            failure: Some(failure),
+            ..
+        } if failure.again.is_some() => Some(*number),
         // The channel is free for what waits behind it.
-        NoticeEvent::Sent { number, channel } | NoticeEvent::Failed { number, channel, .. } => {
+        NoticeEvent::Tried { number, channel, .. } => {
             // Numbers go up: what is given up while it waits frees nothing.
             state.notices.next_of(channel).filter(|next| next > number)
         }
@@ -246,7 +255,7 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Option<Effect> {
                 letter: letter.id.clone(),
             });
         }
-        NoticeEvent::Filed { .. } => None,
+        NoticeEvent::Filed(_) => None,
     };
     deliver(state, number?)
 }

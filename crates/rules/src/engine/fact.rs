@@ -13,9 +13,10 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
+use super::event::{AskEvent, Concern, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::job::{ApproverSaid, Job, JobEnd};
 use super::merging::Delivery;
-use super::notice::FailedTool;
+use super::notice::{FailedTool, NoticeEvent};
 use super::payload::{
     Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
     StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
@@ -33,18 +34,7 @@ pub enum Fact {
     /// A run begins.
     Start(Box<RunStarted>),
     /// A later session of the run begins; what was in flight and is not kept is lost.
-    Resume {
-        /// The options that hold now.
-        options: Box<RunOptions>,
-        /// The process that holds this session's children.
-        supervisor: SupervisorRef,
-        /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
-        kept: Vec<TurnId>,
-        /// The number of the rules by which the session decides, [`super::RULES`].
-        rules: u32,
-        /// When the last session is known to have worked last.
-        last: Option<Timestamp>,
-    },
+    Resume(Box<LaterSession>),
     /// Look at what has become due: gates, failed dependencies, free slots, the end of the run. On record as a fact only
     /// where nothing else became known with it.
     Advance,
@@ -63,26 +53,8 @@ pub enum Fact {
         /// The record in the spool, or why there is none.
         result: Result<FileRef, String>,
     },
-    /// The agent's process exists, or its request is on the way.
-    TurnSpawned {
-        turn: TurnId,
-        /// The process, where there is one.
-        process: Option<ProcessRef>,
-    },
-    /// The agent of a turn says how far it is.
-    Activity {
-        turn: TurnId,
-        /// Its words, cut to a line.
-        text: String,
-    },
-    /// The agent of a turn has said nothing for some time.
-    Silent {
-        turn: TurnId,
-        /// For how long.
-        idle: Millis,
-        /// Whether that is too long.
-        too_long: bool,
-    },
+    /// Something was seen of a turn that is under way.
+    TurnProgress(TurnId, TurnUpdate),
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
         turn: TurnId,
@@ -133,17 +105,7 @@ pub enum Fact {
     /// While a part of judging was at work, protected files were not what they were.
     StageVoided(Box<VoidedStage>),
     /// An agent that was asked replied.
-    AskReplied {
-        /// Which call.
-        id: AskId,
-        /// What it was asked about.
-        purpose: Purpose,
-        agent: AgentId,
-        /// The raw reply.
-        reply: ReplyRef,
-        /// What could be read from it.
-        answer: Answer,
-    },
+    AskReplied(AskReply),
     /// An agent could not be asked, or did not answer.
     AskFailed(Box<AskFailure>),
     /// Stop: a signal, or the time limit.
@@ -183,10 +145,8 @@ pub enum Fact {
         result: Result<(), Undelivered>,
     },
     /// The dead-letter queue has taken these over, or has said why it cannot.
-    Filed {
-        /// Their ids within the run.
-        ids: Vec<String>,
-    },
+    /// By their ids within the run.
+    Filed(Vec<String>),
     /// The end of the session has waited long enough for what is on its way.
     NoticesOverdue,
     /// What the session rests on was touched by somebody else: what, and how that was seen.
@@ -201,13 +161,11 @@ impl Fact {
     /// The work of a task that it tells of.
     pub fn work(&self) -> Option<WorkId> {
         Some(match self {
-            Self::TurnSpawned { turn, .. }
-            | Self::Activity { turn, .. }
-            | Self::Silent { turn, .. }
-            | Self::TurnRequestFailed { turn, .. } => WorkId::turn(*turn),
+            Self::TurnProgress(turn, _) | Self::TurnRequestFailed { turn, .. } => WorkId::turn(*turn),
             Self::TurnEnded(end) => WorkId::turn(end.turn),
             Self::JobEnded { turn, job, .. } => WorkId::job(*turn, *job),
-            Self::HandedOver { id, .. } | Self::AskReplied { id, .. } => WorkId::ask(*id),
+            Self::HandedOver { id, .. } => WorkId::ask(*id),
+            Self::AskReplied(reply) => WorkId::ask(reply.id),
             Self::AskFailed(failure) => WorkId::ask(failure.id),
             _ => return None,
         })
@@ -229,7 +187,7 @@ impl Fact {
             Self::JobEnded { job, end, .. } => {
                 job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Approver(ApproverSaid::Open(_)))
             }
-            _ => matches!(self, Self::AskReplied { .. }),
+            _ => matches!(self, Self::AskReplied(_)),
         };
         self.work().filter(|_| is_word)
     }
@@ -243,6 +201,54 @@ impl Fact {
         }
     }
 
+    /// The event that carries what the fact carries, where there is one: a record does not repeat it. Whether it is what was
+    /// decided first is for the rules to say: they may know more, such as a price.
+    pub fn as_event(&self) -> Option<Event> {
+        let warning = |concern, message: &String| {
+            let message = message.clone();
+            Event::Run(RunEvent::Warning(concern, message))
+        };
+        Some(match self {
+            Self::Start(started) => Event::Run(RunEvent::Started(started.clone())),
+            Self::Resume(resume) => Event::Run(RunEvent::Resumed(resume.clone())),
+            Self::Salvaged(salvaged) => Event::Run(RunEvent::Salvaged(salvaged.clone())),
+            Self::ProtectionNoted(files) => Event::Run(RunEvent::ProtectionNoted(files.clone())),
+            Self::Stop(cause) => Event::Run(RunEvent::Stopping(*cause)),
+            Self::WorkDelivered(delivery) => Event::Run(RunEvent::WorkDelivered(delivery.clone())),
+            Self::Filed(ids) => Event::Notice(Box::new(NoticeEvent::Filed(ids.clone()))),
+            Self::Warn(message) => warning(Concern::Notice, message),
+            Self::Unconfined(reason) => warning(Concern::Unconfined, reason),
+            Self::Foreign(what) => warning(Concern::Foreign, what),
+            Self::PromptReady(prompt) => Event::Turn(prompt.turn, TurnEvent::Started(*prompt)),
+            Self::FilesNoted {
+                turn,
+                shared,
+                result: Ok(file),
+                ..
+            } => Event::Turn(
+                *turn,
+                TurnEvent::FilesNoted {
+                    file: file.clone(),
+                    shared: *shared,
+                },
+            ),
+            Self::TurnProgress(turn, seen) => Event::Turn(*turn, TurnEvent::Progress(seen.clone())),
+            Self::TurnEnded(end) => Event::Turn(end.turn, TurnEvent::Finished(end.clone())),
+            Self::JobEnded { turn, job, end } => Event::Work(
+                turn.task,
+                WorkEvent::Ended {
+                    job: *job,
+                    end: end.clone(),
+                },
+            ),
+            Self::AskReplied(reply) => Event::Ask(reply.id, AskEvent::Replied(reply.clone())),
+            Self::StageVoided(voided) => {
+                Event::Task(voided.work.task, TaskEvent::StageVoided(voided.clone()))
+            }
+            _ => return None,
+        })
+    }
+
     /// Whether others than a session may put it on record, while none lives.
     pub fn may_come_from_outside(&self) -> bool {
         matches!(
@@ -254,22 +260,81 @@ impl Fact {
                 | Self::FilesSeen { .. }
                 | Self::ChangeMission { .. }
                 | Self::Warn(_)
-                | Self::Filed { .. }
+                | Self::Filed(_)
         )
     }
 }
 
 /// The prompt of a turn, as it was written.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
     /// The turn it is for.
     pub turn: TurnId,
     /// Its digest; `None` where the agent gets no prompt.
     pub digest: Option<Digest>,
-    /// How often it speaks with authority.
+    /// How often it speaks with authority, where its agent is told to weigh that.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cues: u32,
+}
+
+/// A later session of a run, as it begins.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaterSession {
+    /// The options that hold now: the flags of `resume`, laid over the frozen ones.
+    pub options: RunOptions,
+    /// The process that holds this session's children.
+    pub supervisor: SupervisorRef,
+    /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept: Vec<TurnId>,
+    /// The number of the rules by which the session decides, [`super::RULES`].
+    pub rules: u32,
+    /// When the last session is known to have worked last.
+    pub last: Option<Timestamp>,
+}
+
+/// What is seen of a turn while it is under way.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnUpdate {
+    /// `agent:spawned`: the agent's process exists, or its request is on the way.
+    Spawned {
+        /// The agent's process; `None` for an HTTP agent.
+        process: Option<ProcessRef>,
+    },
+    /// `agent:activity`: what the agent says about its progress. Changes nothing.
+    Activity {
+        /// The agent's words, cut to a line.
+        summary: String,
+    },
+    /// `agent:stale`: the agent has said nothing for some time.
+    Stale {
+        /// For how long.
+        idle: Millis,
+        /// Whether that is too long: the agent is killed for it; else it is a warning.
+        #[serde(default, skip_serializing_if = "is_default")]
+        killed: bool,
+    },
+}
+
+/// The reply of an agent that was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskReply {
+    /// Which call.
+    pub id: AskId,
+    /// What the agent was asked about.
+    pub purpose: Purpose,
+    pub agent: AgentId,
+    /// The raw reply.
+    pub reply: ReplyRef,
+    /// What could be read from the reply.
+    pub answer: Answer,
 }
 
 /// A command from outside.
@@ -309,7 +374,7 @@ pub struct Undelivered {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    /// Which turn. Its event has that beside it.
+    /// Which turn.
     pub turn: TurnId,
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.

@@ -11,14 +11,14 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
-use super::fact::TurnEnd;
+use super::fact::{TurnEnd, TurnUpdate};
 use super::payload::{ReplyRef, Usage, add_known};
 use super::work::id::{TaskWork, WorkId};
 
 /// The call that an event decides, and whom it goes to.
 pub fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
     Some(match event {
-        Event::Turn(turn, TurnEvent::Started { .. }) => (WorkId::turn(*turn), plan.task(turn.task).agent),
+        Event::Turn(turn, TurnEvent::Started(_)) => (WorkId::turn(*turn), plan.task(turn.task).agent),
         Event::Ask(id, AskEvent::Requested { agent, .. }) => (WorkId::ask(*id), *agent),
         _ => return None,
     })
@@ -316,15 +316,21 @@ impl Ledger {
             return;
         }
         match event {
-            Event::Budget(BudgetEvent::Held { call, agent }) => self.hold(*call, *agent),
-            Event::Budget(BudgetEvent::Released { call }) => {
+            Event::Budget(BudgetEvent::Held {
+                call,
+                agent,
+                released: false,
+            }) => self.hold(*call, *agent),
+            Event::Budget(BudgetEvent::Held { call, .. }) => {
                 if let Some(agent) = self.held.remove(call)
                     && !matches!(call.work, TaskWork::Turn(..))
                 {
                     self.open(plan, *call, agent, true);
                 }
             }
-            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.count_request(WorkId::turn(*turn)),
+            Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Spawned { .. })) => {
+                self.count_request(WorkId::turn(*turn))
+            }
             Event::Turn(turn, TurnEvent::RequestFailed { .. }) => {
                 // What follows is a request of its own, for which room was found.
                 if let Some(open) = self.open.get_mut(&WorkId::turn(*turn))
@@ -336,8 +342,8 @@ impl Ledger {
             }
             Event::Turn(turn, TurnEvent::Finished(end)) => self.close_turn(plan, *turn, end),
             Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, WorkId::turn(*turn)),
-            Event::Ask(id, AskEvent::Replied { reply, .. }) => {
-                self.close_replied(plan, WorkId::ask(*id), reply);
+            Event::Ask(id, AskEvent::Replied(said)) => {
+                self.close_replied(plan, WorkId::ask(*id), &said.reply);
             }
             Event::Ask(id, event @ AskEvent::Failed { .. }) => {
                 self.close_failed(plan, WorkId::ask(*id), event)

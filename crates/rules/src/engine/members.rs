@@ -12,7 +12,7 @@ use crate::judging::baseline::items;
 use crate::mission::{Plan, migrate_plan};
 
 use super::audit::AuditEvidence;
-use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
+use super::event::{Event, RunEvent, TurnEvent, WorkEvent};
 use super::fact::Fact;
 use super::job::{Job, JobEnd};
 
@@ -108,7 +108,7 @@ pub fn fact_of_members(plan: &Plan, fact: &Fact) -> Result<(), Stranger> {
     if matches!(fact, Fact::Operator(_)) {
         return Ok(());
     }
-    let counts = !matches!(fact, Fact::Start(_) | Fact::Resume { .. } | Fact::TurnEnded(_));
+    let counts = !matches!(fact, Fact::Start(_) | Fact::Resume(_) | Fact::TurnEnded(_));
     walk(Members::of(plan), fact, counts)
 }
 
@@ -132,9 +132,8 @@ fn walk(members: Members, value: &impl Serialize, counts: bool) -> Result<(), St
 fn holds_settings(event: &Event) -> bool {
     matches!(
         event,
-        Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. } | RunEvent::TasksAdded(_))
-            | Event::Task(_, TaskEvent::DelegationRequested { .. })
-    )
+        Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_) | RunEvent::TasksAdded(_))
+    ) || matches!(event, Event::Turn(_, TurnEvent::Finished(end)) if !end.delegate.is_empty())
 }
 
 struct Walk {

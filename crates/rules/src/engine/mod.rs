@@ -52,7 +52,6 @@
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `timers` | what becomes due by itself, and when |
 //! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
-//! | `told` | facts that are events: a record does not say them twice |
 //! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
@@ -98,7 +97,6 @@ mod test_looks;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod told;
 mod voided;
 mod work;
 
@@ -113,10 +111,12 @@ pub use decide::{
 pub use dialog::Dialog;
 pub use effect::{Effect, effects, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
-    AskEvent, BudgetEvent, Ceiling, Event, GateEvent, HoldEvent, MOST_AT_ONCE, RunEvent, TaskEvent,
-    TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Ceiling, Concern, DependencyStep, Event, GateEvent, HoldEvent, MOST_AT_ONCE,
+    RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent,
 };
-pub use fact::{AskFailure, Fact, OperatorInput, Prompt, TurnEnd, Undelivered};
+pub use fact::{
+    AskFailure, AskReply, Fact, LaterSession, OperatorInput, Prompt, TurnEnd, TurnUpdate, Undelivered,
+};
 pub use gate::{GateStanding, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
 pub use judged_again::judged_again;
@@ -127,7 +127,9 @@ pub use mark::Mark;
 pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use merging::{Delivery, Merged};
 pub use mission_change::MissionChange;
-pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
+pub use notice::{
+    DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic,
+};
 #[cfg(any(test, feature = "testing"))]
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
@@ -178,8 +180,8 @@ pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::Ta
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.
-pub const RULES: u32 = 6;
+pub const RULES: u32 = 7;

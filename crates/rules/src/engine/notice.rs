@@ -193,37 +193,47 @@ pub enum NoticeEvent {
         /// What it is told.
         notice: Box<Notice>,
     },
-    /// `work:ended`: it was taken.
-    Sent { number: u32, channel: Box<str> },
-    /// `work:progressed` (`retry`): a try failed, there will be another.
-    Retried {
+    /// A try to deliver it has ended. `work:ended`: it was taken, or it is given up (`failed`) and a dead letter stands beside
+    /// it; `work:progressed` (`retry`): there will be another.
+    Tried {
         number: u32,
         channel: Box<str>,
-        /// What went wrong, by class.
-        class: FailureClass,
-        /// What went wrong, in words.
-        message: String,
-        /// When it is tried again.
-        not_before: Timestamp,
-    },
-    /// `work:ended` (`failed`): it is given up; a dead letter stands beside it.
-    Failed {
-        number: u32,
-        channel: Box<str>,
-        /// What went wrong, by class.
-        class: FailureClass,
-        /// What went wrong, in words.
-        message: String,
-        /// Until when nothing else is tried on the channel; `None` if it is not to blame.
-        down_until: Option<Timestamp>,
+        /// Why it was not taken.
+        failure: Option<DeliveryFailure>,
     },
     /// `dlq:requested`: an operation failed for good.
     Died(Box<FailedOperation>),
-    /// `dlq:added`: the dead-letter queue has them.
-    Filed {
-        /// Their ids within the run.
-        ids: Vec<String>,
-    },
+    /// `dlq:added`: the dead-letter queue has them, by their ids within the run.
+    Filed(Vec<String>),
+}
+
+impl NoticeEvent {
+    /// The failure by which a notification was given up.
+    pub fn given_up(&self) -> Option<(&str, &DeliveryFailure)> {
+        match self {
+            Self::Tried {
+                channel,
+                failure: Some(failure),
+                ..
+            } if failure.again.is_none() => Some((channel, failure)),
+            _ => None,
+        }
+    }
+}
+
+/// Why a notification was not taken, and what follows.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryFailure {
+    /// What went wrong, by class.
+    pub class: FailureClass,
+    /// What went wrong, in words.
+    pub message: String,
+    /// When it is tried again; `None`: it is given up.
+    pub again: Option<Timestamp>,
+    /// Until when nothing else is tried on the channel; `None` if it is not to blame.
+    pub down_until: Option<Timestamp>,
 }
 
 /// A notification that has not come to its end.
@@ -310,29 +320,27 @@ impl Notices {
                 };
                 self.open.insert(*number, open);
             }
-            NoticeEvent::Sent { number, .. } => {
-                if let Some(sent) = self.close(*number) {
-                    self.down.remove(&sent.channel);
+            NoticeEvent::Tried { number, failure, .. } => match failure {
+                None => {
+                    if let Some(sent) = self.close(*number) {
+                        self.down.remove(&sent.channel);
+                    }
                 }
-            }
-            NoticeEvent::Retried {
-                number, not_before, ..
-            } => {
-                if let Some(open) = self.open.get_mut(number) {
-                    open.tries.fail(Some(*not_before));
+                Some(failure) if failure.again.is_some() => {
+                    if let Some(open) = self.open.get_mut(number) {
+                        open.tries.fail(failure.again);
+                    }
                 }
-            }
-            NoticeEvent::Failed {
-                number, down_until, ..
-            } => {
-                if let (Some(failed), Some(until)) = (self.close(*number), down_until) {
-                    self.down.insert(failed.channel, *until);
+                Some(failure) => {
+                    if let (Some(failed), Some(until)) = (self.close(*number), failure.down_until) {
+                        self.down.insert(failed.channel, until);
+                    }
                 }
-            }
+            },
             NoticeEvent::Died(letter) => {
                 self.letters.insert(letter.id.clone(), (**letter).clone());
             }
-            NoticeEvent::Filed { ids } => {
+            NoticeEvent::Filed(ids) => {
                 for id in ids {
                     self.letters.remove(id);
                 }

@@ -28,9 +28,9 @@ use crate::engine::state::{Ask, Lifecycle, TaskState};
 use crate::engine::timers::Timer;
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditEvidence, AuditReport, CheckResult, Effect, Event, Exit, FORMAT,
-    Fact, FileFact, FileRef, Job, Looks, Prompt, RULES, ReplyRef, RunPhase, RunStarted, State, SupervisorRef,
-    ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only, may_be_made,
-    pending_effects, prior_points,
+    Fact, FileFact, FileRef, Job, LaterSession, Looks, Prompt, RULES, ReplyRef, RunPhase, RunStarted, State,
+    SupervisorRef, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only,
+    may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -40,13 +40,13 @@ pub use inputs::{report_of, silence};
 impl Fact {
     /// A session goes on with these options, and takes over nothing.
     pub fn resume(options: RunOptions) -> Self {
-        Self::Resume {
-            options: Box::new(options),
+        Self::Resume(Box::new(LaterSession {
+            options,
             supervisor: SupervisorRef::default(),
             rules: RULES,
             kept: Vec::new(),
             last: None,
-        }
+        }))
     }
 }
 
@@ -247,13 +247,13 @@ impl Simulation {
     pub fn resume_keeping(&mut self, kept: &[TurnId]) {
         let pending = pending_effects(&self.state);
         self.todo.extend(pending);
-        let input = Fact::Resume {
-            options: Box::new(self.state.options.clone()),
+        let input = Fact::Resume(Box::new(LaterSession {
+            options: self.state.options.clone(),
             supervisor: SupervisorRef::default(),
             rules: crate::engine::RULES,
             kept: kept.to_vec(),
             last: Some(Timestamp(self.now)),
-        };
+        }));
         self.decide(&input);
         // Most runs have nothing to look at.
         match decide(&self.state, &Fact::Audit, Timestamp(self.now)).is_empty() {

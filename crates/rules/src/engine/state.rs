@@ -238,7 +238,7 @@ impl State {
     pub fn options_of<'o>(&'o self, first: &'o Fact) -> &'o RunOptions {
         match first {
             Fact::Start(started) => &started.options,
-            Fact::Resume { options, .. } => options,
+            Fact::Resume(resume) => &resume.options,
             _ => &self.options,
         }
     }

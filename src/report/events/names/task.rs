@@ -7,8 +7,8 @@ use crate::report::events::judging::flag_in;
 use crate::report::events::ledgers::no_progress;
 use crate::report::events::payload::{Payload, facts, payload};
 use crate::report::ids::task_key;
-use rules::domain::{AttemptKind, Points, TaskId};
-use rules::engine::{DeferralReason, Event, TaskEvent};
+use rules::domain::{AttemptKind, Points, TaskId, WaitingReason};
+use rules::engine::{DeferralReason, DependencyStep, Event, HoldEvent, TaskEvent};
 
 use super::Meaning;
 
@@ -110,6 +110,38 @@ impl EventExpander {
         Some((name(of)?, self.task_payload(task, of, rest)))
     }
 
+    /// What is told beside an event: that waves in a row brought nothing, where a dependency that failed has its task fail;
+    /// that a task which may have acted is parked until a person lets its agent act again.
+    pub(super) fn beside(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
+        let told = self.task(task);
+        match (of, rest) {
+            (
+                TaskEvent::DependencyFailed {
+                    step: DependencyStep::Unresolvable(Some(waves)),
+                    ..
+                },
+                _,
+            ) => {
+                let payload = payload!(told; "kind": "no_progress", "evidence": no_progress(*waves));
+                Some(("task:escalated", payload))
+            }
+            (
+                TaskEvent::Transition { reason, .. },
+                [
+                    Event::Hold(
+                        _,
+                        HoldEvent::Opened {
+                            reason: WaitingReason::SideEffects,
+                            ..
+                        },
+                    ),
+                    ..,
+                ],
+            ) => Some(("task:retry:blocked", payload!(told; reason))),
+            _ => None,
+        }
+    }
+
     /// The payload of an event about a task; more than the task where the event says more than its name.
     fn task_payload(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Payload {
         let told = self.task(task);
@@ -179,8 +211,9 @@ impl EventExpander {
             } => payload!(told; question, detected),
             TaskEvent::Question { question, .. } => payload!(told; "call": question),
             TaskEvent::Answered { answer, by, .. } => payload!(told; answer, by),
-            TaskEvent::RetryBlocked { reason } => payload!(told; reason),
-            TaskEvent::Deferred(deferral) if deferral.why != DeferralReason::Slot => {
+            TaskEvent::Deferred {
+                until: Some(deferral),
+            } if deferral.why != DeferralReason::Slot => {
                 payload!(told; "until": deferral.until.to_rfc3339(), "message": deferral.message)
             }
             _ => self.others_payload(task, of),
@@ -218,24 +251,20 @@ impl EventExpander {
             )
             .failure(*class, Some(message)),
             TaskEvent::Superseded { by } => payload!(told; "by": self.plan.title(*by)),
-            TaskEvent::DeadlockDetected { dependency } => payload!(self.failed_dependency(task, *dependency);
-                "taskIds": [task_key(task)],
-                "resolvableCount": u32::from(self.is_resolvable(task)),
-            ),
-            TaskEvent::DependencyResolved {
+            TaskEvent::DependencyFailed {
                 dependency,
-                way,
+                step,
                 note,
-            } => payload!(self.failed_dependency(task, *dependency); "action": way.as_str(), "reason": note),
-            TaskEvent::DependencyFailed { dependency, reason } => {
-                payload!(self.failed_dependency(task, *dependency); reason)
-            }
-            TaskEvent::NoProgress { waves } => {
-                payload!(told; "kind": "no_progress", "evidence": no_progress(*waves))
-            }
-            TaskEvent::DelegationRequested { sub_tasks } => {
-                let titles = sub_tasks.iter().map(|sub_task| &sub_task.title);
-                payload!(told; "tasks": titles.collect::<Vec<_>>())
+            } => {
+                let told = self.failed_dependency(task, *dependency);
+                match step {
+                    DependencyStep::Detected => payload!(told;
+                        "taskIds": [task_key(task)],
+                        "resolvableCount": u32::from(self.is_resolvable(task)),
+                    ),
+                    DependencyStep::Resolved(way) => payload!(told; "action": way.as_str(), "reason": note),
+                    DependencyStep::Unresolvable(_) => payload!(told; "reason": note),
+                }
             }
             TaskEvent::DelegationRefused { title, reason } => payload!(told; "refused": title, reason),
             TaskEvent::DelegationDrift { stored, now } => {
@@ -270,19 +299,20 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::Question { call: None, .. } => "task:question",
         TaskEvent::Question { .. } => "tool:asked",
         TaskEvent::Answered { .. } => "task:answered",
-        TaskEvent::RetryBlocked { .. } => "task:retry:blocked",
-        TaskEvent::DeadlockDetected { .. } => "deadlock:detected",
-        TaskEvent::DependencyResolved { .. } => "deadlock:resolved",
-        TaskEvent::DependencyFailed { .. } => "deadlock:unresolvable",
-        TaskEvent::NoProgress { .. } => "task:escalated",
+        TaskEvent::DependencyFailed { step, .. } => match step {
+            DependencyStep::Detected => "deadlock:detected",
+            DependencyStep::Resolved(_) => "deadlock:resolved",
+            DependencyStep::Unresolvable(_) => "deadlock:unresolvable",
+        },
         TaskEvent::EdgeTaken { .. } => "verification:routed",
-        TaskEvent::Deferred(deferral) => match deferral.why {
+        TaskEvent::Deferred {
+            until: Some(deferral),
+        } => match deferral.why {
             DeferralReason::Window => "task:window",
             DeferralReason::BackOff => "task:backoff",
             DeferralReason::Slot => "task:queued",
         },
-        TaskEvent::Released => "task:released",
-        TaskEvent::DelegationRequested { .. } => "delegation:requested",
+        TaskEvent::Deferred { until: None } => "task:released",
         TaskEvent::DelegationRefused { .. } => "delegation:refused",
         TaskEvent::DelegationDrift { .. } => "delegation:drift",
         TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } | TaskEvent::MergeBegun { .. } => {

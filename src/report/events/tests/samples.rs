@@ -9,13 +9,14 @@ use rules::domain::{
     Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
-use rules::engine::TurnEnd;
 use rules::engine::{
-    AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, DeadlineEvent, DeadlineStep, DeferralReason,
-    Delivery, Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged,
-    Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef,
-    TaskEvent, ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
+    AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, Concern, DeadlineEvent, DeadlineStep,
+    DeferralReason, Delivery, DeliveryFailure, DependencyStep, Event, Exit, FailedOperation, FileFact,
+    GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged, Notice, NoticeEvent, Operation, ProcessRef,
+    ReplyRef, RunEvent, RunWork, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls, ToolLedgerRef,
+    Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
+use rules::engine::{AskReply, LaterSession, Prompt, TurnEnd, TurnUpdate};
 use rules::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
 use rules::mission::model::TaskType;
 use rules::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
@@ -60,7 +61,8 @@ pub fn tool_ledger() -> ToolLedgerRef {
 pub fn answered(answer: Answer) -> Event {
     Event::Ask(
         ask(),
-        AskEvent::Replied {
+        AskEvent::Replied(AskReply {
+            id: ask(),
             purpose: Purpose::Resolve { dependency: TASK },
             agent: AgentId(1),
             reply: ReplyRef {
@@ -71,7 +73,7 @@ pub fn answered(answer: Answer) -> Event {
                 judgement: None,
             },
             answer,
-        },
+        }),
     )
 }
 pub fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
@@ -80,26 +82,27 @@ pub fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageRepo
 pub fn run_samples() -> Vec<Event> {
     vec![
         Event::Run(RunEvent::Started(Box::new(run_started()))),
-        Event::Run(RunEvent::Resumed {
-            options: Box::new(RunOptions::default()),
+        Event::Run(RunEvent::Resumed(Box::new(LaterSession {
+            options: RunOptions::default(),
             supervisor: SupervisorRef::default(),
-        }),
+            kept: Vec::new(),
+            rules: 1,
+            last: None,
+        }))),
         Event::Run(RunEvent::Moved {
             from: "/home/ada/one".into(),
             to: "/home/ada/two".into(),
         }),
-        Event::Run(RunEvent::Stopping {
-            cause: StopCause::TimeLimit,
-        }),
-        Event::Run(RunEvent::StateForeign {
-            what: "the supervisor of the run was killed".to_owned(),
-        }),
-        Event::Run(RunEvent::Unconfined {
-            reason: "this kernel has no user namespaces".to_owned(),
-        }),
-        Event::Run(RunEvent::Warning {
-            message: "mind the gap".to_owned(),
-        }),
+        Event::Run(RunEvent::Stopping(StopCause::TimeLimit)),
+        Event::Run(RunEvent::Warning(
+            Concern::Foreign,
+            "the supervisor of the run was killed".to_owned(),
+        )),
+        Event::Run(RunEvent::Warning(
+            Concern::Unconfined,
+            "this kernel has no user namespaces".to_owned(),
+        )),
+        Event::Run(RunEvent::Warning(Concern::Notice, "mind the gap".to_owned())),
         Event::Run(RunEvent::Salvaged(rules::engine::Salvaged {
             by: "ada".to_owned(),
             line: 7,
@@ -127,9 +130,18 @@ pub fn run_samples() -> Vec<Event> {
                 },
             },
         ),
-        Event::Run(RunEvent::Paused { by: "ada".to_owned() }),
-        Event::Run(RunEvent::Cancelled { by: "ada".to_owned() }),
-        Event::Run(RunEvent::Waiting { until: START }),
+        Event::Run(RunEvent::Paused {
+            by: "ada".to_owned(),
+            for_good: false,
+        }),
+        Event::Run(RunEvent::Paused {
+            by: "ada".to_owned(),
+            for_good: true,
+        }),
+        Event::Run(RunEvent::SessionLimit {
+            until: START,
+            waits: true,
+        }),
         Event::Run(RunEvent::CommandTaken {
             id: "c-1".to_owned(),
             result: rules::engine::CommandResult::Applied,
@@ -146,23 +158,6 @@ pub fn run_samples() -> Vec<Event> {
             points: Points::whole(55),
             threshold: Points::whole(60),
         }),
-        Event::Task(
-            TASK,
-            TaskEvent::DelegationRequested {
-                sub_tasks: vec![SubTask {
-                    title: "handed down".to_owned(),
-                    description: None,
-                    assign_to: None,
-                    kind: TaskType::Other,
-                    depends_on: Vec::new(),
-                    priority: None,
-                    target_files: Vec::new(),
-                    protected: None,
-                    acceptance: Vec::new(),
-                    verify: None,
-                }],
-            },
-        ),
         Event::Task(
             TASK,
             TaskEvent::Probed {
@@ -231,10 +226,10 @@ pub fn run_samples() -> Vec<Event> {
         }),
         Event::Turn(
             turn(),
-            TurnEvent::Stale {
+            TurnEvent::Progress(TurnUpdate::Stale {
                 idle: Millis(300_000),
                 killed: true,
-            },
+            }),
         ),
         Event::Deadline(Box::new(DeadlineEvent {
             step: DeadlineStep::Set,
@@ -259,12 +254,15 @@ pub fn run_samples() -> Vec<Event> {
                 work: TaskWork::Ask(7, 1),
             },
             agent: AgentId(0),
+            released: false,
         }),
-        Event::Budget(BudgetEvent::Released {
+        Event::Budget(BudgetEvent::Held {
             call: WorkId {
                 task: TASK,
                 work: TaskWork::Turn(1, 2),
             },
+            agent: AgentId(0),
+            released: true,
         }),
         Event::Budget(BudgetEvent::Settled {
             call: WorkId {
@@ -277,38 +275,47 @@ pub fn run_samples() -> Vec<Event> {
             },
             requests: 0,
         }),
-        Event::Run(RunEvent::SessionLimit { until: START }),
+        Event::Run(RunEvent::SessionLimit {
+            until: START,
+            waits: false,
+        }),
         Event::Task(
             TASK,
-            TaskEvent::Deferred(Box::new(Deferral {
-                why: DeferralReason::Window,
-                until: START.plus(Millis(60_000)),
-                since: START,
-                message: "your limit resets at 2pm".to_owned(),
-                stage: None,
-            })),
+            TaskEvent::Deferred {
+                until: Some(Box::new(Deferral {
+                    why: DeferralReason::Window,
+                    until: START.plus(Millis(60_000)),
+                    since: START,
+                    message: "your limit resets at 2pm".to_owned(),
+                    stage: None,
+                })),
+            },
         ),
         Event::Task(
             TASK,
-            TaskEvent::Deferred(Box::new(Deferral {
-                why: DeferralReason::BackOff,
-                until: START.plus(Millis(5_000)),
-                since: START,
-                message: String::new(),
-                stage: None,
-            })),
+            TaskEvent::Deferred {
+                until: Some(Box::new(Deferral {
+                    why: DeferralReason::BackOff,
+                    until: START.plus(Millis(5_000)),
+                    since: START,
+                    message: String::new(),
+                    stage: None,
+                })),
+            },
         ),
         Event::Task(
             TASK,
-            TaskEvent::Deferred(Box::new(Deferral {
-                why: DeferralReason::Slot,
-                until: START,
-                since: START,
-                message: "its judging goes on once a slot is free".to_owned(),
-                stage: Some(StageKey::OUTCOME),
-            })),
+            TaskEvent::Deferred {
+                until: Some(Box::new(Deferral {
+                    why: DeferralReason::Slot,
+                    until: START,
+                    since: START,
+                    message: "its judging goes on once a slot is free".to_owned(),
+                    stage: Some(StageKey::OUTCOME),
+                })),
+            },
         ),
-        Event::Task(TASK, TaskEvent::Released),
+        Event::Task(TASK, TaskEvent::Deferred { until: None }),
         Event::Budget(BudgetEvent::Clock {
             since: START,
             used: Millis(60_000),
@@ -328,18 +335,20 @@ pub fn turn_samples() -> Vec<Event> {
         ),
         Event::Turn(
             turn(),
-            TurnEvent::Started {
-                prompt: Some(Digest::of(b"prompt")),
-            },
+            TurnEvent::Started(Prompt {
+                turn: turn(),
+                digest: Some(Digest::of(b"prompt")),
+                cues: 2,
+            }),
         ),
         Event::Turn(
             turn(),
-            TurnEvent::Spawned {
+            TurnEvent::Progress(TurnUpdate::Spawned {
                 process: Some(ProcessRef {
                     pid: 4242,
                     start_time: 1,
                 }),
-            },
+            }),
         ),
         Event::Turn(
             turn(),
@@ -432,8 +441,8 @@ pub fn turn_samples() -> Vec<Event> {
                 checks: vec![0, 1],
             },
         ),
-        Event::Run(RunEvent::AuditRequested { number: 1 }),
-        Event::Run(RunEvent::DeliveryRequested { merge: true }),
+        Event::Run(RunEvent::WorkRequested(RunWork::Audit { number: 1 })),
+        Event::Run(RunEvent::WorkRequested(RunWork::Delivery { merge: true })),
         Event::Run(RunEvent::WorkDelivered(Delivery {
             commits: 2,
             waits: Some("refs/quorum/r1/main".to_owned()),
@@ -527,7 +536,8 @@ pub fn review_samples() -> Vec<Event> {
     let replied = |answer| {
         Event::Ask(
             reviewer(),
-            AskEvent::Replied {
+            AskEvent::Replied(AskReply {
+                id: reviewer(),
                 purpose: SCORE,
                 agent: AgentId(1),
                 reply: ReplyRef {
@@ -538,7 +548,7 @@ pub fn review_samples() -> Vec<Event> {
                     judgement: None,
                 },
                 answer,
-            },
+            }),
         )
     };
     let score = DimensionScore {
@@ -594,23 +604,9 @@ pub fn review_samples() -> Vec<Event> {
         ),
         Event::Turn(
             turn(),
-            TurnEvent::Activity {
+            TurnEvent::Progress(TurnUpdate::Activity {
                 summary: "2 of 3".to_owned(),
-            },
-        ),
-        Event::Turn(
-            turn(),
-            TurnEvent::AuthorityCues {
-                cues: 2,
-                result: false,
-            },
-        ),
-        Event::Turn(
-            turn(),
-            TurnEvent::AuthorityCues {
-                cues: 1,
-                result: true,
-            },
+            }),
         ),
         Event::Task(
             TASK,
@@ -619,15 +615,28 @@ pub fn review_samples() -> Vec<Event> {
                 now: Digest::of(b"as it is"),
             },
         ),
-        Event::Task(TASK, TaskEvent::NoProgress { waves: 3 }),
         Event::Turn(
             turn(),
-            TurnEvent::Escalated {
-                broken: rules::domain::BrokenAssumption {
+            TurnEvent::Finished(Box::new(TurnEnd {
+                delegate: vec![SubTask {
+                    title: "handed down".to_owned(),
+                    description: None,
+                    assign_to: None,
+                    kind: TaskType::Other,
+                    depends_on: Vec::new(),
+                    priority: None,
+                    target_files: Vec::new(),
+                    protected: None,
+                    acceptance: Vec::new(),
+                    verify: None,
+                }],
+                cues: 1,
+                broken: Some(rules::domain::BrokenAssumption {
                     kind: rules::domain::Assumption::DependencyFailed,
                     evidence: "dependency failed".to_owned(),
-                },
-            },
+                }),
+                ..TurnEnd::default()
+            })),
         ),
         Event::Task(
             TASK,
@@ -647,8 +656,10 @@ pub fn review_samples() -> Vec<Event> {
         ),
         Event::Task(
             TASK,
-            TaskEvent::DeadlockDetected {
+            TaskEvent::DependencyFailed {
                 dependency: TaskId(1),
+                step: DependencyStep::Detected,
+                note: String::new(),
             },
         ),
         Event::Work(TASK, WorkEvent::Requested(Job::Artifacts(TaskId(1)))),
@@ -670,9 +681,9 @@ pub fn review_samples() -> Vec<Event> {
         ),
         Event::Task(
             TASK,
-            TaskEvent::DependencyResolved {
+            TaskEvent::DependencyFailed {
                 dependency: TaskId(1),
-                way: Way::Absorb,
+                step: DependencyStep::Resolved(Way::Absorb),
                 note: "do without it".to_owned(),
             },
         ),
@@ -799,28 +810,33 @@ pub fn notice_samples() -> Vec<Event> {
             channel: channel.into(),
             notice: Box::new(notice),
         },
-        NoticeEvent::Retried {
+        NoticeEvent::Tried {
             number: 1,
             channel: channel.into(),
-            class,
-            message: message.to_owned(),
-            not_before: START,
+            failure: Some(DeliveryFailure {
+                class,
+                message: message.to_owned(),
+                again: Some(START),
+                down_until: None,
+            }),
         },
-        NoticeEvent::Failed {
+        NoticeEvent::Tried {
             number: 1,
             channel: channel.into(),
-            class,
-            message: message.to_owned(),
-            down_until: Some(START),
+            failure: Some(DeliveryFailure {
+                class,
+                message: message.to_owned(),
+                again: None,
+                down_until: Some(START),
+            }),
         },
         failed(operation, "n1"),
         failed(judge, "j0.1.1"),
-        NoticeEvent::Filed {
-            ids: vec!["n1".to_owned(), "j0.1.1".to_owned()],
-        },
-        NoticeEvent::Sent {
+        NoticeEvent::Filed(vec!["n1".to_owned(), "j0.1.1".to_owned()]),
+        NoticeEvent::Tried {
             number: 2,
             channel: channel.into(),
+            failure: None,
         },
     ];
     events.map(|event| Event::Notice(Box::new(event))).into()
@@ -889,12 +905,6 @@ pub fn task_samples() -> Vec<Event> {
             },
         ),
         Event::Hold(TASK.into(), HoldEvent::TimedOut { number: 1 }),
-        Event::Task(
-            TASK,
-            TaskEvent::RetryBlocked {
-                reason: "the last attempt failed (checks)".to_owned(),
-            },
-        ),
         Event::Hold(
             BarrierId(0).into(),
             HoldEvent::Opened {
@@ -959,7 +969,8 @@ pub fn task_samples() -> Vec<Event> {
             TaskId(1),
             TaskEvent::DependencyFailed {
                 dependency: TASK,
-                reason: "dependency 'Build' failed; the orchestrator: nobody else can".to_owned(),
+                step: DependencyStep::Unresolvable(Some(3)),
+                note: "dependency 'Build' failed; the orchestrator: nobody else can".to_owned(),
             },
         ),
         Event::Run(RunEvent::Finished {

@@ -6,8 +6,8 @@ use crate::report::events::payload::{Payload, payload};
 use crate::report::ids::task_key;
 use rules::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
 use rules::engine::{
-    AskEvent, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent,
-    WorkEvent,
+    AskEvent, AskReply, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, RunWork, TaskEvent,
+    TaskWork, TurnEvent, WorkEvent,
 };
 use rules::mission::model::Check;
 
@@ -19,35 +19,33 @@ impl EventExpander {
         match event {
             Event::Turn(
                 turn,
-                TurnEvent::Started { .. }
+                TurnEvent::Started(_)
                 | TurnEvent::RequestFailed { .. }
                 | TurnEvent::Finished(_)
                 | TurnEvent::Lost
                 | TurnEvent::Adopted,
             ) => Some(turn_work(*turn)),
-            Event::Budget(
-                BudgetEvent::Held { call, .. }
-                | BudgetEvent::Released { call }
-                | BudgetEvent::Settled { call, .. },
-            ) => Some(match call.work {
-                TaskWork::Turn(attempt, turn) => turn_work(TurnId {
-                    task: call.task,
-                    attempt,
-                    turn,
-                }),
-                TaskWork::Ask(number, _) => self.open_ask(call.task, number),
-                TaskWork::Job(.., job) => self.job_work(call.task, job),
-            }),
+            Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Settled { call, .. }) => {
+                Some(match call.work {
+                    TaskWork::Turn(attempt, turn) => turn_work(TurnId {
+                        task: call.task,
+                        attempt,
+                        turn,
+                    }),
+                    TaskWork::Ask(number, _) => self.open_ask(call.task, number),
+                    TaskWork::Job(.., job) => self.job_work(call.task, job),
+                })
+            }
             Event::Ask(
                 id,
                 AskEvent::Requested { purpose, .. }
-                | AskEvent::Replied { purpose, .. }
+                | AskEvent::Replied(AskReply { purpose, .. })
                 | AskEvent::Failed { purpose, .. },
             ) => Some(self.ask_work(*id, *purpose)),
-            Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. }) => {
+            Event::Run(RunEvent::WorkRequested(RunWork::Audit { .. }) | RunEvent::AuditFinished { .. }) => {
                 Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
             }
-            Event::Run(RunEvent::DeliveryRequested { .. } | RunEvent::WorkDelivered(_)) => {
+            Event::Run(RunEvent::WorkRequested(RunWork::Delivery { .. }) | RunEvent::WorkDelivered(_)) => {
                 Some(of_run("command", "merge").at(Some(Stage::Merge), None))
             }
             Event::Notice(_) => Some(of_run("deliver", "notify")),
@@ -118,9 +116,9 @@ impl EventExpander {
             .task
             .is_some_and(|task| self.work.find(task, work.key).is_some());
         Some(match event {
-            Event::Turn(_, TurnEvent::Started { .. }) => Life::Started,
+            Event::Turn(_, TurnEvent::Started(_)) => Life::Started,
             Event::Work(_, WorkEvent::Requested(_))
-            | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::DeliveryRequested { .. })
+            | Event::Run(RunEvent::WorkRequested(_))
             | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
             Event::Turn(_, TurnEvent::Finished(end)) if end.exit.failure.is_some() => Life::Ended("failed"),
             Event::Work(task, WorkEvent::Ended { end, .. })
@@ -135,10 +133,11 @@ impl EventExpander {
             Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
             Event::Turn(_, TurnEvent::Adopted) => Life::Progressed("adopted"),
             Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
-            Event::Budget(BudgetEvent::Held { .. }) => Life::Progressed("held"),
-            Event::Budget(BudgetEvent::Released { .. }) => Life::Progressed("released"),
+            Event::Budget(BudgetEvent::Held { released, .. }) => {
+                Life::Progressed(if *released { "released" } else { "held" })
+            }
             Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
-            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
+            Event::Ask(id, AskEvent::Replied(_) | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
             // Its word does not count. Else its own end tells it.
             Event::Hold(_, HoldEvent::Undecided { .. }) if is_open => Life::Ended("ok"),
             Event::Notice(event) => return of_notice(event),
@@ -155,7 +154,7 @@ impl EventExpander {
                 let payload = self.ask_details(*id, of).extend(asked_next(rest));
                 payload.extend(self.why_in_vain(id.task, rest))
             }
-            Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
+            Event::Budget(BudgetEvent::Held { .. }) => self.doer(event),
             Event::Budget(BudgetEvent::Settled { usage, .. }) => Payload::default().usage(usage),
             Event::Work(task, WorkEvent::Requested(job)) => self.job_details(*task, *job),
             Event::Work(task, WorkEvent::Ended { job, end }) => {
@@ -174,11 +173,15 @@ impl EventExpander {
     /// The agent of the work, where a turn or call is asked for.
     pub(super) fn doer(&self, event: &Event) -> Payload {
         match event {
-            Event::Turn(turn, TurnEvent::Started { .. }) => {
+            Event::Turn(turn, TurnEvent::Started(_)) => {
                 let agent = self.agent_name(self.plan.task(turn.task).agent);
                 payload!(self.turn(*turn); "agentName": agent)
             }
-            Event::Budget(BudgetEvent::Held { agent, .. }) => payload!("agentName": self.agent_name(*agent)),
+            Event::Budget(BudgetEvent::Held {
+                agent,
+                released: false,
+                ..
+            }) => payload!("agentName": self.agent_name(*agent)),
             _ => Payload::default(),
         }
     }
@@ -277,13 +280,16 @@ fn of_run(kind: &'static str, purpose: &'static str) -> PublicWork {
 }
 
 fn of_notice(event: &NoticeEvent) -> Option<Life> {
-    match event {
-        NoticeEvent::Requested { .. } => Some(Life::Requested),
-        NoticeEvent::Retried { .. } => Some(Life::Progressed("retry")),
-        NoticeEvent::Sent { .. } => Some(Life::Ended("ok")),
-        NoticeEvent::Failed { .. } => Some(Life::Ended("failed")),
-        NoticeEvent::Died(_) | NoticeEvent::Filed { .. } => None,
-    }
+    Some(match event {
+        NoticeEvent::Requested { .. } => Life::Requested,
+        NoticeEvent::Tried { failure: None, .. } => Life::Ended("ok"),
+        NoticeEvent::Tried {
+            failure: Some(failure),
+            ..
+        } if failure.again.is_some() => Life::Progressed("retry"),
+        NoticeEvent::Tried { .. } => Life::Ended("failed"),
+        NoticeEvent::Died(_) | NoticeEvent::Filed(_) => return None,
+    })
 }
 
 /// The step that the end of a call is in the life of its work: the same question may be asked once more, of the
@@ -293,7 +299,7 @@ fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
         Event::Ask(_, AskEvent::Failed { until, .. }) => *until,
         _ => None,
     };
-    let replied = matches!(event, Event::Ask(_, AskEvent::Replied { .. }));
+    let replied = matches!(event, Event::Ask(_, AskEvent::Replied(_)));
     let of_same = |event: &&Event| match event {
         Event::Ask(id, AskEvent::Requested { .. } | AskEvent::Failed { .. }) => {
             id.task == asked.task && id.number == asked.number

@@ -5,7 +5,8 @@ use crate::report::events::stop_cause;
 use crate::report::style::Role;
 use crate::report::text::count;
 use rules::engine::{
-    BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, Salvaged, State, StopCause,
+    BudgetEvent, Concern, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, RunWork, Salvaged, State,
+    StopCause,
 };
 use rules::mission::{Origin, RunOptions};
 
@@ -34,8 +35,9 @@ impl LineBuilder {
                 let detail = started(state) + &run.unwrap_or_default();
                 ProgressLine::new(Verb::Run, Role::Active, mission, detail)
             }
-            RunEvent::Resumed { options, .. } => {
-                ProgressLine::new(Verb::Resume, Role::Active, mission, resumed(state, options))
+            RunEvent::Resumed(resume) => {
+                let detail = resumed(state, &resume.options);
+                ProgressLine::new(Verb::Resume, Role::Active, mission, detail)
             }
             RunEvent::Moved { from, to } => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
@@ -59,21 +61,15 @@ impl LineBuilder {
             RunEvent::TasksWithdrawn { tasks } => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
-                ProgressLine::new(
-                    Verb::Cancel,
-                    Role::Warn,
-                    mission,
-                    format!("no longer needed: {titles}"),
-                )
+                let detail = format!("no longer needed: {titles}");
+                ProgressLine::new(Verb::Cancel, Role::Warn, mission, detail)
             }
-            RunEvent::Stopping { cause } => {
-                ProgressLine::new(Verb::Stop, Role::Warn, mission, stopping(*cause))
-            }
-            RunEvent::Paused { by } => {
+            RunEvent::Stopping(cause) => ProgressLine::new(Verb::Stop, Role::Warn, mission, stopping(*cause)),
+            RunEvent::Paused { by, for_good: false } => {
                 let detail = format!("paused by {by}: what has started may finish, nothing new starts");
                 ProgressLine::new(Verb::Stop, Role::Warn, mission, detail)
             }
-            RunEvent::Waiting { until } => {
+            RunEvent::SessionLimit { until, waits: true } => {
                 let checkpoints = state.checkpoints_that_wait().count();
                 let waiting = count(state.sums.counts.awaiting as usize + checkpoints, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
@@ -83,13 +79,17 @@ impl LineBuilder {
                 let detail = format!("mission score {points} < {threshold}");
                 ProgressLine::new(Verb::Gate, Role::Bad, mission, detail)
             }
-            RunEvent::StateForeign { what } => ProgressLine::new(Verb::Stop, Role::Bad, what, ""),
-            RunEvent::Warning { message } => ProgressLine::warning(message, ""),
-            RunEvent::Unconfined { reason } => ProgressLine::warning("unconfined", format!(": {reason}")),
+            RunEvent::Warning(Concern::Foreign, message) => {
+                ProgressLine::new(Verb::Stop, Role::Bad, message, "")
+            }
+            RunEvent::Warning(Concern::Notice, message) => ProgressLine::warning(message, ""),
+            RunEvent::Warning(Concern::Unconfined, reason) => {
+                ProgressLine::warning("unconfined", format!(": {reason}"))
+            }
             RunEvent::Salvaged(Salvaged { by, line, .. }) => {
                 ProgressLine::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
-            RunEvent::AuditRequested { .. } => audit_line(state),
+            RunEvent::WorkRequested(RunWork::Audit { .. }) => audit_line(state),
             _ => return None,
         })
     }

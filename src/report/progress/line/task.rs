@@ -4,7 +4,7 @@ use crate::report::events::no_progress;
 use crate::report::progress::verb::Verb;
 use crate::report::style::Role;
 use rules::domain::{Finding, TaskId};
-use rules::engine::{State, TaskEvent, Way};
+use rules::engine::{DependencyStep, State, TaskEvent, Way};
 
 use super::verdict::planned;
 use super::waits::of_deferral;
@@ -52,19 +52,8 @@ impl LineBuilder {
                 ProgressLine::new(Verb::Fallback, Role::Warn, name, detail)
             }
             TaskEvent::Nudged { missing, .. } => nudged(name, missing),
-            TaskEvent::DependencyResolved { dependency, way, .. } => {
-                let failed = title(state, *dependency);
-                let (verb, detail) = match way {
-                    Way::Retry => (Verb::Retry, format!("its dependency '{failed}' is tried again")),
-                    Way::Artifacts | Way::Partial | Way::Absorb => (
-                        Verb::Fallback,
-                        format!("goes on without '{failed}' ({})", way.as_str()),
-                    ),
-                };
-                ProgressLine::new(verb, Role::Warn, name, detail)
-            }
-            TaskEvent::NoProgress { waves } => {
-                ProgressLine::warning(name, format!(": {}", no_progress(*waves)))
+            TaskEvent::DependencyFailed { dependency, step, .. } => {
+                return of_dependency(state, name, *dependency, *step);
             }
             TaskEvent::DelegationRefused {
                 title: wanted,
@@ -74,7 +63,9 @@ impl LineBuilder {
                 name,
                 ": its text, or that of the task that delegated it, has changed since it was delegated",
             ),
-            TaskEvent::Deferred(deferral) => return of_deferral(name, deferral),
+            TaskEvent::Deferred {
+                until: Some(deferral),
+            } => return of_deferral(name, deferral),
             _ => return self.of_question(state, task, event),
         })
     }
@@ -93,6 +84,25 @@ impl LineBuilder {
             _ => return None,
         })
     }
+}
+
+/// The line of a dependency that failed; `None` where another event says what becomes of the task.
+fn of_dependency(state: &State, name: &str, id: TaskId, step: DependencyStep) -> Option<ProgressLine> {
+    let failed = title(state, id);
+    let (verb, detail) = match step {
+        DependencyStep::Resolved(Way::Retry) => {
+            (Verb::Retry, format!("its dependency '{failed}' is tried again"))
+        }
+        DependencyStep::Resolved(way) => (
+            Verb::Fallback,
+            format!("goes on without '{failed}' ({})", way.as_str()),
+        ),
+        DependencyStep::Unresolvable(waves) => {
+            return Some(ProgressLine::warning(name, format!(": {}", no_progress(waves?))));
+        }
+        DependencyStep::Detected => return None,
+    };
+    Some(ProgressLine::new(verb, Role::Warn, name, detail))
 }
 
 /// The line that an agent was told what its finish gate misses.

@@ -9,7 +9,7 @@ use crate::report::text::{against_bar, count, criteria_words, elapsed, first_lin
 use rules::domain::{
     AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
-use rules::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
+use rules::engine::{AskEvent, AskReply, StageReport, State, TaskEvent, WorkKind, policy};
 
 use super::{LineBuilder, ProgressLine, flag_role};
 
@@ -146,12 +146,12 @@ impl LineBuilder {
     pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<ProgressLine> {
         let name = |agent: &AgentId| state.plan.agent_name(*agent);
         let (purpose, detail) = match event {
-            AskEvent::Replied {
+            AskEvent::Replied(AskReply {
                 agent,
                 purpose,
                 answer: Answer::Unreadable { why, excerpt, .. },
                 ..
-            } => {
+            }) => {
                 let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
                 (purpose, format!("{}: {why}{said}", name(agent)))
             }

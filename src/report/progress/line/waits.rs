@@ -4,7 +4,7 @@ use crate::report::ids::ApprovalId;
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
 use rules::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
-use rules::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent};
+use rules::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent, TurnUpdate};
 use rules::mission::BarrierKind;
 
 use crate::report::progress::verb::Verb;
@@ -15,7 +15,7 @@ impl LineBuilder {
     pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<ProgressLine> {
         let title = title(state, turn.task);
         Some(match event {
-            TurnEvent::Started { .. } => {
+            TurnEvent::Started(_) => {
                 let agent = &state.plan.worker_of(turn.task).name;
                 let attempt = match turn.attempt {
                     1 => String::new(),
@@ -42,15 +42,16 @@ impl LineBuilder {
                 let detail = format!("{again}: {} {message}", class.as_str());
                 ProgressLine::new(Verb::Retry, Role::Warn, title, detail)
             }
-            TurnEvent::Activity { summary } => {
+            TurnEvent::Progress(TurnUpdate::Activity { summary }) => {
                 ProgressLine::new(Verb::Run, Role::Dim, title, summary.as_str()).live()
             }
-            TurnEvent::Stale { idle, killed } => {
+            TurnEvent::Progress(TurnUpdate::Stale { idle, killed }) => {
                 let end = if *killed { "; it is ended" } else { "" };
                 let detail = format!("its agent has printed nothing for {idle}{end}");
                 ProgressLine::new(Verb::Lost, Role::Warn, title, detail)
             }
-            TurnEvent::Escalated { broken } => {
+            TurnEvent::Finished(end) => {
+                let broken = end.broken.as_ref()?;
                 let detail = format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence);
                 ProgressLine::new(Verb::Wait, Role::Warn, title, detail)
             }

@@ -15,10 +15,10 @@ pub fn follow(state: &mut State, event: &Event) {
         // What goes on behind it has no more time than before.
         Event::Budget(BudgetEvent::Exhausted { ceiling }) if ceiling.leaves_judging() => {}
         Event::Budget(BudgetEvent::Exhausted { .. })
-        | Event::Run(RunEvent::Stopping { .. } | RunEvent::Finished { .. }) => {
+        | Event::Run(RunEvent::Stopping(_) | RunEvent::Finished { .. }) => {
             state.timers.cancel(Timer::Budget);
         }
-        Event::Run(RunEvent::Resumed { .. }) => {
+        Event::Run(RunEvent::Resumed(_)) => {
             let tasks = plan.every_task_id();
             let again = tasks.flat_map(|id| state.tasks[id.index()].calls_out());
             state.ledger.begin_again(&plan, again);

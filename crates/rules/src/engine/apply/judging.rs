@@ -79,18 +79,13 @@ impl Judging {
                 agent,
                 ..
             } => self.seat_asked(*place, *agent),
-            AskEvent::Replied {
-                purpose,
-                reply,
-                answer,
-                ..
-            } => match (purpose.seat(), reply.file.digest) {
+            AskEvent::Replied(said) => match (said.purpose.seat(), said.reply.file.digest) {
                 (Some(place), reply) => {
                     let open = asks.iter().find(|open| open.id == id);
-                    self.seat_replied(place, answer, reply, open);
+                    self.seat_replied(place, &said.answer, reply, open);
                 }
-                (None, reply) if purpose.is_judging() => {
-                    let answer = answer.clone();
+                (None, reply) if said.purpose.is_judging() => {
+                    let answer = said.answer.clone();
                     self.heard = Some(Box::new(Heard { answer, reply, id }));
                 }
                 _ => {}

@@ -2,7 +2,7 @@
 
 use crate::domain::TaskId;
 use crate::engine::derive::change_plan;
-use crate::engine::event::RunEvent;
+use crate::engine::event::{Concern, RunEvent, RunWork};
 use crate::engine::growth;
 use crate::engine::payload::FileFact;
 use crate::engine::prerequisite::look;
@@ -22,22 +22,25 @@ pub fn change(state: &mut State, event: &RunEvent) {
                 look(state, id);
             }
         }
-        RunEvent::SessionLimit { until } => state.session.ends = Some(*until),
-        RunEvent::Resumed { options, .. } => {
+        RunEvent::SessionLimit { until, waits: false } => state.session.ends = Some(*until),
+        RunEvent::Resumed(resume) => {
             state.sessions += 1;
             (state.audit.out, state.audit.of_session, state.delivering) = (false, 0, false);
             // What failed is tried again.
             state.delivery.take_if(|delivery| delivery.why.is_some());
-            state.options = (**options).clone();
+            state.options = resume.options.clone();
             note_written_off(state);
             state.phase = RunPhase::Running;
             state.session = SessionState::default();
             state.timers.cancel(Timer::WaitOver);
         }
-        RunEvent::StateForeign { .. } => state.session.foreign = true,
-        RunEvent::Unconfined { reason } => state.unconfined = Some(reason.clone()),
+        RunEvent::Warning(concern, message) => match concern {
+            Concern::Notice => {}
+            Concern::Unconfined => state.unconfined = Some(message.clone()),
+            Concern::Foreign => state.session.foreign = true,
+        },
         RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
-        RunEvent::Stopping { cause } => {
+        RunEvent::Stopping(cause) => {
             state.phase = RunPhase::Stopping;
             (state.audit.out, state.delivering) = (false, false);
             state.session.stop = Some(*cause);
@@ -50,12 +53,12 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::MissionChanged(change) => change_plan(state, change),
         RunEvent::TasksAdded(addition) => growth::add(state, addition),
         RunEvent::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
+        RunEvent::Paused { for_good: true, .. } => state.called_off = true,
         RunEvent::Paused { .. } => {
             state.session.paused = true;
             state.timers.cancel(Timer::WaitOver);
         }
-        RunEvent::Cancelled { .. } => state.called_off = true,
-        RunEvent::Waiting { until } => state.timers.set(Timer::WaitOver, *until),
+        RunEvent::SessionLimit { until, waits: true } => state.timers.set(Timer::WaitOver, *until),
         RunEvent::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);
         }
@@ -67,9 +70,8 @@ pub fn change(state: &mut State, event: &RunEvent) {
             (state.audit.out, state.delivering) = (false, false);
             state.timers.cancel(Timer::WaitOver);
         }
-        RunEvent::Warning { .. } => {}
-        RunEvent::AuditRequested { number } => audit_requested(state, *number),
-        RunEvent::DeliveryRequested { merge } => state.delivery_requested(*merge),
+        RunEvent::WorkRequested(RunWork::Audit { number }) => audit_requested(state, *number),
+        RunEvent::WorkRequested(RunWork::Delivery { merge }) => state.delivery_requested(*merge),
         RunEvent::WorkDelivered(delivery) => state.deliver(Some(delivery)),
         RunEvent::AuditFinished {
             checked, files, rest, ..

@@ -3,7 +3,7 @@
 use crate::domain::{
     AgentId, AttemptKind, Cause, FailureClass, Finding, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
 };
-use crate::engine::event::{Event, HoldEvent, TaskEvent};
+use crate::engine::event::{DependencyStep, Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
@@ -12,7 +12,6 @@ use crate::engine::state::{
     APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
     Reopened, Streak, TaskState,
 };
-use crate::mission::SubTask;
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
 const FEEDBACK_KEPT: usize = 8;
@@ -44,8 +43,7 @@ impl TaskState {
                 ..
             } => self.enter(*to, *phase, (*mode, *flag)),
             TaskEvent::AttemptPlanned { attempt, kind } => self.plan_attempt(*attempt, *kind),
-            TaskEvent::Deferred(deferral) => self.defer(deferral.clone()),
-            TaskEvent::Released => self.deferral = None,
+            TaskEvent::Deferred { until } => self.defer(until.clone()),
             TaskEvent::FilesChanged { paths, files } => self.files_changed(paths, files),
             TaskEvent::Regressed { reason, files, .. } => {
                 self.course.regressions += 1;
@@ -60,21 +58,22 @@ impl TaskState {
             // No reviewer is waited for any more.
             TaskEvent::StageOpened { .. } => self.keep_asks(|purpose| purpose.seat().is_none()),
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
-            TaskEvent::DeadlockDetected { dependency } => {
-                self.remedies.get_or_insert_default().detected(*dependency);
-            }
-            TaskEvent::DependencyResolved {
+            TaskEvent::DependencyFailed {
                 dependency,
-                way,
+                step,
                 note,
-            } => {
-                let remedies = self.remedies.get_or_insert_default();
-                remedies.resolved(*dependency, *way, note);
-            }
+            } => match step {
+                DependencyStep::Detected => self.remedies.get_or_insert_default().detected(*dependency),
+                DependencyStep::Resolved(way) => {
+                    let remedies = self.remedies.get_or_insert_default();
+                    remedies.resolved(*dependency, *way, note);
+                }
+                // The transition beside it says what becomes of the task.
+                DependencyStep::Unresolvable(_) => {}
+            },
             TaskEvent::Question { .. } | TaskEvent::Answered { .. } => {
                 self.dialog.get_or_insert_default().apply(event);
             }
-            TaskEvent::DelegationRequested { sub_tasks } => self.hand_down(sub_tasks),
             TaskEvent::Probed { probes } => self.course.probes.clone_from(probes),
             TaskEvent::EdgeTaken { edge, visit, .. } => {
                 self.course.visits = *visit;
@@ -95,13 +94,10 @@ impl TaskState {
             TaskEvent::StageVoided(_)
             | TaskEvent::AcceptanceRecorded { .. }
             | TaskEvent::StageFailed { .. }
-            | TaskEvent::RetryBlocked { .. }
             | TaskEvent::Superseded { .. }
             | TaskEvent::FellBack { .. }
             | TaskEvent::DelegationDrift { .. }
-            | TaskEvent::NoProgress { .. }
-            | TaskEvent::DelegationRefused { .. }
-            | TaskEvent::DependencyFailed { .. } => {}
+            | TaskEvent::DelegationRefused { .. } => {}
         }
     }
 
@@ -127,12 +123,12 @@ impl TaskState {
         }
     }
 
-    fn defer(&mut self, deferral: Box<Deferral>) {
+    fn defer(&mut self, until: Option<Box<Deferral>>) {
         // What goes on behind a stage waits for nobody who was asked before.
-        if deferral.stage.is_some() {
+        if until.as_ref().is_some_and(|deferral| deferral.stage.is_some()) {
             self.keep_asks(|purpose| !purpose.is_judging());
         }
-        self.deferral = Some(deferral);
+        self.deferral = until;
     }
 
     /// Another agent goes on.
@@ -144,13 +140,6 @@ impl TaskState {
         // Neither the session nor what failed in a row is of the next one.
         self.course.session = None;
         self.course.streak = Streak::default();
-    }
-
-    fn hand_down(&mut self, sub_tasks: &[SubTask]) {
-        for sub_task in sub_tasks {
-            self.delegations.retain(|earlier| earlier.title != sub_task.title);
-            self.delegations.push(sub_task.clone());
-        }
     }
 
     /// What it had come to is done, or judged, once more.

@@ -22,7 +22,7 @@ const MOST_TOLD: usize = 2_000;
 impl TaskState {
     pub(super) fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
         match event {
-            TurnEvent::Started { .. } => {
+            TurnEvent::Started(_) => {
                 self.attempt.turn = turn.turn;
                 self.consent.acted = true;
                 self.consent.allowed_again = false;
@@ -62,12 +62,7 @@ impl TaskState {
             }
 
             // What these say is in what stands beside them, or matters to readers only.
-            TurnEvent::Spawned { .. }
-            | TurnEvent::Activity { .. }
-            | TurnEvent::Stale { .. }
-            | TurnEvent::Adopted
-            | TurnEvent::AuthorityCues { .. }
-            | TurnEvent::Escalated { .. } => {}
+            TurnEvent::Progress(_) | TurnEvent::Adopted => {}
         }
     }
 
@@ -101,6 +96,10 @@ impl TaskState {
                 None => model,
             },
         };
+        for sub_task in &end.delegate {
+            self.delegations.retain(|earlier| earlier.title != sub_task.title);
+            self.delegations.push(sub_task.clone());
+        }
     }
 
     pub(super) fn apply_work(&mut self, event: &WorkEvent) {
@@ -171,17 +170,17 @@ impl TaskState {
                     _ => {}
                 }
             }
-            AskEvent::Replied { purpose, answer, .. } => {
+            AskEvent::Replied(said) => {
                 self.end_ask(id);
-                if purpose.seat().is_some() {
+                if said.purpose.seat().is_some() {
                     self.course.streak.windows = 0;
                 }
-                let why = match answer {
+                let why = match &said.answer {
                     Answer::Unresolvable { reason } => reason,
                     Answer::Unreadable { why, .. } => why,
                     _ => "",
                 };
-                self.no_way_yet(*purpose, why);
+                self.no_way_yet(said.purpose, why);
             }
             AskEvent::Failed {
                 purpose,

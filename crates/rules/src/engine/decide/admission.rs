@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
+use crate::engine::fact::Prompt;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::DeferralReason;
 use crate::engine::prerequisite::Prerequisite;
@@ -111,7 +112,7 @@ pub fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &st
 /// Ends the wait of a task: it goes on, if it has begun. One that has not is ready.
 pub fn release(draft: &mut Transaction<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
-    draft.emit_own(TaskEvent::Released);
+    draft.emit_own(TaskEvent::Deferred { until: None });
     match behind {
         Some(stage) => pipeline::go_on_behind(draft, stage),
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
@@ -136,7 +137,7 @@ pub fn begin(draft: &mut Transaction<'_>) {
 fn start_turn(draft: &mut Transaction<'_>) {
     let state = draft.state;
     if !state.gets_prompt(draft.id) && !state.must_note(draft.id) && !state.baseline_is_near(draft.id) {
-        turns::start_turn(draft, None);
+        turns::start_turn(draft, Prompt::default());
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::domain::{AgentId, Answer, AskId, Purpose, SeatPlace, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
-use crate::engine::fact::AskFailure;
+use crate::engine::fact::{AskFailure, AskReply};
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::state::{Ask, State};
 use crate::engine::work::id::WorkId;
@@ -21,24 +21,24 @@ use super::transaction::Transaction;
 use super::{dependencies, pipeline, questions, request};
 
 /// The agent replied.
-pub fn replied(state: &State, id: AskId, reply: &ReplyRef, answer: &Answer, now: Timestamp) -> Vec<Event> {
-    let Some((mut draft, open)) = asked(state, id) else {
+pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
+    let Some((mut draft, open)) = asked(state, said.id) else {
         return Vec::new();
     };
-    draft.emit(Event::Ask(
-        id,
-        AskEvent::Replied {
-            purpose: open.purpose,
-            agent: open.agent,
-            reply: reply.clone(),
-            answer: answer.clone(),
-        },
-    ));
-    let is_judge = open.purpose.is_judging();
-    let dependence = is_judge.then(|| dependence(&draft, open.agent, reply.model.as_deref()));
+    let (purpose, agent) = (open.purpose, open.agent);
+    let replied = AskReply {
+        purpose,
+        agent,
+        ..said.clone()
+    };
+    draft.emit(Event::Ask(said.id, AskEvent::Replied(replied)));
+    let reply = &said.reply;
+    let dependence = purpose
+        .is_judging()
+        .then(|| dependence(&draft, agent, reply.model.as_deref()));
     match dependence.flatten() {
         Some(why) => pipeline::depends(&mut draft, &open, reply, why, now),
-        None => conclude(&mut draft, &open, Ok(answer), Some(reply), now),
+        None => conclude(&mut draft, &open, Ok(&said.answer), Some(reply), now),
     }
     draft.into_events()
 }

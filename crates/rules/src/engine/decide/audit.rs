@@ -9,7 +9,7 @@ use crate::domain::{
     AttemptKind, Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::{Acceptance, AuditEvidence, AuditReport, Found, differing, is_lost, is_same};
-use crate::engine::event::{Event, RunEvent, TaskEvent};
+use crate::engine::event::{Event, RunEvent, RunWork, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
@@ -76,9 +76,9 @@ pub fn at_the_end(state: &State) -> Option<Vec<Event>> {
 }
 
 fn request(state: &State) -> Vec<Event> {
-    vec![Event::Run(RunEvent::AuditRequested {
+    vec![Event::Run(RunEvent::WorkRequested(RunWork::Audit {
         number: state.audit.number + 1,
-    })]
+    }))]
 }
 
 /// The verdict of an audit on one task.

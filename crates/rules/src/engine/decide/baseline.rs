@@ -2,7 +2,7 @@
 //! `admission`; what follows for accepted work is in `stages::proof`.
 
 use crate::domain::BeforeWork;
-use crate::engine::event::{Event, RunEvent};
+use crate::engine::event::{Concern, Event, RunEvent};
 use crate::judging::baseline::{self, BaselineCheck, items, named};
 use crate::mission::model::{BeforeRule, TaskType};
 
@@ -38,5 +38,5 @@ pub fn warn(draft: &mut Transaction<'_>) {
         draft.plan().title(draft.id),
         named(&all)
     );
-    draft.emit(Event::Run(RunEvent::Warning { message }));
+    draft.emit(Event::Run(RunEvent::Warning(Concern::Notice, message)));
 }

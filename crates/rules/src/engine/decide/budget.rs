@@ -25,7 +25,7 @@ pub fn follow_up(
     for event in &mut events {
         price(state, event);
     }
-    let resumes = matches!(events.first(), Some(Event::Run(RunEvent::Resumed { .. })));
+    let resumes = matches!(events.first(), Some(Event::Run(RunEvent::Resumed(_))));
     if state.plan.rules.budget.is_none() {
         return events;
     }
@@ -43,21 +43,21 @@ pub fn follow_up(
             matches!(&event, Event::Ask(_, AskEvent::Requested { purpose, .. }) if purpose.is_judging());
         let room = call.map(|(_, agent)| ledger.room(plan, agent, judges));
         admitted.push(event);
-        let mut held = Vec::new();
+        let mut more = Vec::new();
         if let Some((call, agent)) = call {
             match room {
                 Some(CallAdmission::Exhausted(ceiling)) => {
-                    held.extend(reached(&ledger, ceiling));
-                    held.push(Event::Budget(BudgetEvent::Held { call, agent }));
+                    more.extend(reached(&ledger, ceiling));
+                    more.push(held(call, agent, false));
                 }
-                Some(CallAdmission::Wait) => held.push(Event::Budget(BudgetEvent::Held { call, agent })),
+                Some(CallAdmission::Wait) => more.push(held(call, agent, false)),
                 Some(CallAdmission::Admitted) | None => {}
             }
         }
-        for event in admitted.last().into_iter().chain(&held) {
+        for event in admitted.last().into_iter().chain(&more) {
             ledger.follow(plan, event);
         }
-        admitted.extend(held);
+        admitted.extend(more);
     }
     admitted
 }
@@ -86,28 +86,30 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     let ids = after.plan.every_task_id();
     let waiting: Vec<(WorkId, AgentId)> = ids.flat_map(|id| after.task(id).calls_out()).collect();
     for (call, agent) in &waiting {
-        apply(
-            &mut after,
-            &Event::Budget(BudgetEvent::Held {
-                call: *call,
-                agent: *agent,
-            }),
-        );
+        apply(&mut after, &held(*call, *agent, false));
     }
     for (call, agent) in waiting {
         match after.ledger.room(&after.plan, agent, judges(&after, call)) {
-            CallAdmission::Admitted => apply(&mut after, &Event::Budget(BudgetEvent::Released { call })),
-            CallAdmission::Wait => events.push(Event::Budget(BudgetEvent::Held { call, agent })),
+            CallAdmission::Admitted => apply(&mut after, &held(call, agent, true)),
+            CallAdmission::Wait => events.push(held(call, agent, false)),
             CallAdmission::Exhausted(ceiling) => {
                 if let Some(reached) = reached(&after.ledger, ceiling) {
                     apply(&mut after, &reached);
                     events.push(reached);
                 }
-                events.push(Event::Budget(BudgetEvent::Held { call, agent }));
+                events.push(held(call, agent, false));
             }
         }
     }
     events
+}
+
+fn held(call: WorkId, agent: AgentId, released: bool) -> Event {
+    Event::Budget(BudgetEvent::Held {
+        call,
+        agent,
+        released,
+    })
 }
 
 /// Whether what a task begins with has room now: a turn, or the verdict of a verification.
@@ -130,10 +132,7 @@ fn reached(ledger: &Ledger, ceiling: Ceiling) -> Option<Event> {
 /// The events for a turn that is ready to start and has no room in the budget; `None` where it has.
 pub fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
     let agent = state.plan.task(turn.task).agent;
-    let held = Event::Budget(BudgetEvent::Held {
-        call: WorkId::turn(turn),
-        agent,
-    });
+    let held = held(WorkId::turn(turn), agent, false);
     match room(state, turn.task) {
         CallAdmission::Admitted => None,
         CallAdmission::Wait => Some(vec![held]),
@@ -144,11 +143,11 @@ pub fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
 
 /// The first call that has waited for room: it is made, or nothing is left. What waits for the next session holds up no verdict.
 pub fn release(state: &State) -> Vec<Event> {
-    let mut held = state.ledger.held();
+    let mut waiting = state.ledger.held();
     let first =
-        held.find_map(
+        waiting.find_map(
             |(call, agent)| match state.ledger.room(&state.plan, agent, judges(state, call)) {
-                CallAdmission::Admitted => Some(vec![Event::Budget(BudgetEvent::Released { call })]),
+                CallAdmission::Admitted => Some(vec![held(call, agent, true)]),
                 CallAdmission::Wait => Some(Vec::new()),
                 CallAdmission::Exhausted(ceiling) => reached(&state.ledger, ceiling).map(|event| vec![event]),
             },
@@ -184,7 +183,8 @@ pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
                 .own_usage(end.usage, end.session.as_deref());
             (with(tools), usage, end.exit.failure.filter(|_| is_silent))
         }
-        Fact::AskReplied { reply, .. } => {
+        Fact::AskReplied(said) => {
+            let reply = &said.reply;
             model = reply.model.as_deref();
             (with(reply.tools.as_deref()), reply.usage, None)
         }
@@ -225,8 +225,9 @@ fn price(state: &State, event: &mut Event) {
                 &mut end.usage,
             );
         }
-        Event::Ask(_, AskEvent::Replied { agent, reply, .. }) => {
-            fill(plan, *agent, reply.model.as_deref(), &mut reply.usage);
+        Event::Ask(_, AskEvent::Replied(said)) => {
+            let reply = &mut said.reply;
+            fill(plan, said.agent, reply.model.as_deref(), &mut reply.usage);
         }
         Event::Ask(
             _,

@@ -73,13 +73,15 @@ pub fn defer(
     (message, stage): (&str, Option<StageKey>),
     now: Timestamp,
 ) {
-    draft.emit_own(TaskEvent::Deferred(Box::new(Deferral {
-        why,
-        until,
-        since: now,
-        message: message.to_owned(),
-        stage,
-    })));
+    draft.emit_own(TaskEvent::Deferred {
+        until: Some(Box::new(Deferral {
+            why,
+            until,
+            since: now,
+            message: message.to_owned(),
+            stage,
+        })),
+    });
 }
 
 /// The moment has come: the task is ready again, or whoever met the limit is asked once more.
@@ -115,12 +117,13 @@ pub fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec
 pub fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     let options = match events.first() {
         Some(Event::Run(RunEvent::Started(started))) => &started.options,
-        Some(Event::Run(RunEvent::Resumed { options, .. })) => options,
+        Some(Event::Run(RunEvent::Resumed(resume))) => &resume.options,
         _ => return events,
     };
     let limit = options.timeout.map(|timeout| {
         Event::Run(RunEvent::SessionLimit {
             until: now.plus(timeout),
+            waits: false,
         })
     });
     events.extend(limit);

@@ -2,7 +2,7 @@
 //! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
 
 use crate::domain::{Answer, FailureMode, Purpose, TaskId};
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::{DependencyStep, Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Way};
 use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
@@ -21,7 +21,7 @@ pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
         .as_deref()
         .is_some_and(|remedies| remedies.entry(dependency).is_some());
     if !known {
-        draft.emit_own(TaskEvent::DeadlockDetected { dependency });
+        emit(&mut draft, dependency, DependencyStep::Detected, String::new());
     }
     try_next(&mut draft, dependency);
     draft.into_events()
@@ -34,7 +34,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     let order = own.unwrap_or(rules.settings.on_dependency_failed);
     if draft.plan().route(dependency).is_some() {
         // Nothing stands in for a verdict.
-        return skip(draft, dependency);
+        return skip(draft, dependency, None);
     }
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
@@ -70,10 +70,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     }
     // What was skipped for it is told with the first of them.
     let is_first = draft.state.task(dependency).mode() != Some(FailureMode::Cascade);
-    if let Some(waves) = nowhere.filter(|_| is_first) {
-        draft.emit_own(TaskEvent::NoProgress { waves });
-    }
-    skip(draft, dependency);
+    skip(draft, dependency, nowhere.filter(|_| is_first));
 }
 
 /// How many waves in a row brought nothing, where these are too many for another plan by an agent (section 17): a person is told.
@@ -141,9 +138,13 @@ fn do_without_all(draft: &mut Transaction<'_>) {
 }
 
 fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: String) {
-    draft.emit_own(TaskEvent::DependencyResolved {
+    emit(draft, dependency, DependencyStep::Resolved(way), note);
+}
+
+fn emit(draft: &mut Transaction<'_>, dependency: TaskId, step: DependencyStep, note: String) {
+    draft.emit_own(TaskEvent::DependencyFailed {
         dependency,
-        way,
+        step,
         note,
     });
 }
@@ -189,7 +190,7 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 }
 
 /// Nothing stands in: the task fails too.
-fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
+fn skip(draft: &mut Transaction<'_>, dependency: TaskId, waves: Option<u32>) {
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
     let no_way = entry
@@ -200,10 +201,7 @@ fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
         "" => format!("dependency '{title}' failed"),
         no_way => format!("dependency '{title}' failed; the orchestrator: {no_way}"),
     };
-    let reported = reason.clone();
-    draft.emit_own(TaskEvent::DependencyFailed {
-        dependency,
-        reason: reported,
-    });
+    let step = DependencyStep::Unresolvable(waves);
+    emit(draft, dependency, step, reason.clone());
     draft.fail(FailureMode::Cascade, reason);
 }

@@ -4,7 +4,7 @@
 //! What the run ended with is told by `engine/outcome.rs`.
 
 use crate::domain::{Points, Status, Timestamp};
-use crate::engine::event::{Event, RunEvent};
+use crate::engine::event::{Event, RunEvent, RunWork};
 use crate::engine::fact::Fact;
 use crate::engine::outcome::outcome;
 use crate::engine::state::{RunPhase, State};
@@ -20,8 +20,9 @@ pub fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     Some(match state.waits_until() {
         Some(_) => Vec::new(),
-        None => vec![Event::Run(RunEvent::Waiting {
+        None => vec![Event::Run(RunEvent::SessionLimit {
             until: now.plus(wait),
+            waits: true,
         })],
     })
 }
@@ -69,7 +70,7 @@ pub fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     // What it ends with is known only once the work is where it is wanted. A session that was stopped waits for nothing.
     if state.phase == RunPhase::Running && state.is_to_be_delivered() {
         let merge = state.is_ok_by_its_tasks();
-        return vec![Event::Run(RunEvent::DeliveryRequested { merge })];
+        return vec![Event::Run(RunEvent::WorkRequested(RunWork::Delivery { merge }))];
     }
     notify::before_the_end(state, now).unwrap_or_else(|| run_finished(state))
 }

@@ -40,10 +40,6 @@ pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: Stri
         let (to, why) = (Status::AwaitingApproval, Some(because.to_owned()));
         draft.transition(to, phase, End::default(), why);
     }
-    if hold.reason == WaitingReason::SideEffects {
-        let reason = because.to_owned();
-        draft.emit_own(TaskEvent::RetryBlocked { reason });
-    }
     draft.emit(Event::Hold(
         draft.id.into(),
         HoldEvent::Opened {

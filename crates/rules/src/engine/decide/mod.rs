@@ -99,7 +99,7 @@ pub use worst_case::worst_case;
 /// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.
 pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let last = match fact {
-        Fact::Resume { last, .. } => *last,
+        Fact::Resume(resume) => resume.last,
         _ => None,
     };
     let events = sla::follow_up(state, rules(state, fact, now), now);
@@ -121,12 +121,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Start(started) if state.phase == RunPhase::New => {
             vec![Event::Run(RunEvent::Started(started.clone()))]
         }
-        Fact::Resume {
-            options,
-            supervisor,
-            kept,
-            ..
-        } if state.phase != RunPhase::New => resume::resume(state, options, supervisor, kept, now),
+        Fact::Resume(resume) if state.phase != RunPhase::New => resume::resume(state, resume, now),
         Fact::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
         Fact::Operator(said) if state.phase != RunPhase::New => operator::command(state, said, now),
         Fact::TimerDue { at, timer } => due::due(state, *timer, *at, now),
@@ -146,12 +141,9 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         // What it says is refused, what it used is paid for.
         _ if state.is_late(fact) => budget::settle(state, fact).into_iter().collect(),
         // An agent that has said nothing for too long is killed, and its turn ends with a time-out.
-        Fact::Stop(_)
-        | Fact::WorkDelivered(_)
-        | Fact::ProtectionNoted(_)
-        | Fact::TurnSpawned { .. }
-        | Fact::Activity { .. }
-        | Fact::Silent { .. } => fact.as_event().into_iter().collect(),
+        Fact::Stop(_) | Fact::WorkDelivered(_) | Fact::ProtectionNoted(_) | Fact::TurnProgress(..) => {
+            fact.as_event().into_iter().collect()
+        }
         Fact::PromptReady(prompt) => turns::prompt_ready(state, *prompt),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
         Fact::StageVoided(voided) => pipeline::voided(state, voided, now),
@@ -159,13 +151,11 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::TurnEnded(_) => turns::ended(state, fact, now),
         Fact::JobEnded { .. } => jobs::ended(state, fact, now),
         Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
-        Fact::AskReplied {
-            id, reply, answer, ..
-        } => ask::replied(state, *id, reply, answer, now),
+        Fact::AskReplied(reply) => ask::replied(state, reply, now),
         Fact::AskFailed(failure) => ask::failed(state, failure, now),
         Fact::Delivered { number, result, .. } => notify::delivered(state, *number, result, now),
-        Fact::Filed { ids } => notify::filed(state, ids),
+        Fact::Filed(ids) => notify::filed(state, ids),
         Fact::NoticesOverdue => notify::overdue(state, now),
-        Fact::Start(_) | Fact::Resume { .. } | Fact::Operator(_) | Fact::ChangeMission { .. } => Vec::new(),
+        Fact::Start(_) | Fact::Resume(_) | Fact::Operator(_) | Fact::ChangeMission { .. } => Vec::new(),
     }
 }

@@ -22,7 +22,9 @@ use crate::domain::{
 use crate::engine::deadline::{DeadlineEvent, DeadlineStep};
 use crate::engine::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent};
 use crate::engine::fact::Undelivered;
-use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
+use crate::engine::notice::{
+    DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic,
+};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::StopCause;
 use crate::engine::state::{RunPhase, State};
@@ -131,13 +133,13 @@ impl<'s> FollowUp<'s> {
         message: &str,
         down_until: Option<Timestamp>,
     ) {
-        self.emit(NoticeEvent::Failed {
-            number,
-            channel: channel.into(),
+        let failure = DeliveryFailure {
             class,
             message: message.to_owned(),
+            again: None,
             down_until,
-        });
+        };
+        self.emit(tried(number, channel, Some(failure)));
         self.emit(NoticeEvent::Died(Box::new(FailedOperation {
             id: format!("n{number}"),
             operation: Operation::Notify {
@@ -309,6 +311,14 @@ fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
     state.plan.barrier(notice.barrier?).notify.as_deref()
 }
 
+fn tried(number: u32, channel: &str, failure: Option<DeliveryFailure>) -> NoticeEvent {
+    NoticeEvent::Tried {
+        number,
+        channel: channel.into(),
+        failure,
+    }
+}
+
 /// How a try to deliver ended.
 pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, now: Timestamp) -> Vec<Event> {
     let Some(open) = state.notices.open(number) else {
@@ -316,10 +326,7 @@ pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, n
     };
     let mut follow = FollowUp::new(state, now);
     let Err(failure) = result else {
-        follow.emit(NoticeEvent::Sent {
-            number,
-            channel: open.channel.clone(),
-        });
+        follow.emit(tried(number, &open.channel, None));
         return follow.events;
     };
     // Whatever a channel says, it may say something else a moment later.
@@ -333,13 +340,15 @@ pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, n
     };
     let (class, message) = (failure.class, &*failure.message);
     match failed.leads_to(policy(WorkKind::Deliver), open.tries) {
-        Retry::After { pause, .. } => follow.emit(NoticeEvent::Retried {
-            number,
-            channel: open.channel.clone(),
-            class,
-            message: message.to_owned(),
-            not_before: now.plus(pause),
-        }),
+        Retry::After { pause, .. } => {
+            let failure = DeliveryFailure {
+                class,
+                message: message.to_owned(),
+                again: Some(now.plus(pause)),
+                down_until: None,
+            };
+            follow.emit(tried(number, &open.channel, Some(failure)));
+        }
         Retry::Window | Retry::Never => {
             // What waits behind it goes first, so that nothing of it is tried.
             let behind: Vec<u32> = state
@@ -366,7 +375,7 @@ pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
     if ids.is_empty() {
         return Vec::new();
     }
-    vec![Event::Notice(Box::new(NoticeEvent::Filed { ids }))]
+    vec![Event::Notice(Box::new(NoticeEvent::Filed(ids)))]
 }
 
 /// The events between the last work and the end of a session: the end is announced, and deliveries on their way

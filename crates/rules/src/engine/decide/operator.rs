@@ -55,14 +55,21 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         Command::CancelRun => {
             let open = open_tasks(state).take(MOST_AT_ONCE);
             let is_new = !state.called_off;
-            let cancelled = is_new.then(|| Event::Run(RunEvent::Cancelled { by: by.to_owned() }));
+            let cancelled = is_new.then(|| paused(by, true));
             let open = open.flat_map(|id| cancel(state, id, by));
             cancelled.into_iter().chain(open).collect()
         }
         Command::AddTask { request, task } => intake::add(state, request, task),
-        Command::Pause => vec![Event::Run(RunEvent::Paused { by: by.to_owned() })],
+        Command::Pause => vec![paused(by, false)],
         Command::OverrideGate { gate, reason } => override_gate(state, *gate, reason, by),
     }
+}
+
+fn paused(by: &str, for_good: bool) -> Event {
+    Event::Run(RunEvent::Paused {
+        by: by.to_owned(),
+        for_good,
+    })
 }
 
 fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> + '_ {

@@ -10,7 +10,7 @@ use crate::domain::{
     Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Event, RunEvent, TaskEvent};
+use crate::engine::event::{Concern, Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{ReplyRef, StageReport};
@@ -545,7 +545,7 @@ pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event>
         voided.work.describe(),
         voided.what()
     );
-    draft.emit(Event::Run(RunEvent::Warning { message }));
+    draft.emit(Event::Run(RunEvent::Warning(Concern::Notice, message)));
     draft.into_events()
 }
 

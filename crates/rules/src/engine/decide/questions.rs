@@ -5,7 +5,7 @@
 use crate::domain::{
     AgentId, Answer, BrokenAssumption, Millis, Purpose, StageKey, Status, Timestamp, WaitingReason,
 };
-use crate::engine::event::{Event, TaskEvent, TurnEvent};
+use crate::engine::event::TaskEvent;
 use crate::engine::payload::Asked;
 use crate::engine::state::{End, Hold, Known};
 
@@ -22,20 +22,26 @@ pub fn or_go_on(
     broken: Option<&BrokenAssumption>,
     now: Timestamp,
 ) {
-    let most = draft.plan().rules.settings.max_question_rounds;
-    let dialog = draft.task.dialog.as_deref();
-    let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
-    // Whoever is asked hears what is wrong from the question itself.
-    let asks = asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up));
     match (asked, orchestrator(draft)) {
-        _ if let Some(asked) = asks => pose(draft, asked, now),
+        _ if let Some(asked) = asks(draft, asked) => pose(draft, asked, now),
         _ if let Some(broken) = broken => raise(draft, broken),
-        (Some(_), _) if is_used_up => judge(draft),
+        (Some(_), _) if is_used_up(draft) => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
             request::ask(draft, Purpose::Confirm, orchestrator);
         }
         _ => judge(draft),
     }
+}
+
+/// What an agent asks in so many words: whoever is asked hears from it too what does not hold.
+pub fn asks<'a>(draft: &Transaction<'_>, asked: Option<&'a Asked>) -> Option<&'a Asked> {
+    asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up(draft)))
+}
+
+fn is_used_up(draft: &Transaction<'_>) -> bool {
+    let most = draft.plan().rules.settings.max_question_rounds;
+    let rounds = draft.task.dialog.as_deref().map_or(0, |dialog| dialog.rounds);
+    rounds >= most
 }
 
 fn judge(draft: &mut Transaction<'_>) {
@@ -112,11 +118,6 @@ fn ask_person(draft: &mut Transaction<'_>, now: Timestamp) {
 /// The agent says that what it was told does not hold (section 17). No number of attempts mends that, so a person is asked
 /// before its work is judged. Their yes has it judged as it is; it is no word about the work.
 fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
-    let turn = draft.state.current_turn(draft.id);
-    let told = TurnEvent::Escalated {
-        broken: broken.clone(),
-    };
-    draft.emit(Event::Turn(turn, told));
     let because = "its agent says that what it was told does not hold";
     let message = format!(
         "{because} ({}): {:?}; approve to have its work judged as it is, reject to send it back with your reason",
@@ -152,7 +153,7 @@ pub fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<
     if draft.task.status() == Status::AwaitingApproval {
         // Whom it waited to ask is asked no more.
         if draft.task.deferral.is_some() {
-            draft.emit_own(TaskEvent::Released);
+            draft.emit_own(TaskEvent::Deferred { until: None });
         }
         let to = if admission::admits(draft.state, draft.id, admission::Work::New) {
             Status::InProgress

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::domain::{StageKey, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{Event, RunEvent, TurnEvent};
-use crate::engine::payload::SupervisorRef;
+use crate::engine::fact::LaterSession;
 use crate::engine::state::State;
-use crate::mission::RunOptions;
 use crate::mission::model::AgentMiddleware;
 
 use super::transaction::Transaction;
@@ -14,20 +13,11 @@ use super::{admission, approvals, deferral, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
-pub fn resume(
-    state: &State,
-    options: &RunOptions,
-    supervisor: &SupervisorRef,
-    kept: &[TurnId],
-    now: Timestamp,
-) -> Vec<Event> {
-    let kept: BTreeSet<&TurnId> = kept.iter().collect();
+pub fn resume(state: &State, resume: &LaterSession, now: Timestamp) -> Vec<Event> {
+    let kept: BTreeSet<&TurnId> = resume.kept.iter().collect();
     let is_open = |waiting: &crate::engine::state::Hold| waiting.reason == WaitingReason::Approval;
-    let mut events = vec![Event::Run(RunEvent::Resumed {
-        options: Box::new(options.clone()),
-        supervisor: supervisor.clone(),
-    })];
-    if let (Some(from), Some(to)) = (&state.options.state_base, &options.state_base)
+    let mut events = vec![Event::Run(RunEvent::Resumed(Box::new(resume.clone())))];
+    if let (Some(from), Some(to)) = (&state.options.state_base, &resume.options.state_base)
         && from != to
     {
         events.push(Event::Run(RunEvent::Moved {

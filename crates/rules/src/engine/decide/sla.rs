@@ -14,8 +14,8 @@ pub fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<E
     for event in &events {
         let step = match event {
             // A changed mission may have got one: its time begins with the session that takes it up.
-            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => begun(state, None, now),
-            Event::Turn(turn, TurnEvent::Started { .. }) => begun(state, Some(turn.task), now),
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => begun(state, None, now),
+            Event::Turn(turn, TurnEvent::Started(_)) => begun(state, Some(turn.task), now),
             Event::Task(task, TaskEvent::Transition { to: Status::Done, .. }) => {
                 settled(state, Some(*task), now)
             }

@@ -1,8 +1,8 @@
 //! A worker's turns. A turn runs real tools, so it is never repeated blindly: only a failure *before* a process or
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
-use crate::domain::{Cause, Digest, FailureClass, Severity, StageKey, Status, Timestamp, TurnId, Verdict};
-use crate::engine::event::{Event, TaskEvent, TurnEvent};
+use crate::domain::{Cause, FailureClass, Severity, StageKey, Status, Timestamp, TurnId, Verdict};
+use crate::engine::event::{Event, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::payload::Usage;
 use crate::engine::state::{RunPhase, State};
@@ -17,7 +17,7 @@ use super::{budget, deferral, evidence, notify, questions, side_effects};
 
 /// The prompt of the next turn is written: the turn may start.
 pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
-    let Prompt { turn, digest, cues } = prompt;
+    let turn = prompt.turn;
     // A halted run starts no task, but what has started may finish its attempts.
     // And none begins while it is not known whether what was accepted stands.
     let is_held = state.must_note(turn.task)
@@ -32,18 +32,12 @@ pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
         return events;
     }
     let mut draft = Transaction::new(state, turn.task);
-    start_turn(&mut draft, digest);
-    if cues > 0 && draft.task.work.turn.is_some() {
-        draft.emit(Event::Turn(
-            turn,
-            TurnEvent::AuthorityCues { cues, result: false },
-        ));
-    }
+    start_turn(&mut draft, prompt);
     draft.into_events()
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
-pub fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
+pub fn start_turn(draft: &mut Transaction<'_>, prompt: Prompt) {
     if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
@@ -52,7 +46,7 @@ pub fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
         turn: current.turn + 1,
         ..current
     };
-    draft.emit(Event::Turn(turn, TurnEvent::Started { prompt }));
+    draft.emit(Event::Turn(turn, TurnEvent::Started(Prompt { turn, ..prompt })));
     if draft.task.status() == Status::Assigned {
         draft.enter(Status::InProgress);
     }
@@ -152,7 +146,15 @@ fn finish_turn(state: &State, mut end: TurnEnd, now: Timestamp) -> Vec<Event> {
         end.usage = Usage::default();
     }
     let mut draft = Transaction::new(state, end.turn.task);
-    draft.emit(end.as_event());
+    let is_good =
+        end.exit.failure.is_none() && end.files.as_ref().is_none_or(|files| files.protected.is_empty());
+    if !is_good {
+        (end.delegate, end.cues) = (Vec::new(), 0);
+    }
+    if !is_good || questions::asks(&draft, end.asked.as_ref()).is_some() {
+        end.broken = None;
+    }
+    draft.emit(Event::Turn(end.turn, TurnEvent::Finished(Box::new(end.clone()))));
     for letter in notify::letters_of_tools(end.turn, &end.failed_tools) {
         draft.emit(letter);
     }
@@ -166,23 +168,7 @@ fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
         return conclude::protected(draft, protected, conclude::BY_TASK);
     }
     match end.exit.failure {
-        None => {
-            if !end.delegate.is_empty() {
-                draft.emit_own(TaskEvent::DelegationRequested {
-                    sub_tasks: end.delegate.clone(),
-                });
-            }
-            if end.cues > 0 {
-                draft.emit(Event::Turn(
-                    end.turn,
-                    TurnEvent::AuthorityCues {
-                        cues: end.cues,
-                        result: true,
-                    },
-                ));
-            }
-            questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now);
-        }
+        None => questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now),
         Some(class) if conclude::another_goes_on(draft, class, end) => {}
         Some(FailureClass::UsageWindow) => {
             deferral::turn_waits(draft, &end.exit, now);

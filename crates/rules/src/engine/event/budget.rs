@@ -15,14 +15,14 @@ pub enum BudgetEvent {
         /// The limit that is used up.
         ceiling: Ceiling,
     },
-    /// `work:progressed` (`held`): a call has no room now.
+    /// `work:progressed` (`held`): a call has no room now; (`released`): one that was held has.
     Held {
         call: WorkId,
         /// The agent that the call goes to.
         agent: AgentId,
+        #[serde(default, skip_serializing_if = "is_default")]
+        released: bool,
     },
-    /// `work:progressed` (`released`): a call that was held has room.
-    Released { call: WorkId },
     /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
     /// instead of what it was charged with when it was dropped.
     Settled {
@@ -49,7 +49,7 @@ impl BudgetEvent {
     /// The call that it is about, if it is about one.
     pub fn call(&self) -> Option<WorkId> {
         match self {
-            Self::Held { call, .. } | Self::Released { call } | Self::Settled { call, .. } => Some(*call),
+            Self::Held { call, .. } | Self::Settled { call, .. } => Some(*call),
             Self::Exhausted { .. } | Self::Clock { .. } => None,
         }
     }

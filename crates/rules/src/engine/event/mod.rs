@@ -33,8 +33,8 @@ use super::voided::VoidedStage;
 pub use budget::{BudgetEvent, Ceiling};
 pub use gate::GateEvent;
 pub use hold::HoldEvent;
-pub use run::RunEvent;
-pub use task::TaskEvent;
+pub use run::{Concern, RunEvent, RunWork};
+pub use task::{DependencyStep, TaskEvent};
 pub use work::{AskEvent, TurnEvent, WorkEvent};
 
 /// The most events that are decided at once, where many tasks are concerned: a record that is too long could

@@ -7,12 +7,13 @@ use serde_with::skip_serializing_none;
 
 use crate::domain::{OutcomeClass, Points, TaskId, Timestamp};
 use crate::engine::command::CommandResult;
+use crate::engine::fact::LaterSession;
 use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::payload::{
-    FileFact, FileRef, OriginCode, ProtectedFiles, RunStarted, Salvaged, StopCause, SupervisorRef, is_default,
+    FileFact, FileRef, OriginCode, ProtectedFiles, RunStarted, Salvaged, StopCause, is_default,
 };
-use crate::mission::{Addition, RunOptions};
+use crate::mission::Addition;
 
 /// What happens to a run as a whole: its sessions, its mission and tasks, its audits, what its operator says.
 #[skip_serializing_none]
@@ -22,12 +23,7 @@ pub enum RunEvent {
     /// `run:started`
     Started(Box<RunStarted>),
     /// `run:resumed`: a later session of the same run began.
-    Resumed {
-        /// Options after the flags of `resume` were laid over the frozen ones.
-        options: Box<RunOptions>,
-        /// The process that holds this session's children.
-        supervisor: SupervisorRef,
-    },
+    Resumed(Box<LaterSession>),
     /// `run:moved`: the state was carried elsewhere, and the session that begins works where it lies now.
     Moved {
         /// The folder in which the state lay.
@@ -36,10 +32,7 @@ pub enum RunEvent {
         to: PathBuf,
     },
     /// `run:stopping`: nothing new is started, running turns are ended.
-    Stopping {
-        /// Why the session stops.
-        cause: StopCause,
-    },
+    Stopping(StopCause),
     /// `run:finished`: the last event of each session.
     Finished {
         outcome: OutcomeClass,
@@ -61,11 +54,8 @@ pub enum RunEvent {
     /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as
     /// long as it lasts.
     ProtectionNoted(ProtectedFiles),
-    /// `work:requested`: what was accepted is to be looked at again.
-    AuditRequested {
-        /// Which audit of the run, from 1.
-        number: u32,
-    },
+    /// `work:requested` of work that is of no task.
+    WorkRequested(RunWork),
     /// `work:ended` of an audit.
     AuditFinished {
         /// Which audit of the run, from 1.
@@ -82,33 +72,25 @@ pub enum RunEvent {
         /// audit's.
         rest: Option<TaskId>,
     },
-    /// `work:requested`: the accepted work of isolated tasks is to be brought into the user's repository.
-    DeliveryRequested {
-        /// Whether the branch is to have it: the run would end well.
-        merge: bool,
-    },
-    /// `work:ended` of that.
+    /// `work:ended` of a delivery.
     WorkDelivered(Delivery),
-    /// `run:paused`: nothing more is started in this session.
+    /// `run:paused`: nothing more is started in this session; `run:cancelled`: a person called the whole run off, its open
+    /// tasks fail with it, in the same record.
     Paused {
         /// By whom, as recorded.
         by: String,
+        /// Whether it is called off.
+        #[serde(default, skip_serializing_if = "is_default")]
+        for_good: bool,
     },
-    /// `run:cancelled`: a person called the whole run off. Its open tasks fail with it, in the same record.
-    Cancelled {
-        /// By whom, as recorded.
-        by: String,
-    },
-    /// `run:waiting`: only a person can move the run on; the session is kept alive for an answer. Whatever moves a task
-    /// ends the wait.
-    Waiting {
-        /// When the session ends without an answer.
-        until: Timestamp,
-    },
-    /// `run:limit`: the session has a time limit.
+    /// `run:limit`: the session has a time limit; `run:waiting`: only a person can move the run on, and the session is kept
+    /// alive for an answer. Whatever moves a task ends the wait.
     SessionLimit {
         /// When the session ends.
         until: Timestamp,
+        /// Whether it only waits for an answer.
+        #[serde(default, skip_serializing_if = "is_default")]
+        waits: bool,
     },
     /// `operator:command`: a command was taken, with its result.
     CommandTaken {
@@ -128,21 +110,36 @@ pub enum RunEvent {
     },
     /// `run:salvaged`: a person kept the good beginning of a damaged journal. What was recorded behind it is unknown.
     Salvaged(Salvaged),
-    /// `state:foreign`: what the session rests on was touched by somebody else. Nothing that it ends with is believed:
-    /// the outcome is internal, until a later session begins.
-    StateForeign {
-        /// What was touched, and how that was seen.
-        what: String,
+    /// `log`, `run:unconfined`, `state:foreign`: something a person should know.
+    Warning(Concern, String),
+}
+
+/// What a warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Concern {
+    /// It changes nothing.
+    #[default]
+    Notice,
+    /// From here on processes of the run are not kept from what judges them by the system, not all of them at least.
+    Unconfined,
+    /// What the session rests on was touched by somebody else. Nothing that it ends with is believed: the outcome is
+    /// internal, until a later session begins.
+    Foreign,
+}
+
+/// Work that is of no task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RunWork {
+    /// What was accepted is looked at again.
+    Audit {
+        /// Which audit of the run, from 1.
+        number: u32,
     },
-    /// `run:unconfined`: from here on processes of the run are not kept from what judges them by the system, not all of
-    /// them at least.
-    Unconfined {
-        /// Why.
-        reason: String,
-    },
-    /// `log`: something a person should know that changes nothing.
-    Warning {
-        /// What the person is told.
-        message: String,
+    /// The accepted work of isolated tasks is brought into the user's repository.
+    Delivery {
+        /// Whether the branch is to have it: the run would end well.
+        merge: bool,
     },
 }

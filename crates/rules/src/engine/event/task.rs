@@ -10,7 +10,6 @@ use crate::domain::{
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport, Way, is_default};
 use crate::engine::voided::VoidedStage;
-use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
 #[skip_serializing_none]
@@ -157,39 +156,16 @@ pub enum TaskEvent {
         /// Where a person answered: the approval's number within the task.
         number: Option<u32>,
     },
-    /// `task:retry:blocked`: the task's agent would act again, and only a person may let it (section 5, side effects).
-    RetryBlocked {
-        /// What the agent would act again for.
-        reason: String,
-    },
-    /// `deadlock:detected`: the task cannot start, because a dependency failed for good.
-    DeadlockDetected {
-        /// The dependency that failed.
-        dependency: TaskId,
-    },
-    /// `deadlock:resolved`: the task can do without the dependency, or that is tried again.
-    DependencyResolved {
-        /// The dependency that failed.
-        dependency: TaskId,
-        /// What was done about it.
-        way: Way,
-        /// What the task is told, the files that are there, or why the dependency is tried again.
-        #[serde(default, skip_serializing_if = "is_default")]
-        note: String,
-    },
-    /// `deadlock:unresolvable`: a dependency failed for good and nothing can stand in for it.
+    /// A dependency of the task failed for good: `deadlock:detected`, `deadlock:resolved`, `deadlock:unresolvable`.
     DependencyFailed {
         /// The dependency that failed.
         dependency: TaskId,
-        /// That it failed, and why the orchestrator knew no way. Empty in older journals.
+        /// What is done about it.
+        step: DependencyStep,
+        /// What the task is told, the files that are there, why the dependency is tried again, or why the orchestrator knew
+        /// no way.
         #[serde(default, skip_serializing_if = "is_default")]
-        reason: String,
-    },
-    /// `task:escalated`: waves in a row brought nothing, so no agent is asked for another way around the dependency that
-    /// failed.
-    NoProgress {
-        /// How many waves.
-        waves: u32,
+        note: String,
     },
     /// `verification:routed`: the verdict of this verification took one of its edges. It stands before the verification
     /// is done, or behind what is done again.
@@ -207,12 +183,11 @@ pub enum TaskEvent {
         kept: Vec<(TaskId, u32)>,
     },
     /// `task:window`, the pause between two attempts, or `task:queued`: the task waits for a moment or for a slot, and
-    /// holds none.
-    Deferred(Box<Deferral>),
-    /// `task:released`: the moment has come, or a slot is free.
-    Released,
-    /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.
-    DelegationRequested { sub_tasks: Vec<SubTask> },
+    /// holds none. `task:released`: the moment has come, or a slot is free.
+    Deferred {
+        /// What it waits for; `None`: it has come.
+        until: Option<Box<Deferral>>,
+    },
     /// `delegation:refused`: a sub-task that the agent asked for is not made.
     DelegationRefused {
         /// The title of the sub-task.
@@ -228,4 +203,17 @@ pub enum TaskEvent {
         /// The digest now.
         now: Digest,
     },
+}
+
+/// What is done about a dependency that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DependencyStep {
+    /// Nothing yet: the task cannot start.
+    Detected,
+    /// The task can do without it, or it is tried again.
+    Resolved(Way),
+    /// Nothing can stand in for it; `task:escalated` where so many waves in a row brought nothing that no agent is asked for
+    /// another way.
+    Unresolvable(Option<u32>),
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_with::{apply, skip_serializing_none};
 
-use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
-use crate::engine::fact::TurnEnd;
+use crate::domain::{AgentId, FailureClass, Purpose, Timestamp};
+use crate::engine::fact::{AskReply, Prompt, TurnEnd, TurnUpdate};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{FileRef, ProcessRef, ReplyRef, Used, is_default};
+use crate::engine::payload::{FileRef, Used, is_default};
 
 /// What happens to a turn of a task's worker.
 #[skip_serializing_none]
@@ -21,28 +21,11 @@ pub enum TurnEvent {
         /// Whether another turn was under way meanwhile.
         shared: bool,
     },
-    /// `work:started` of a turn: durable before the process or request exists.
-    Started {
-        /// Digest of the prompt; `None` where the agent gets none.
-        prompt: Option<Digest>,
-    },
-    /// `agent:spawned`
-    Spawned {
-        /// The agent's process; `None` for an HTTP agent.
-        process: Option<ProcessRef>,
-    },
-    /// `agent:activity`: what the agent says about its progress. Changes nothing.
-    Activity {
-        /// The agent's words, cut to a line.
-        summary: String,
-    },
-    /// `agent:stale`: the agent has said nothing for some time.
-    Stale {
-        /// For how long.
-        idle: Millis,
-        /// Whether the agent is killed for it; else it is a warning.
-        killed: bool,
-    },
+    /// `work:started` of a turn: durable before the process or request exists; `authority:cues` where its prompt speaks with
+    /// authority.
+    Started(Prompt),
+    /// What is seen of it while it is under way.
+    Progress(TurnUpdate),
     /// `work:progressed` (`retrying`): the process or connection could not be made, or a provider refused the request; it is tried
     /// again.
     RequestFailed {
@@ -58,26 +41,14 @@ pub enum TurnEvent {
         /// Whether nothing was sent and no process came to be: then it was no request.
         never_began: bool,
     },
-    /// `work:ended` of a turn: what counts of its end, see [`TurnEnd::as_event`].
+    /// `work:ended` of a turn; `delegation:requested`, `authority:cues` and `task:escalated` where it brought such things that
+    /// count: those that do not are left out.
     Finished(Box<TurnEnd>),
     /// `work:ended` (`lost`): the turn was lost to the death or interruption of the runner: no verdict on the agent.
     Lost,
     /// `work:progressed` (`adopted`): the turn outlived the runner that started it. It still works, or its end is on the supervisor's
     /// record.
     Adopted,
-    /// `authority:cues`: the prompt of the turn that starts speaks with authority, and says that this is to be weighed; or
-    /// what a delegated task brought does.
-    AuthorityCues {
-        /// How often.
-        cues: u32,
-        /// Whether the cues stand in what the turn brought, on its way to whoever delegated the task, not in its prompt.
-        result: bool,
-    },
-    /// `task:escalated`: the agent says that what it was told does not hold; a person is asked before its work is judged.
-    Escalated {
-        /// What does not hold.
-        broken: BrokenAssumption,
-    },
 }
 
 /// What happens to a question to an agent.
@@ -103,15 +74,7 @@ pub enum AskEvent {
         file: FileRef,
     },
     /// `work:ended`: the agent replied.
-    Replied {
-        /// What the agent was asked about.
-        purpose: Purpose,
-        agent: AgentId,
-        /// The raw reply.
-        reply: ReplyRef,
-        /// What could be read from the reply.
-        answer: Answer,
-    },
+    Replied(AskReply),
     /// `work:ended`: the agent could not be asked or did not answer.
     Failed {
         /// What the agent was asked about.

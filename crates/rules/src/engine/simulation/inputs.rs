@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::{BeforeWork, StageKey, TaskId};
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::payload::Commit;
-use crate::engine::{JobEnd, SeenBefore};
+use crate::engine::{AskReply, JobEnd, SeenBefore, TurnUpdate};
 use crate::judging::baseline::{BaselineCheck, items};
 use crate::mission::TaskPlan;
 
@@ -94,10 +94,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 ..TurnEnd::clean(*turn)
             };
             vec![
-                Fact::TurnSpawned {
-                    turn: *turn,
-                    process: None,
-                },
+                Fact::TurnProgress(*turn, TurnUpdate::Spawned { process: None }),
                 Fact::TurnEnded(Box::new(end)),
             ]
         }
@@ -157,13 +154,13 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                     grave: false,
                 },
             };
-            vec![Fact::AskReplied {
+            vec![Fact::AskReplied(AskReply {
                 id: *id,
                 purpose: *purpose,
                 agent: *agent,
                 reply,
                 answer,
-            }]
+            })]
         }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
@@ -185,9 +182,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 result,
             }]
         }
-        (Effect::File { letter }, _) => vec![Fact::Filed {
-            ids: vec![letter.clone()],
-        }],
+        (Effect::File { letter }, _) => vec![Fact::Filed(vec![letter.clone()])],
         (Effect::Ask { id, .. }, Response::Unreachable(_) | Response::NeverAsked) => {
             vec![Fact::AskFailed(Box::new(AskFailure {
                 id: *id,
@@ -229,7 +224,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 id: *id,
                 file: file.clone(),
             });
-            let replied = Fact::AskReplied {
+            let replied = Fact::AskReplied(AskReply {
                 id: *id,
                 purpose: *purpose,
                 agent: *agent,
@@ -241,7 +236,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                     judgement: None,
                 },
                 answer,
-            };
+            });
             handed_over.into_iter().chain([replied]).collect()
         }
         (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {

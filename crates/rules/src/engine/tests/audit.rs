@@ -2,8 +2,8 @@
 
 use crate::domain::{Answer, AttemptKind, Digest, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
-    AuditEvidence, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks, RunEvent,
-    TaskEvent, apply, decide, may_be_made,
+    AskReply, AuditEvidence, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks,
+    RunEvent, TaskEvent, apply, decide, may_be_made,
 };
 
 use crate::engine::audit::{AuditStanding, differing};
@@ -223,7 +223,7 @@ tasks:
     };
     let mut late = inputs(&simulation.state, &asked, &Response::Answer(no)).remove(0);
     let cost: Option<Money> = Some("0.5".parse().unwrap());
-    if let Fact::AskReplied { reply, .. } = &mut late {
+    if let Fact::AskReplied(AskReply { reply, .. }) = &mut late {
         reply.usage.cost = cost;
     }
     let settled = decide(&simulation.state, &late, Timestamp(9));

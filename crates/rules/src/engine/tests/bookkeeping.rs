@@ -176,6 +176,7 @@ fn a_call_without_room_may_not_be_made() {
         &Event::Budget(BudgetEvent::Held {
             call: WorkId::ask(id),
             agent,
+            released: false,
         }),
     );
     assert!(!may_be_made(&simulation.state, &ask));

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Purpose, Status, TaskId, TurnId};
-use crate::engine::WorkId;
 use crate::engine::ledger::CallAdmission;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, RunPhase, State, TurnEvent, Usage,
     may_be_made, outcome,
 };
+use crate::engine::{AskReply, WorkId};
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
 
@@ -84,7 +84,7 @@ fn what_is_out_finishes_and_what_is_held_waits_for_room() {
     assert_eq!(turns(&simulation), 3, "three times 0.25");
     // A review of 0.5 does not fit beside them, but will.
     simulation.perform(0, &mut good);
-    let held = |event: &Event| matches!(event, Event::Budget(BudgetEvent::Held { .. }));
+    let held = |event: &Event| matches!(event, Event::Budget(BudgetEvent::Held { released: false, .. }));
     assert_eq!((simulation.count(held), limit(&simulation)), (1, None));
     simulation.run(good);
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
@@ -307,7 +307,7 @@ fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resu
                         end.usage = usage;
                         end.model = model.map(str::to_owned);
                     }
-                    Fact::AskReplied { reply, .. } => {
+                    Fact::AskReplied(AskReply { reply, .. }) => {
                         reply.usage = usage;
                         reply.model = model.map(str::to_owned);
                     }
@@ -325,7 +325,7 @@ fn costs(simulation: &Simulation) -> Vec<Option<Money>> {
     let events = simulation.journal.iter().flatten();
     let costs = events.filter_map(|event| match event {
         Event::Turn(_, TurnEvent::Finished(end)) => Some(end.usage.cost),
-        Event::Ask(_, AskEvent::Replied { reply, .. }) => Some(reply.usage.cost),
+        Event::Ask(_, AskEvent::Replied(AskReply { reply, .. })) => Some(reply.usage.cost),
         _ => None,
     });
     costs.collect()
@@ -385,11 +385,13 @@ fn calls_without_room_are_made_once_there_is_some() {
     };
     for yaml in [mission("{maxCost: 1}"), rubric(mission("{maxCost: 1}"))] {
         let simulation = told(&yaml, options(), cheap, None, 0);
-        let held = simulation.count(|event| matches!(event, Event::Budget(BudgetEvent::Held { .. })));
-        let released = simulation.count(|event| matches!(event, Event::Budget(BudgetEvent::Released { .. })));
+        let held = simulation
+            .count(|event| matches!(event, Event::Budget(BudgetEvent::Held { released: false, .. })));
+        let released = simulation
+            .count(|event| matches!(event, Event::Budget(BudgetEvent::Held { released: true, .. })));
         assert!(held > 0, "{yaml}");
         assert_eq!(held, released);
-        let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Replied { .. })));
+        let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Replied(_))));
         assert!(asked >= 3, "everybody was asked: {asked}");
         assert_eq!(limit(&simulation), None);
     }
@@ -400,7 +402,7 @@ fn limits_by_session(simulation: &Simulation) -> Vec<usize> {
     let mut sessions = Vec::new();
     for event in simulation.journal.iter().flatten() {
         match event {
-            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => sessions.push(0),
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => sessions.push(0),
             Event::Budget(BudgetEvent::Exhausted { .. }) => *sessions.last_mut().unwrap() += 1,
             _ => {}
         }
@@ -443,10 +445,13 @@ fn a_later_session_makes_the_calls_for_which_there_is_room() {
         simulation.todo.clear();
         simulation.resume();
         let mut journal = simulation.journal.iter();
-        let last =
-            journal.rfind(|record| matches!(record.first(), Some(Event::Run(RunEvent::Resumed { .. }))));
+        let last = journal.rfind(|record| matches!(record.first(), Some(Event::Run(RunEvent::Resumed(_)))));
         let held = last.unwrap().iter().filter_map(|event| match event {
-            Event::Budget(BudgetEvent::Held { call, .. }) => Some(call.task.0),
+            Event::Budget(BudgetEvent::Held {
+                call,
+                released: false,
+                ..
+            }) => Some(call.task.0),
             _ => None,
         });
         let held: Vec<u32> = held.collect();
@@ -598,7 +603,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let first = simulation.todo.pop_front().unwrap();
     let before = simulation.todo.len();
     for mut input in inputs(&simulation.state, &first, &Response::Score(90)) {
-        if let Fact::AskReplied { reply, .. } = &mut input {
+        if let Fact::AskReplied(AskReply { reply, .. }) = &mut input {
             reply.usage.cost = Some(money("0.01"));
         }
         simulation.feed(&input);

@@ -8,8 +8,8 @@ use crate::domain::{
 use crate::engine::apply::drop_what_nobody_waits_for;
 use crate::engine::ledger::CallAdmission;
 use crate::engine::{
-    AskFailure, BudgetEvent, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
-    RunEvent, State, StopCause, TaskWork, Timer, Usage, WorkId, apply, decide, effects,
+    AskFailure, AskReply, BudgetEvent, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput,
+    ReplyRef, RunEvent, State, StopCause, TaskWork, Timer, Usage, WorkId, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -36,6 +36,7 @@ fn held(state: &State, call: WorkId) -> Event {
     Event::Budget(BudgetEvent::Held {
         call,
         agent: state.plan.task(call.task).agent,
+        released: false,
     })
 }
 
@@ -70,7 +71,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     assert!(state.ledger.is_held(turn(WAITS, 1)));
     let resume = Fact::resume(state.options.clone());
     let resumed = decide(&state, &resume, Timestamp(9)).into_iter();
-    let resumed = resumed.filter(|event| matches!(event, Event::Run(RunEvent::Resumed { .. })));
+    let resumed = resumed.filter(|event| matches!(event, Event::Run(RunEvent::Resumed(_))));
     for event in resumed.collect::<Vec<_>>() {
         apply(&mut state, &event);
     }
@@ -122,9 +123,14 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     let plan = state.plan.clone();
     let call = held(&state, seat);
     state.ledger.follow(&plan, &call);
-    state
-        .ledger
-        .follow(&plan, &Event::Budget(BudgetEvent::Released { call: seat }));
+    state.ledger.follow(
+        &plan,
+        &Event::Budget(BudgetEvent::Held {
+            call: seat,
+            agent: AgentId(0),
+            released: true,
+        }),
+    );
     assert!(state.ledger.is_open(seat));
     drop_what_nobody_waits_for(&mut state, WAITS);
     assert!(!state.ledger.is_open(seat));
@@ -150,7 +156,7 @@ fn judged_too_late() -> (State, Fact, WorkId, Usage) {
         output_tokens: Some(7),
         cost: Some("0.5".parse().unwrap()),
     };
-    let replied = Fact::AskReplied {
+    let replied = Fact::AskReplied(AskReply {
         id: AskId {
             task: JUDGED,
             number,
@@ -173,7 +179,7 @@ fn judged_too_late() -> (State, Fact, WorkId, Usage) {
             judgement: None,
         },
         answer: Answer::DoesNotKnow,
-    };
+    });
     (state, replied, seat, usage)
 }
 
@@ -256,9 +262,7 @@ fn a_session_that_ends_has_no_clock() {
         Event::Budget(BudgetEvent::Exhausted {
             ceiling: Ceiling::Time,
         }),
-        Event::Run(RunEvent::Stopping {
-            cause: StopCause::Interrupted,
-        }),
+        Event::Run(RunEvent::Stopping(StopCause::Interrupted)),
         finished.unwrap(),
     ] {
         let mut state = begun.clone();
@@ -298,7 +302,11 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
     for seat in seats {
         let call = WorkId::ask(seat);
         let mut state = simulation.state.clone();
-        let released = Event::Budget(BudgetEvent::Released { call });
+        let released = Event::Budget(BudgetEvent::Held {
+            call,
+            agent: AgentId(0),
+            released: true,
+        });
         for event in [held(&state, call), released.clone()] {
             apply(&mut state, &event);
         }

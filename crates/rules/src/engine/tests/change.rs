@@ -536,7 +536,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
     let events = simulation.journal.iter().flatten();
     let turns: Vec<(u32, u32)> = events
         .filter_map(|event| match event {
-            Event::Turn(turn, TurnEvent::Started { .. }) => Some((turn.attempt, turn.turn)),
+            Event::Turn(turn, TurnEvent::Started(_)) => Some((turn.attempt, turn.turn)),
             _ => None,
         })
         .collect();

@@ -4,7 +4,9 @@ use crate::domain::{FailureClass, FailureMode, Status, TaskId};
 use crate::engine::rounds::stall_before;
 use crate::engine::simulation::{Response, Simulation, good, options};
 use crate::engine::state::Lifecycle;
-use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide};
+use crate::engine::{
+    AskEvent, DependencyStep, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide,
+};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -43,16 +45,25 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
                 event,
                 Event::Task(
                     _,
-                    TaskEvent::DependencyResolved {
-                        way: Way::Partial,
+                    TaskEvent::DependencyFailed {
+                        step: DependencyStep::Resolved(Way::Partial),
                         ..
                     }
                 )
             )
         });
-        let failed = events
-            .iter()
-            .any(|event| matches!(event, Event::Task(_, TaskEvent::DependencyFailed { .. })));
+        let failed = events.iter().any(|event| {
+            matches!(
+                event,
+                Event::Task(
+                    _,
+                    TaskEvent::DependencyFailed {
+                        step: DependencyStep::Unresolvable(_),
+                        ..
+                    }
+                )
+            )
+        });
         (resolved.count(), failed)
     };
     use FailureMode::{
@@ -103,9 +114,18 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
         }
         state.queues.cascades_due.insert((TaskId(23), TaskId(22)));
         let events = decide(&state, &Fact::Advance, NOW);
-        let goes_on = events
-            .iter()
-            .all(|event| !matches!(event, Event::Task(_, TaskEvent::DependencyFailed { .. })));
+        let goes_on = events.iter().all(|event| {
+            !matches!(
+                event,
+                Event::Task(
+                    _,
+                    TaskEvent::DependencyFailed {
+                        step: DependencyStep::Unresolvable(_),
+                        ..
+                    }
+                )
+            )
+        });
         assert_eq!(goes_on, is_enough, "{done} of 23");
     }
 }
@@ -147,7 +167,14 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
         };
         let events = decide(&simulation.state, &seen, NOW);
         let note = events.iter().find_map(|event| match event {
-            Event::Task(_, TaskEvent::DependencyResolved { note, .. }) => Some(note.clone()),
+            Event::Task(
+                _,
+                TaskEvent::DependencyFailed {
+                    step: DependencyStep::Resolved(_),
+                    note,
+                    ..
+                },
+            ) => Some(note.clone()),
             _ => None,
         });
         simulation.feed(&seen);

@@ -224,7 +224,7 @@ fn worked_without(
 }
 
 fn turns(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. })))
+    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started(_))))
 }
 
 fn attempts(simulation: &Simulation) -> usize {

@@ -17,7 +17,7 @@ fn run(task: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulatio
 }
 
 fn turns(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. })))
+    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started(_))))
 }
 
 fn nudges(simulation: &Simulation) -> usize {

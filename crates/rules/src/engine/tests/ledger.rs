@@ -10,13 +10,13 @@ use crate::domain::{
     AgentId, Answer, AskId, Digest, FailureClass, Millis, Money, Purpose, SeatPlace, TaskId, Timestamp,
     TurnId,
 };
-use crate::engine::TurnEnd;
 use crate::engine::WorkId;
 use crate::engine::ledger::CallAdmission;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef,
     TurnEvent, Usage, Used,
 };
+use crate::engine::{AskReply, Prompt, TurnEnd, TurnUpdate};
 use crate::mission::Plan;
 use crate::mission::model::Budget;
 
@@ -196,11 +196,14 @@ fn used(input: Option<u64>, output: Option<u64>, cost: Option<&str>) -> Usage {
 }
 
 fn starts(task: u32) -> Event {
-    Event::Turn(turn_id(task), TurnEvent::Started { prompt: None })
+    Event::Turn(turn_id(task), TurnEvent::Started(Prompt::default()))
 }
 
 fn spawned(task: u32) -> Event {
-    Event::Turn(turn_id(task), TurnEvent::Spawned { process: None })
+    Event::Turn(
+        turn_id(task),
+        TurnEvent::Progress(TurnUpdate::Spawned { process: None }),
+    )
 }
 
 fn request_failed(task: u32) -> Event {
@@ -263,7 +266,8 @@ fn reply(usage: Usage) -> ReplyRef {
 fn replied(seat: u32, usage: Usage) -> Event {
     Event::Ask(
         seat_id(seat),
-        AskEvent::Replied {
+        AskEvent::Replied(AskReply {
+            id: seat_id(seat),
             purpose: SCORE,
             agent: AgentId(0),
             reply: reply(usage),
@@ -272,7 +276,7 @@ fn replied(seat: u32, usage: Usage) -> Event {
                 excerpt: String::new(),
                 grave: false,
             },
-        },
+        }),
     )
 }
 
@@ -307,12 +311,13 @@ fn ask(number: u32, agent: u32) -> Event {
 fn answered(number: u32, usage: Usage) -> Event {
     Event::Ask(
         ask_id(number),
-        AskEvent::Replied {
+        AskEvent::Replied(AskReply {
+            id: ask_id(number),
             purpose: Purpose::Answer,
             agent: AgentId(0),
             reply: reply(usage),
             answer: Answer::DoesNotKnow,
-        },
+        }),
     )
 }
 
@@ -336,6 +341,7 @@ fn held(call: WorkId, agent: u32) -> Event {
     Event::Budget(BudgetEvent::Held {
         call,
         agent: AgentId(agent),
+        released: false,
     })
 }
 

@@ -68,7 +68,8 @@ fn whoever_met_a_limit_is_asked_again_once_it_has_reset() {
         let mut simulation = asking(purpose, "");
         simulation.run(script(purpose, 2));
         assert_eq!(asked(&simulation), 3, "{purpose}");
-        let waits = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Deferred { .. })));
+        let waits =
+            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Deferred { until: Some(_) })));
         assert_eq!(waits, 2, "{purpose}");
         // Work that goes on without what failed does not make that good.
         let expected = match purpose {

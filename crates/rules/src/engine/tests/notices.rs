@@ -2,8 +2,8 @@
 
 use crate::domain::{FailureClass, Millis, Purpose, Status, TaskId};
 use crate::engine::{
-    Command, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunPhase, State,
-    StopCause, Topic, Undelivered, holds_the_end, pending_effects,
+    Command, DeliveryFailure, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent,
+    RunPhase, State, StopCause, Topic, Undelivered, holds_the_end, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -183,7 +183,7 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     again.run(good);
     let end = ops(Topic::RunFinished);
     assert_eq!(told(&again), [ops(Topic::TaskFailed), end.clone(), end]);
-    let sent = notices(&again).filter(|event| matches!(event, NoticeEvent::Sent { .. }));
+    let sent = notices(&again).filter(|event| matches!(event, NoticeEvent::Tried { failure: None, .. }));
     assert_eq!(sent.count(), 3);
     assert!(matches!(
         again.journal.last().unwrap().last(),
@@ -224,7 +224,16 @@ fn a_later_try_that_works_is_enough() {
     });
     assert!(letters(&simulation).is_empty());
     assert!(simulation.journal.len() > pauses);
-    let sent = notices(&simulation).filter(|event| matches!(event, NoticeEvent::Sent { number: 1, .. }));
+    let sent = notices(&simulation).filter(|event| {
+        matches!(
+            event,
+            NoticeEvent::Tried {
+                number: 1,
+                failure: None,
+                ..
+            }
+        )
+    });
     assert_eq!(sent.count(), 1);
 }
 
@@ -280,7 +289,7 @@ fn results_that_come_late_or_twice_mean_nothing() {
         );
     }
     let ids = vec!["n1".to_owned(), "n9".to_owned()];
-    assert!(!simulation.say(&Fact::Filed { ids }));
+    assert!(!simulation.say(&Fact::Filed(ids)));
 }
 
 #[test]
@@ -511,12 +520,15 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
                 channel: channel.clone(),
                 notice: notice.clone(),
             },
-            NoticeEvent::Failed {
+            NoticeEvent::Tried {
                 number: 1,
                 channel: channel.clone(),
-                class: FailureClass::Timeout,
-                message: String::new(),
-                down_until: Some(until),
+                failure: Some(DeliveryFailure {
+                    class: FailureClass::Timeout,
+                    message: String::new(),
+                    again: None,
+                    down_until: Some(until),
+                }),
             },
         ];
         if works_again {
@@ -525,7 +537,11 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
                 channel: channel.clone(),
                 notice,
             });
-            events.push(NoticeEvent::Sent { number: 2, channel });
+            events.push(NoticeEvent::Tried {
+                number: 2,
+                channel,
+                failure: None,
+            });
         }
         for event in events {
             crate::engine::apply(&mut simulation.state, &Event::Notice(Box::new(event)));

@@ -7,9 +7,9 @@ use crate::domain::{
 use crate::engine::signature::signature;
 use crate::engine::state::Lifecycle;
 use crate::engine::{
-    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd, Judging, Prompt,
-    RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls,
-    TurnEvent, Usage, WorkEvent, decide, outcome, worst_case,
+    AskReply, CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd,
+    Judging, Prompt, RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer,
+    ToolCalls, TurnEvent, Usage, WorkEvent, decide, outcome, worst_case,
 };
 use crate::mission::RunOptions;
 
@@ -357,7 +357,7 @@ fn an_agent_that_is_told_nothing_starts_at_once() {
     assert!(
         events
             .iter()
-            .any(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. }))),
+            .any(|event| matches!(event, Event::Turn(_, TurnEvent::Started(_)))),
         "{events:?}"
     );
 }
@@ -455,25 +455,27 @@ fn what_does_not_fit_the_moment_means_nothing() {
     else {
         unreachable!()
     };
-    let reply = |id: AskId| Fact::AskReplied {
-        id,
-        purpose,
-        agent,
-        reply: crate::engine::ReplyRef {
-            file: FileRef {
-                len: 1,
-                digest: Digest::of(b"x"),
+    let reply = |id: AskId| {
+        Fact::AskReplied(AskReply {
+            id,
+            purpose,
+            agent,
+            reply: crate::engine::ReplyRef {
+                file: FileRef {
+                    len: 1,
+                    digest: Digest::of(b"x"),
+                },
+                model: None,
+                usage: Usage::default(),
+                tools: None,
+                judgement: None,
             },
-            model: None,
-            usage: Usage::default(),
-            tools: None,
-            judgement: None,
-        },
-        answer: Answer::Unreadable {
-            why: String::new(),
-            excerpt: String::new(),
-            grave: false,
-        },
+            answer: Answer::Unreadable {
+                why: String::new(),
+                excerpt: String::new(),
+                grave: false,
+            },
+        })
     };
     assert!(!decide(&judged.state, &reply(seat), NOW).is_empty());
     none(

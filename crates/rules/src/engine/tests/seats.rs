@@ -1,7 +1,7 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
 use crate::domain::{Answer, FailureClass, Finding, Purpose, TaskId, Timestamp};
-use crate::engine::{AskEvent, Effect, Event, Fact, State, TaskEvent, decide};
+use crate::engine::{AskEvent, AskReply, Effect, Event, Fact, State, TaskEvent, decide};
 
 use super::simulation::{Response, Simulation, good, inputs, options};
 
@@ -49,7 +49,7 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
         let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
         let effect = until_asked(&mut simulation);
         for mut input in inputs(&simulation.state, &effect, &Response::Score(90)) {
-            if let Fact::AskReplied { reply, .. } = &mut input {
+            if let Fact::AskReplied(AskReply { reply, .. }) = &mut input {
                 reply.model = served.map(str::to_owned);
             }
             simulation.feed(&input);
@@ -97,10 +97,10 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     assert_eq!((decided(&first), decided(second)), (0, 1));
     assert!(matches!(
         says(second),
-        Fact::AskReplied {
+        Fact::AskReplied(AskReply {
             answer: Answer::Scores { .. },
             ..
-        }
+        })
     ));
 }
 

@@ -5,7 +5,6 @@ use crate::domain::{
     Purpose, QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::TurnEnd;
 use crate::engine::event::{AskEvent, Event, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::mark::Mark;
 use crate::engine::state::{
@@ -17,6 +16,7 @@ use crate::engine::{
     Ask, Asked, CheckResult, DependencyRecovery, Dialog, Evidence, FailedDependency, FileRef, Job, JobEnd,
     StageReport, ToolCalls,
 };
+use crate::engine::{Prompt, TurnEnd};
 use crate::mission::SubTask;
 
 const TASK: TaskId = TaskId(0);
@@ -427,7 +427,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
             },
         )
     };
-    let started = Event::Turn(turn(2), TurnEvent::Started { prompt: None });
+    let started = Event::Turn(turn(2), TurnEvent::Started(Prompt::default()));
     let fresh = TaskState {
         dialog: None,
         ..worn()
@@ -541,11 +541,12 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
         .map(Option::is_some)
         .collect();
     assert_eq!(is_in, [false, true, false]);
-    let wanted = Event::Task(
-        TASK,
-        TaskEvent::DelegationRequested {
-            sub_tasks: vec![sub_task("y"), sub_task("x")],
-        },
+    let wanted = Event::Turn(
+        turn(1),
+        TurnEvent::Finished(Box::new(TurnEnd {
+            delegate: vec![sub_task("y"), sub_task("x")],
+            ..TurnEnd::default()
+        })),
     );
     let titles: Vec<String> = after(worn(), wanted)
         .delegations

@@ -4,8 +4,8 @@ use crate::domain::{
     Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
 };
 use crate::engine::{
-    AskEvent, Command, Effect, Event, Fact, HoldEvent, Job, JobEnd, OperatorInput, StageReport, State,
-    TaskEvent, outcome,
+    AskEvent, AskReply, Command, Effect, Event, Fact, HoldEvent, Job, JobEnd, OperatorInput, StageReport,
+    State, TaskEvent, outcome,
 };
 
 use super::simulation::{Response, Simulation, good, options, statuses};
@@ -339,10 +339,10 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
                 event,
                 Event::Ask(
                     _,
-                    AskEvent::Replied {
+                    AskEvent::Replied(AskReply {
                         purpose: Purpose::Score(_),
                         ..
-                    }
+                    })
                 )
             )
         });

@@ -40,7 +40,7 @@ fn play(simulation: &mut Simulation) {
 fn waits(simulation: &Simulation) -> Vec<Timestamp> {
     let events = simulation.journal.iter().flatten();
     let until = |event: &Event| match event {
-        Event::Run(RunEvent::Waiting { until }) => Some(*until),
+        Event::Run(RunEvent::SessionLimit { until, waits: true }) => Some(*until),
         _ => None,
     };
     events.filter_map(until).collect()

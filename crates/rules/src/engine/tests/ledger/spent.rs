@@ -173,8 +173,8 @@ fn what_calls_of_reviewers_and_of_others_who_are_asked_leave_in_the_ledger() {
     );
     book.note(
         "has room",
-        &Event::Budget(BudgetEvent::Released {
-            call: WorkId::ask(seat_id(5)) }),
+        &Event::Budget(BudgetEvent::Held {
+            call: WorkId::ask(seat_id(5)), agent: AgentId(0), released: true }),
         "7 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/8; tokens -/-; quarters -/-; 1 known",
     );
     book.note("is asked again: what was out is lost", &seat(5, M), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
@@ -187,14 +187,14 @@ fn what_calls_of_reviewers_and_of_others_who_are_asked_leave_in_the_ledger() {
     book.note("a turn without room", &held(WorkId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
     book.note(
         "has room, and is yet to start",
-        &Event::Budget(BudgetEvent::Released {
-            call: WorkId::turn(turn_id(C)) }),
+        &Event::Budget(BudgetEvent::Held {
+            call: WorkId::turn(turn_id(C)), agent: AgentId(0), released: true }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
     book.note(
         "what was not held is not released",
-        &Event::Budget(BudgetEvent::Released {
-            call: WorkId::turn(turn_id(U)) }),
+        &Event::Budget(BudgetEvent::Held {
+            call: WorkId::turn(turn_id(U)), agent: AgentId(0), released: true }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
     book.note("a turn without room", &held(WorkId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
