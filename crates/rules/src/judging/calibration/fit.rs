@@ -120,8 +120,9 @@ impl Fit {
             .last()
     }
 
-    /// The most that was counted, or that the fit foretells, whichever is more: counts leap where few are bad, and a fit knows
-    /// nothing of the few that fool all judges. How sure the fit is of it shows in how far each group moves it.
+    /// The upper end of the 80 % interval of the share of bad work that passes a bar: of the share that was counted, or of the
+    /// one that the fit foretells, whichever is higher. Counts leap where few are bad, and a fit knows nothing of the few that
+    /// fool all judges. The interval of the foretold share is as wide as the groups move that share.
     fn most_false_passes(&self, cases: &[LabelledWork], bar: Points) -> f64 {
         let passes = |case: &LabelledWork| f64::from(u8::from(case.points >= bar));
         let is_bad = |case: &LabelledWork| f64::from(u8::from(!case.good));
@@ -144,8 +145,8 @@ impl Fit {
         upper_end(share, n).max(upper_end(sum(&|case| passes(case) * is_bad(case)) / bad, bad))
     }
 
-    /// Sums of a value over cases, alone and times their points, by the inverse of the likelihood's curve: what such a pull
-    /// moves a and b by. A weak prior on b keeps it finite where the points tell all good from all bad work.
+    /// The change of a and b under a pull: the sums of a value over the cases, alone and times their points, through the
+    /// inverse of the likelihood's curve at this fit. A weak prior on b keeps it finite where the points tell all good from all bad work.
     fn solved<'a>(
         &self,
         cases: impl Iterator<Item = &'a LabelledWork>,
@@ -332,7 +333,7 @@ fn groups(cases: &[LabelledWork]) -> BTreeSet<usize> {
 const MIDDLE: f64 = 60.0;
 const UNIT: f64 = 20.0;
 
-/// On the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
+/// The points on the scale 1 to 5, from its middle: steps are of one size, and the prior means the same for all.
 fn centred(points: Points) -> f64 {
     (points.to_f64() - MIDDLE) / UNIT
 }
