@@ -16,6 +16,10 @@ use super::{Response, opinion, options, silence};
 pub struct Random(pub u64);
 
 impl Random {
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "numbers for tests, which nobody iterates over"
+    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
