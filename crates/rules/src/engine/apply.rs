@@ -155,7 +155,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
     }
 }
 
-/// Another agent may work on a task from here on: what is known of who is busy, and of who has something to do, follows.
+/// Follows a change of a task's agent: who is busy, and who has something to do.
 fn change_worker(state: &mut State, id: TaskId, event: &Event) {
     change_task(state, id, event);
     let Some(step) = event.plan_step() else {
@@ -225,7 +225,7 @@ fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
     met(state, Prerequisite::Gate(gate));
 }
 
-/// A hold and its timers.
+/// Changes a hold and its timers.
 fn change_hold(state: &mut State, of: HoldOwner, event: &Event, said: &HoldEvent) {
     match of {
         HoldOwner::Task(task) => {

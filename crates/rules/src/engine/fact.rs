@@ -31,7 +31,7 @@ use super::work::id::WorkId;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Fact {
-    /// A run begins.
+    /// A run begins, with this start.
     Start(Box<RunStarted>),
     /// A later session of the run begins; what was in flight and is not kept is lost.
     Resume(Box<LaterSession>),
@@ -42,9 +42,9 @@ pub enum Fact {
     Salvaged(Salvaged),
     /// A prompt is written.
     PromptReady(Prompt),
-    /// What stands in the files that a turn is held against was written down, or could not be.
+    /// The state of the files that a turn is held against was written down, or could not be.
     FilesNoted {
-        /// The turn it is for.
+        /// The turn that the files are noted for.
         turn: TurnId,
         /// Turns that were ever started when the look began.
         starts: u64,
@@ -58,13 +58,13 @@ pub enum Fact {
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
         turn: TurnId,
-        /// What went wrong, by class.
+        /// The class of the failure.
         class: FailureClass,
-        /// Whether it was before a process or connection existed.
+        /// Whether the failure was before a process or connection existed.
         before_effect: bool,
-        /// What went wrong, in words.
+        /// The failure in words.
         message: String,
-        /// What the provider asked for.
+        /// The pause that the provider asked for.
         retry_after: Option<Millis>,
         /// Randomness for the back-off, 0 to 1000.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -73,9 +73,9 @@ pub enum Fact {
     TurnEnded(Box<TurnEnd>),
     /// Work for a task that is neither a turn nor a question to an agent ended.
     JobEnded {
-        /// The turn at which its task was when it was asked for.
+        /// The turn at which the task was when the work was asked for.
         turn: TurnId,
-        /// The work.
+        /// The kind of work.
         job: Job,
         end: JobEnd,
     },
@@ -84,23 +84,23 @@ pub enum Fact {
         task: TaskId,
         /// The attempt that is judged.
         attempt: u32,
-        /// What was seen.
+        /// The files as they were seen.
         files: Vec<FileFact>,
     },
     /// A session goes on with a run: what was accepted is looked at before anything else.
     Audit,
-    /// It was.
+    /// The audit that an effect asked for has ended.
     Audited(Box<AuditReport>),
     /// The accepted work of isolated tasks was brought into the user's repository, or could not be.
     WorkDelivered(Delivery),
     /// Work was handed over to whoever grades it.
     HandedOver {
-        /// The call.
+        /// The id of the call.
         id: AskId,
-        /// The record of it.
+        /// The reference to the record.
         file: FileRef,
     },
-    /// What judges was found, each file with what it holds.
+    /// The files that judge were found, each with the digest of its content.
     ProtectionNoted(ProtectedFiles),
     /// While a part of judging was at work, protected files were not what they were.
     StageVoided(Box<VoidedStage>),
@@ -112,7 +112,7 @@ pub enum Fact {
     Stop(StopCause),
     /// A timer's moment has come.
     TimerDue {
-        /// Which moment.
+        /// The moment that is due.
         at: Timestamp,
         timer: Timer,
     },
@@ -126,11 +126,11 @@ pub enum Fact {
     Reopen(TaskId),
     /// A person accepted a changed mission.
     ChangeMission {
-        /// Its number among the run's frozen missions.
+        /// The number of the mission among those that the run froze.
         number: u32,
         /// Digest of the mission that held before.
         from: Digest,
-        /// Its digest.
+        /// The digest of the mission.
         to: Digest,
         /// The mission as it was compiled, under ids of its own. Not on record: the run keeps the file, by its number.
         #[serde(skip)]
@@ -139,9 +139,9 @@ pub enum Fact {
     /// A try to deliver a notification ended.
     Delivered {
         number: u32,
-        /// Which try it was, from 1.
+        /// The number of the try, from 1.
         tried: u32,
-        /// Whether it was taken, or why not.
+        /// Whether the channel took the notification, or why not.
         result: Result<(), Undelivered>,
     },
     /// The dead-letter queue has taken these over, or has said why it cannot.
@@ -149,7 +149,7 @@ pub enum Fact {
     Filed(Vec<String>),
     /// The end of the session has waited long enough for what is on its way.
     NoticesOverdue,
-    /// What the session rests on was touched by somebody else: what, and how that was seen.
+    /// Somebody else touched a file that the session rests on: which, and how that was seen.
     Foreign(String),
     /// The processes of the session are not kept from what judges them by the system, not all of them at least: why.
     Unconfined(String),
@@ -171,8 +171,8 @@ impl Fact {
         })
     }
 
-    /// Whether it is decided again until nothing follows from it any more: what it leads to, of many tasks, is more than one
-    /// record holds.
+    /// Whether the fact is decided again until nothing follows from it any more: its effects on many tasks are
+    /// more than one record holds.
     pub fn takes_several_records(&self) -> bool {
         match self {
             Self::RetryFailed | Self::Redo(_) => true,
@@ -192,7 +192,7 @@ impl Fact {
         self.work().filter(|_| is_word)
     }
 
-    /// Whether it is a person's word, by which something passes or does not: nobody else may give it.
+    /// Whether the fact is a person's word, by which something passes or does not: nobody else may give it.
     pub fn is_a_persons_word(&self) -> bool {
         match self {
             Self::Operator(said) => said.command.is_a_persons_word(),
@@ -270,9 +270,9 @@ impl Fact {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
-    /// The turn it is for.
+    /// The turn that the prompt is for.
     pub turn: TurnId,
-    /// Its digest; `None` where the agent gets no prompt.
+    /// The digest of the prompt; `None` where the agent gets no prompt.
     pub digest: Option<Digest>,
     /// How often it speaks with authority, where its agent is told to weigh that.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -314,7 +314,7 @@ pub enum TurnUpdate {
     },
     /// `agent:stale`: the agent has said nothing for some time.
     Stale {
-        /// For how long.
+        /// The time of silence.
         idle: Millis,
         /// Whether that is too long: the agent is killed for it; else it is a warning.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -326,12 +326,12 @@ pub enum TurnUpdate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AskReply {
-    /// Which call.
+    /// The id of the call.
     pub id: AskId,
     /// What the agent was asked about.
     pub purpose: Purpose,
     pub agent: AgentId,
-    /// The raw reply.
+    /// The reference to the raw reply.
     pub reply: ReplyRef,
     /// What could be read from the reply.
     pub answer: Answer,
@@ -344,7 +344,7 @@ pub struct AskReply {
 pub struct OperatorInput {
     /// The id of one that was sent: it is taken once.
     pub id: Option<String>,
-    /// What is asked for.
+    /// The command that was given.
     pub command: Command,
     /// By whom, as recorded.
     pub by: String,
@@ -355,7 +355,7 @@ pub struct OperatorInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Undelivered {
-    /// By class.
+    /// The class of the failure.
     pub class: FailureClass,
     /// In words, without secrets.
     pub message: String,
@@ -380,33 +380,33 @@ pub struct TurnEnd {
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
     pub interrupted: bool,
     pub output: Option<FileRef>,
-    /// What it wrote to standard error.
+    /// The standard error of the turn.
     pub stderr: Option<FileRef>,
-    /// How long it took.
+    /// The time that the turn took.
     pub duration: Millis,
-    /// Its result file, if it wrote one.
+    /// The result file, if the agent wrote one.
     pub result: Option<FileRef>,
-    /// What it used.
+    /// The usage of the turn.
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
-    /// The session in which its next turn can go on. What it used counts from where `counted` does.
+    /// The session in which the agent's next turn can go on. Its usage counts from where `counted` does.
     pub session: Option<Box<SessionRef>>,
-    /// What its program was not allowed to do, as that names it.
+    /// The calls that the program was not allowed to make, as it names them.
     pub denied: Vec<Box<str>>,
     /// Sub-tasks that the agent wants to hand down.
     pub delegate: Vec<SubTask>,
-    /// What it did to files, where that was looked at.
+    /// The changes of files, where they were looked at.
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
-    /// Those of them that failed for good, for a reason that may pass.
+    /// The tool calls that failed for good, for a reason that may pass.
     pub failed_tools: Vec<FailedTool>,
-    /// The record of them in the spool, where this program made them.
+    /// The record of the tool calls in the spool, where this program made them.
     pub tools: Option<Box<ToolLedgerRef>>,
-    /// What it ended with that may be a question.
+    /// The possible question that the turn ended with.
     pub asked: Option<Asked>,
-    /// What it says does not hold of what it was told.
+    /// The assumption that the agent says does not hold.
     pub broken: Option<BrokenAssumption>,
     /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
     pub cues: u32,
@@ -421,20 +421,21 @@ pub struct TurnEnd {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AskFailure {
-    /// Which call.
+    /// The id of the call.
     pub id: AskId,
-    /// What went wrong, by class.
+    /// The class of the failure.
     pub class: FailureClass,
-    /// What went wrong, in words.
+    /// The failure in words.
     pub message: String,
-    /// What the provider asked for.
+    /// The pause that the provider asked for.
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
-    /// What it had used until then, where that is known.
+    /// The usage until the failure, where it is known.
     pub used: Option<Box<Used>>,
-    /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    /// Whether the agent was never asked, or its reply was lost here: that says nothing about whether it can be
+    /// reached.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
     /// Whether nothing was sent and no process came to be: then it was no request.

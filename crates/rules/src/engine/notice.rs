@@ -19,48 +19,48 @@ use crate::mission::Plan;
 use super::work::retry::Tries;
 
 worded! {
-    /// What a notification is about: one public event each.
+    /// The topic of a notification: one public event each.
     pub enum Topic {
-        /// `quality:gate:passed`
+        /// A gate passed (`quality:gate:passed`).
         GatePassed = "quality:gate:passed" as "gp",
-        /// `quality:gate:failed`
+        /// A gate failed (`quality:gate:failed`).
         GateFailed = "quality:gate:failed" as "gf",
-        /// `approval:requested`
+        /// An approval is asked for (`approval:requested`).
         ApprovalRequested = "approval:requested" as "aq",
-        /// `task:transition` to failed.
+        /// A task failed (`task:transition`).
         TaskFailed = "task:transition" as "tf",
-        /// `task.forceAccept`
+        /// Work was accepted below its bar (`task.forceAccept`).
         ForceAccepted = "task.forceAccept" as "fa",
-        /// `checkpoint:reached`
+        /// A checkpoint was reached (`checkpoint:reached`).
         CheckpointReached = "checkpoint:reached" as "cr",
-        /// `delay:started`
+        /// A delay began (`delay:started`).
         DelayStarted = "delay:started" as "ds",
-        /// `sla:warning`
+        /// A deadline is near (`sla:warning`).
         DeadlineNear = "sla:warning" as "sw",
-        /// `sla:violated`
+        /// A deadline passed (`sla:violated`).
         DeadlinePassed = "sla:violated" as "sv",
-        /// `run:finished`
+        /// The run ended (`run:finished`).
         RunFinished = "run:finished" as "rf",
     }
 }
 
-/// What a channel is told, by value: the state may have moved on when it is delivered.
+/// The message for a channel, by value: the state may have moved on when it is delivered.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
-    /// What it is about.
+    /// The topic of the notification.
     #[serde(rename = "k")]
     pub topic: Topic,
-    /// When that happened.
+    /// The moment of the event.
     #[serde(rename = "a")]
     pub at: Timestamp,
-    /// The task, if it is about one.
+    /// The task, if the notification is about one.
     #[serde(rename = "t")]
     pub task: Option<TaskId>,
-    /// The gate, if it is about one.
+    /// The gate, if the notification is about one.
     #[serde(rename = "g")]
     pub gate: Option<GateId>,
-    /// The checkpoint or delay, if it is about one.
+    /// The checkpoint or delay, if the notification is about one.
     #[serde(rename = "h")]
     pub barrier: Option<BarrierId>,
     /// The hold's number, where a person is asked.
@@ -75,10 +75,10 @@ pub struct Notice {
     /// How the task failed.
     #[serde(rename = "m")]
     pub mode: Option<FailureMode>,
-    /// What the run ends with.
+    /// The outcome of the run.
     #[serde(rename = "o")]
     pub outcome: Option<OutcomeClass>,
-    /// In words.
+    /// The text for people.
     #[serde(rename = "x", default, skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
@@ -105,10 +105,10 @@ impl Notice {
 /// An operation that failed for good, on its way to the dead-letter queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedOperation {
-    /// Its id within the run: the same operation never has two.
+    /// The id of the operation within the run: the same operation never has two.
     #[serde(rename = "i")]
     pub id: String,
-    /// What could not be done.
+    /// The operation that failed.
     #[serde(rename = "p")]
     pub operation: Operation,
     /// Why not, by class.
@@ -119,7 +119,7 @@ pub struct FailedOperation {
     pub error: String,
 }
 
-/// What could not be done.
+/// An operation that can fail for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Operation {
     /// A notification could not be delivered.
@@ -135,7 +135,7 @@ pub enum Operation {
     /// A judge could not be asked.
     #[serde(rename = "j")]
     Judge {
-        /// The judge.
+        /// The judge that could not be asked.
         #[serde(rename = "g")]
         agent: AgentId,
         /// The work that it did not judge.
@@ -147,12 +147,12 @@ pub enum Operation {
     /// A tool call of a worker failed for good.
     #[serde(rename = "t")]
     Tool {
-        /// The turn in which it was made.
+        /// The turn in which the call was made.
         #[serde(rename = "i")]
         turn: TurnId,
         #[serde(rename = "o")]
         tool: Box<str>,
-        /// Its arguments, long texts cut.
+        /// The arguments of the call, long texts cut.
         #[serde(rename = "g")]
         arguments: Value,
     },
@@ -173,24 +173,24 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedTool {
     pub tool: Box<str>,
-    /// Its arguments, long texts cut.
+    /// The arguments of the call, long texts cut.
     pub arguments: Value,
-    /// Why, by class.
+    /// The class of the failure.
     pub class: FailureClass,
     pub error: String,
 }
 
-/// What happens to notifications and dead letters.
+/// An event of notifications and dead letters.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NoticeEvent {
     /// `work:requested`: a channel is to be told.
     Requested {
-        /// Its number, counted from 1 over the whole run; the id is made of it.
+        /// The number of the notification, counted from 1 over the whole run; the id is made of it.
         number: u32,
         channel: Box<str>,
-        /// What it is told.
+        /// The message for the channel.
         notice: Box<Notice>,
     },
     /// A try to deliver it has ended. `work:ended`: it was taken, or it is given up (`failed`) and a dead letter stands beside
@@ -226,9 +226,9 @@ impl NoticeEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryFailure {
-    /// What went wrong, by class.
+    /// The class of the failure.
     pub class: FailureClass,
-    /// What went wrong, in words.
+    /// The failure in words.
     pub message: String,
     /// When it is tried again; `None`: it is given up.
     pub again: Option<Timestamp>,
@@ -240,9 +240,9 @@ pub struct DeliveryFailure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenNotice {
     pub channel: Box<str>,
-    /// What it is told.
+    /// The message for the channel.
     pub notice: Box<Notice>,
-    /// Tries so far.
+    /// The tries so far.
     pub tries: Tries,
 }
 
@@ -272,12 +272,12 @@ impl Notices {
         self.open.keys().copied()
     }
 
-    /// What each channel is to be told next.
+    /// The next notification of each channel.
     pub fn next_of_each(&self) -> impl Iterator<Item = u32> + '_ {
         self.queues.values().filter_map(|queue| queue.first().copied())
     }
 
-    /// What a channel is to be told next.
+    /// The next notification of a channel.
     pub(super) fn next_of(&self, channel: &str) -> Option<u32> {
         self.queues.get(channel)?.first().copied()
     }

@@ -131,7 +131,7 @@ impl TaskState {
         self.deferral = until;
     }
 
-    /// Another agent goes on.
+    /// Hands the task to another agent.
     fn hand_over(&mut self, from: AgentId) {
         let author = (from, self.output.model.take());
         if !self.course.authors_before.contains(&author) {
@@ -142,7 +142,7 @@ impl TaskState {
         self.course.streak = Streak::default();
     }
 
-    /// What it had come to is done, or judged, once more.
+    /// Begins a second attempt, or a second judging, of accepted work that did not stand.
     pub(super) fn reopen(&mut self, why: &str, files: &[FileFact]) {
         self.reopened = Some(Box::new(Reopened {
             why: why.into(),
@@ -151,7 +151,7 @@ impl TaskState {
         }));
     }
 
-    /// What was asked is answered.
+    /// Closes the question to a person: it is answered.
     fn resolve(&mut self, number: u32, approved: bool) {
         self.consent.answers.push(ApprovalDecision { number, approved });
         // An agent that is still asked for it is too late.

@@ -20,7 +20,7 @@ use super::deferral;
 use super::transaction::Transaction;
 use super::{dependencies, pipeline, questions, request};
 
-/// The agent replied.
+/// Decides about a reply of an agent.
 pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, said.id) else {
         return Vec::new();
@@ -43,7 +43,8 @@ pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
     draft.into_events()
 }
 
-/// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
+/// Why a reviewer's word does not count, by the models that the providers say they used (section 8); `None`
+/// where it does.
 fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
     let plan = draft.plan();
     let rule = independence(plan, draft.id);
@@ -62,7 +63,7 @@ fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>
     })
 }
 
-/// What is handed over to an agent is on record.
+/// Puts on record what is handed over to an agent.
 pub fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     let open = asked(state, id).map(|(_, open)| open);
     let recorded = open.map(|open| {
@@ -77,7 +78,8 @@ pub fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     recorded.into_iter().collect()
 }
 
-/// The agent could not be asked: it is asked again within the bounds, another one is asked, or nothing can be expected of it.
+/// Decides about an agent that could not be asked: it is asked again within the bounds, another one is asked,
+/// or nothing can be expected of it.
 pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, failure.id) else {
         return Vec::new();
@@ -133,7 +135,7 @@ pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event>
     draft.into_events()
 }
 
-/// Who is asked instead of an agent that cannot be reached.
+/// The agent that is asked instead of one that cannot be reached; `None` where there is none.
 fn fallback(draft: &Transaction<'_>, open: &Ask) -> Option<AgentId> {
     if !policy(WorkKind::Ask(open.purpose)).fallback {
         return None;
@@ -143,7 +145,7 @@ fn fallback(draft: &Transaction<'_>, open: &Ask) -> Option<AgentId> {
     asked.skip_while(|agent| *agent != open.agent).nth(1)
 }
 
-/// What the agent's word leads to; `Err` says in words why there is none, and that there will be none.
+/// Concludes by the agent's word; `Err` says in words why there is none, and that there will be none.
 fn conclude(
     draft: &mut Transaction<'_>,
     open: &Ask,

@@ -15,12 +15,12 @@ use crate::engine::payload::{
 };
 use crate::mission::Addition;
 
-/// What happens to a run as a whole: its sessions, its mission and tasks, its audits, what its operator says.
+/// An event of a run as a whole: of its sessions, its mission and tasks, its audits, or its operator.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RunEvent {
-    /// `run:started`
+    /// The run began (`run:started`).
     Started(Box<RunStarted>),
     /// `run:resumed`: a later session of the same run began.
     Resumed(Box<LaterSession>),
@@ -58,7 +58,7 @@ pub enum RunEvent {
     WorkRequested(RunWork),
     /// `work:ended` of an audit.
     AuditFinished {
-        /// Which audit of the run, from 1.
+        /// The number of the audit in the run, from 1.
         number: u32,
         /// Tasks whose checks ran again and passed.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -94,18 +94,18 @@ pub enum RunEvent {
     },
     /// `operator:command`: a command was taken, with its result.
     CommandTaken {
-        /// The command's id.
+        /// The id of the command.
         id: String,
-        /// What the command met.
+        /// The result of the command.
         result: CommandResult,
         /// By whom, as recorded.
         by: String,
     },
-    /// `quality:threshold:failed`
+    /// The score of the mission missed its bar (`quality:threshold:failed`).
     ThresholdFailed {
-        /// The mission's score.
+        /// The score of the mission.
         points: Points,
-        /// What the score should have reached.
+        /// The bar of the mission.
         threshold: Points,
     },
     /// `run:salvaged`: a person kept the good beginning of a damaged journal. What was recorded behind it is unknown.
@@ -114,11 +114,11 @@ pub enum RunEvent {
     Warning(Concern, String),
 }
 
-/// What a warning is about.
+/// The concern of a warning, by its effect on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Concern {
-    /// It changes nothing.
+    /// The warning changes nothing.
     #[default]
     Notice,
     /// From here on processes of the run are not kept from what judges them by the system, not all of them at least.
@@ -134,7 +134,7 @@ pub enum Concern {
 pub enum RunWork {
     /// What was accepted is looked at again.
     Audit {
-        /// Which audit of the run, from 1.
+        /// The number of the audit in the run, from 1.
         number: u32,
     },
     /// The accepted work of isolated tasks is brought into the user's repository.

@@ -11,13 +11,13 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport, Way, is_default};
 use crate::engine::voided::VoidedStage;
 
-/// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
+/// An event of the state of a task: its attempts, verdicts about it, its waits.
 #[skip_serializing_none]
 #[apply(Vec => #[serde(default, skip_serializing_if = "is_default")], bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskEvent {
-    /// `task:transition`
+    /// The status of the task changed (`task:transition`).
     Transition {
         /// The state that the task leaves.
         from: Status,
@@ -25,7 +25,7 @@ pub enum TaskEvent {
         to: Status,
         /// The phase that the task is in then.
         phase: Option<Phase>,
-        /// For `failed`: how.
+        /// The way in which a task failed; `None` for other states.
         mode: Option<FailureMode>,
         /// For `done`: how good.
         flag: Option<QualityFlag>,
@@ -36,10 +36,10 @@ pub enum TaskEvent {
     AttemptPlanned {
         /// The attempt's number, counted from 1 over the whole run.
         attempt: u32,
-        /// The attempt's kind.
+        /// The kind of the attempt.
         kind: AttemptKind,
     },
-    /// `stage:verdict`
+    /// A stage gave its verdict (`stage:verdict`).
     StageVerdict(Box<StageReport>),
     /// `stage:voided`: while a part of judging was at work, protected files were not what they were: it is done again,
     /// or the task has failed.
@@ -64,24 +64,24 @@ pub enum TaskEvent {
         stage: StageKey,
         /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
         round: u32,
-        /// Whether it needs no agent.
+        /// Whether the stage needs no agent.
         plain: bool,
     },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
     StageFailed {
         stage: StageKey,
-        /// What went wrong.
+        /// The failure in words.
         message: String,
     },
     /// The work is good enough: it is to be merged before it is accepted.
     MergeBegun {
-        /// What its acceptance leaves to be known.
+        /// The mark that the acceptance leaves on the work.
         mark: Option<Mark>,
     },
     /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
     /// done again.
     Regressed {
-        /// What does not stand.
+        /// Why the accepted work does not stand.
         reason: String,
         /// The files of its record that are gone or empty.
         files: Vec<FileFact>,
@@ -95,7 +95,7 @@ pub enum TaskEvent {
     },
     /// `task:superseded`: a clean fixup made up for the failure of the task.
     Superseded {
-        /// The fixup.
+        /// The fixup that made up for the task.
         by: TaskId,
     },
     /// `task:nudge`: the worker is told what its finish gate misses, in another turn of the same attempt.
@@ -104,26 +104,26 @@ pub enum TaskEvent {
         compilation: bool,
         /// Whether the nudge counts as being told of the rest.
         others: bool,
-        /// What the finish gate misses.
+        /// The unmet requirements of the finish gate.
         #[serde_with(skip_apply)]
         missing: Vec<Finding>,
     },
     /// `probes:made`: the criteria of the task were cut into probes. They hold until the task begins anew.
     Probed { probes: Vec<Probe> },
-    /// `task.eval.unparsed`
+    /// A reply of a judge could not be read (`task.eval.unparsed`).
     EvalUnparsed,
     /// `task.forceAccept`: accepted below the bar, after all attempts.
     ForceAccepted {
         /// The last score; `None` if it could not be read.
         points: Option<Points>,
-        /// What the operator is told.
+        /// The message for operators.
         message: String,
     },
     /// `acceptance:answered`: a person was told that the work was accepted below its bar, and knows of it or refuses it.
     AcceptanceAnswered {
         /// By whom, as recorded.
         by: String,
-        /// Why it is refused; `None` where it stays accepted.
+        /// Why the work is refused; `None` where it stays accepted.
         reason: Option<String>,
     },
     /// `agent:fallback`: an agent cannot be reached, and another one is asked instead or goes on with the work.
@@ -135,21 +135,21 @@ pub enum TaskEvent {
         /// Why the first cannot be reached, by class.
         class: FailureClass,
         message: String,
-        /// Whether it goes on with the work, from here on.
+        /// Whether the agent goes on with the work, from here on.
         work: bool,
     },
     /// `task:question`: the agent of the task waits for an answer; `tool:asked`: for a person's word about a tool call.
     Question {
-        /// What the agent asks.
+        /// The question of the agent.
         question: String,
-        /// Whether it only looked like a question and the orchestrator confirmed it.
+        /// Whether the output only looked like a question and the orchestrator confirmed it.
         detected: bool,
         /// For a tool call: its digest.
         call: Option<Digest>,
     },
-    /// `task:answered`
+    /// A question was answered (`task:answered`).
     Answered {
-        /// What the agent is told.
+        /// The answer for the agent.
         answer: String,
         /// By whom: the orchestrator, or a person as recorded.
         by: String,
@@ -200,7 +200,7 @@ pub enum TaskEvent {
     DelegationDrift {
         /// The digest on record.
         stored: Digest,
-        /// The digest now.
+        /// The digest of the file now.
         now: Digest,
     },
 }

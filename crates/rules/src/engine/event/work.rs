@@ -8,7 +8,7 @@ use crate::engine::fact::{AskReply, Prompt, TurnEnd, TurnUpdate};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{FileRef, Used, is_default};
 
-/// What happens to a turn of a task's worker.
+/// An event of a turn of a task's worker.
 #[skip_serializing_none]
 #[apply(bool => #[serde(default, skip_serializing_if = "is_default")])]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,9 +29,9 @@ pub enum TurnEvent {
     /// `work:progressed` (`retrying`): the process or connection could not be made, or a provider refused the request; it is tried
     /// again.
     RequestFailed {
-        /// What went wrong, by class.
+        /// The class of the failure.
         class: FailureClass,
-        /// What went wrong, in words.
+        /// The failure in words.
         message: String,
         /// When the request is made again.
         not_before: Timestamp,
@@ -51,14 +51,14 @@ pub enum TurnEvent {
     Adopted,
 }
 
-/// What happens to a question to an agent.
+/// An event of a call to an agent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AskEvent {
     /// `work:requested`: the agent is to be asked.
     Requested {
-        /// What the agent is asked about.
+        /// The purpose of the call.
         purpose: Purpose,
         agent: AgentId,
         /// For a strict reprompt of a reviewer: why the reply before could not be read.
@@ -77,17 +77,17 @@ pub enum AskEvent {
     Replied(AskReply),
     /// `work:ended`: the agent could not be asked or did not answer.
     Failed {
-        /// What the agent was asked about.
+        /// The purpose of the call.
         purpose: Purpose,
         agent: AgentId,
         /// Whether the agent is not asked again: nothing is to be expected of it any more.
         #[serde(default, skip_serializing_if = "is_default")]
         gave_up: bool,
-        /// What went wrong, by class.
+        /// The class of the failure.
         class: FailureClass,
-        /// What went wrong, in words.
+        /// The failure in words.
         message: String,
-        /// What the call had used until then, where that is known.
+        /// The usage of the call until then, where it is known.
         used: Option<Box<Used>>,
         /// For a limit that resets: when.
         until: Option<Timestamp>,
@@ -97,15 +97,15 @@ pub enum AskEvent {
     },
 }
 
-/// What happens to all other work for a task.
+/// An event of any other work for a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WorkEvent {
-    /// `work:requested`
+    /// The work was put on record (`work:requested`).
     Requested(Job),
-    /// `work:ended`
+    /// The work came to an end (`work:ended`).
     Ended {
-        /// The work.
+        /// The kind of work.
         job: Job,
         end: JobEnd,
     },
