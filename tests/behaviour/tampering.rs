@@ -36,9 +36,9 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
     ),
     (
         &[
-            "fact.turn-spawned.process.",
-            "removed.turn-spawned",
-            "repeated.turn-spawned",
+            "fact.turn-progress.spawned.process.",
+            "removed.turn-progress",
+            "repeated.turn-progress",
             "fact.start.supervisor.",
             "fact.resume.supervisor.",
         ],
