@@ -66,7 +66,9 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
                     Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
                 )
                 && !(options.strict
-                    && (flag == Some(QualityFlag::Unreviewed) || task.attempt.has(Mark::Faulted)))
+                    && (flag == Some(QualityFlag::Unreviewed)
+                        || task.attempt.has(Mark::Faulted)
+                        || task.attempt.has(Mark::BaselineUnknown)))
                 && !task.attempt.has(Mark::Indeterminate)
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
