@@ -35,7 +35,7 @@ pub struct Left {
 
 impl Left {
     /// Takes in one event of a run, so that it holds what the last session started and put no end of on record.
-    pub(super) fn take(&mut self, event: &Event) {
+    pub fn take(&mut self, event: &Event) {
         match event {
             Event::Run(RunEvent::Started(started)) => self.supervisor = started.supervisor.clone(),
             Event::Run(RunEvent::Resumed(resume)) => self.supervisor = resume.supervisor.clone(),
@@ -102,7 +102,7 @@ impl Left {
     /// # Errors
     ///
     /// What cannot be ended.
-    pub(super) fn end_within(&self, wait: Duration) -> io::Result<()> {
+    pub fn end_within(&self, wait: Duration) -> io::Result<()> {
         if self.supervisor.pid == 0 {
             return Ok(());
         }

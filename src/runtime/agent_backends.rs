@@ -36,9 +36,9 @@ pub struct AgentBackends {
     secrets: Arc<Secrets>,
     /// The backends of agents that are not needed yet but may get work later, or why there is none.
     others: HashMap<AgentId, Result<Backend, EnvironmentProblem>>,
-    pub(super) channels: Channels,
-    pub(super) network: Network,
-    pub(super) mission_folder: PathBuf,
+    pub channels: Channels,
+    pub network: Network,
+    pub mission_folder: PathBuf,
 }
 /// How an agent is reached.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ pub struct EnvironmentProblem {
 }
 impl EnvironmentProblem {
     /// A problem of `who`.
-    pub(super) fn of(who: String, problem: impl Into<WorkError>) -> Self {
+    pub fn of(who: String, problem: impl Into<WorkError>) -> Self {
         let problem = problem.into().into();
         Self { who, problem }
     }
@@ -138,12 +138,12 @@ impl AgentBackends {
         })
     }
 
-    pub(super) fn secrets(&self) -> Arc<Secrets> {
+    pub fn secrets(&self) -> Arc<Secrets> {
         self.secrets.clone()
     }
 
     /// Warnings about variables that agents do not get, and about values too short to be taken out of outputs.
-    pub(super) fn warnings(&self, state: &State) -> Vec<String> {
+    pub fn warnings(&self, state: &State) -> Vec<String> {
         // Nobody is handed anything where recorded replies stand for them.
         if matches!(self.network, Network::Offline(_)) {
             return Vec::new();
@@ -184,7 +184,7 @@ impl AgentBackends {
     }
 
     /// How an agent is reached, or why it is not. That does not change in a session.
-    pub(super) fn get(&self, agent: AgentId) -> Result<Backend, EnvironmentProblem> {
+    pub fn get(&self, agent: AgentId) -> Result<Backend, EnvironmentProblem> {
         match (self.needed.get(&agent), self.others.get(&agent)) {
             (Some(backend), _) => Ok(backend.clone()),
             (None, Some(other)) => other.clone(),

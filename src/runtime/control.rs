@@ -44,7 +44,7 @@ pub enum ControlAnswer {
 
 impl ControlAnswer {
     /// The answer for the result of a command; `None` where the run takes none.
-    pub(super) fn of(met: Option<CommandResult>) -> Self {
+    pub fn of(met: Option<CommandResult>) -> Self {
         let refused = || Self::Error("the run does not take commands now".to_owned());
         met.map_or_else(refused, Self::Result)
     }

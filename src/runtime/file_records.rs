@@ -26,16 +26,16 @@ const MOST_NAMED: usize = 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FileRecord {
     #[serde(default)]
-    pub(super) folders: Vec<FolderId>,
+    pub folders: Vec<FolderId>,
     /// The protected files.
     #[serde(default)]
-    pub(super) protected: FileMarks,
+    pub protected: FileMarks,
     /// The files that the task's rules ask about; `None` where they could not be looked at.
     #[serde(default)]
-    pub(super) watched: Option<FileMarks>,
+    pub watched: Option<FileMarks>,
     /// The tests, or all files; `None` where nobody asks.
     #[serde(default)]
-    pub(super) tests: Option<TestsBefore>,
+    pub tests: Option<TestsBefore>,
 }
 
 /// A folder without links, and its number in the file system. A copy of it has another one, and does not show

@@ -286,7 +286,7 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
 
 impl Executor {
     /// The context for deliveries of this session.
-    pub(super) fn delivery_context(&self) -> DeliveryContext {
+    pub fn delivery_context(&self) -> DeliveryContext {
         DeliveryContext {
             commands: self.commands.clone(),
             state_folder: self.folder.state_folder().path().to_owned(),
@@ -297,7 +297,7 @@ impl Executor {
 
     /// Tells a channel something, off the loop. A session that stops does not end this: it ends it, or gives up on it,
     /// when it ends.
-    pub(super) fn deliver(&mut self, state: &State, number: u32, tried: u32, not_before: Option<Timestamp>) {
+    pub fn deliver(&mut self, state: &State, number: u32, tried: u32, not_before: Option<Timestamp>) {
         let Some(open) = state.notices.open(number) else {
             return;
         };

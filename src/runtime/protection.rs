@@ -102,7 +102,7 @@ pub struct Protection {
     /// The files that tasks are to make, that judge, and that are ours: none of them is scratch.
     never_scratch: Arc<BTreeSet<PathBuf>>,
     /// The agents who may judge.
-    pub(super) judges: BTreeSet<AgentId>,
+    pub judges: BTreeSet<AgentId>,
 }
 
 /// Files that are looked at together.

@@ -25,10 +25,10 @@ pub struct Recovered {
     /// The missions that it went by.
     pub missions: Missions,
     /// The processes that the last session started, wherever its state lay then.
-    pub(super) last: Left,
+    pub last: Left,
     /// The supervisors of the sessions before, where they were others, each with whether its last session is on
     /// record as ended.
-    pub(super) supervisors_before: Vec<Served>,
+    pub supervisors_before: Vec<Served>,
     /// The end of the last good record.
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.

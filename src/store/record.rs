@@ -112,7 +112,7 @@ impl Record {
     ///
     /// # Errors
     /// When an event cannot be written as JSON, which would be a bug.
-    pub(super) fn encode(
+    pub fn encode(
         out: &mut Vec<u8>,
         starts_batch: bool,
         seq: u64,
@@ -139,7 +139,7 @@ impl Record {
     ///
     /// # Errors
     /// When `line` is no whole line, or the code cannot be written as JSON, which would be a bug.
-    pub(super) fn vouched(
+    pub fn vouched(
         line: &[u8],
         vouch: impl FnOnce(&str) -> OriginCode,
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {

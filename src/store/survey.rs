@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 worded! {
     /// The kind of thing that belongs at a place.
-    pub(super) enum ItemKind {
+    pub enum ItemKind {
         Folder = "a folder",
         File = "a regular file",
         Socket = "a socket",

@@ -147,7 +147,7 @@ impl Handle {
     }
 
     /// The end of a connection to a supervisor that another process forked; `incoming` is what it has said already.
-    pub(super) fn reconnected(
+    pub fn reconnected(
         socket: UnixStream,
         identity: ProcessIdentity,
         incoming: Frames,

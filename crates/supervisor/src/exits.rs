@@ -42,7 +42,7 @@ pub struct ExitRecord {
 }
 
 impl ExitRecord {
-    pub(super) fn note(supervisor: &ProcessIdentity, text: String, at_ms: u64) -> Self {
+    pub fn note(supervisor: &ProcessIdentity, text: String, at_ms: u64) -> Self {
         Self {
             pid: supervisor.pid,
             start_time: supervisor.start_time,
@@ -53,7 +53,7 @@ impl ExitRecord {
         }
     }
 
-    pub(super) fn farewell(supervisor: &ProcessIdentity, secret: &SupervisorSecret, at_ms: u64) -> Self {
+    pub fn farewell(supervisor: &ProcessIdentity, secret: &SupervisorSecret, at_ms: u64) -> Self {
         Self {
             farewell: Some(secret.reveal().to_owned()),
             // Whatever it had no session to tell is over with it.

@@ -30,7 +30,7 @@ pub struct ProcessIdentity {
 
 impl ProcessIdentity {
     /// The identity of this process.
-    pub(super) fn own() -> io::Result<ProcessIdentity> {
+    pub fn own() -> io::Result<ProcessIdentity> {
         let pid = rustix::process::getpid();
         Ok(ProcessIdentity {
             pid: number(pid),

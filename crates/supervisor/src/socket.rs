@@ -65,7 +65,7 @@ impl SocketAddress {
     }
 
     /// Connects without ever waiting for whoever listens.
-    pub(super) fn connect(&self) -> io::Result<UnixStream> {
+    pub fn connect(&self) -> io::Result<UnixStream> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         connect(&socket, &SocketAddrUnix::new(&self.path)?)?;

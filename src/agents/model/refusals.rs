@@ -32,7 +32,7 @@ worded! {
 
 impl RequestPart {
     /// The one that a refusal names, of those that were sent: in the order of the words.
-    pub(super) fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
+    pub fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
         const WORDS: [(RequestPart, &[&str]); 4] = [
             (RequestPart::LimitName, &["max_completion_tokens"]),
             (

@@ -59,10 +59,7 @@ async fn ask(base_url: &str, request: &ModelRequest) -> Result<ModelReply, Model
     ask_endpoint(&endpoint(base_url), request).await
 }
 
-pub(super) async fn ask_endpoint(
-    endpoint: &Endpoint,
-    request: &ModelRequest,
-) -> Result<ModelReply, ModelError> {
+pub async fn ask_endpoint(endpoint: &Endpoint, request: &ModelRequest) -> Result<ModelReply, ModelError> {
     complete(&endpoint.line().unwrap(), endpoint, request, NOW).await
 }
 
@@ -85,7 +82,7 @@ fn reply(message: Value) -> Value {
     })
 }
 
-pub(super) fn ok(body: Value) -> ResponseTemplate {
+pub fn ok(body: Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
@@ -97,7 +94,7 @@ async fn served(
     served_to(Adapter::Openai, timeout, serve).await
 }
 
-pub(super) async fn served_to(
+pub async fn served_to(
     adapter: Adapter,
     timeout: Duration,
     serve: impl FnOnce(TcpStream) + Send + 'static,

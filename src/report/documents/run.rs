@@ -334,7 +334,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn of_task(view: &RunView, id: TaskId) -> Self {
+    pub fn of_task(view: &RunView, id: TaskId) -> Self {
         let usage = &view.task(id).usage;
         Self {
             requests: usage.requests.into(),

@@ -11,12 +11,12 @@ use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, scores, tool_ledger, with_answers};
 
 impl EventExpander {
-    pub(super) fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
+    pub fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
         payload!(self.task(task); "failedDepId": task_key(dependency))
     }
 
     /// Whether anything but skipping can be tried for a task.
-    pub(super) fn is_resolvable(&self, task: TaskId) -> bool {
+    pub fn is_resolvable(&self, task: TaskId) -> bool {
         let rules = &self.plan().rules;
         let own = self.plan().task(task).on_dependency_failed;
         let order = own.unwrap_or(rules.settings.on_dependency_failed);
@@ -28,7 +28,7 @@ impl EventExpander {
     }
 
     /// The payload of an event about a call to an agent.
-    pub(super) fn ask_details(&self, id: AskId, of: &AskEvent) -> Payload {
+    pub fn ask_details(&self, id: AskId, of: &AskEvent) -> Payload {
         match of {
             AskEvent::Requested {
                 purpose,

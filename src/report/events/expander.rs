@@ -19,12 +19,12 @@ use super::work::OpenPublicWork;
 #[derive(Debug)]
 pub struct EventExpander {
     /// The plan that holds; the events bring those that follow it.
-    pub(super) plan: Arc<Plan>,
-    pub(super) view: RunView,
-    pub(super) run_id: Arc<str>,
+    pub plan: Arc<Plan>,
+    pub view: RunView,
+    pub run_id: Arc<str>,
     ledgers: Ledgers,
-    pub(super) work: OpenPublicWork,
-    pub(super) holds: OpenHolds,
+    pub work: OpenPublicWork,
+    pub holds: OpenHolds,
 }
 
 /// A name and what belongs to it.
@@ -112,33 +112,33 @@ impl EventExpander {
         }
     }
 
-    pub(super) fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    pub(super) fn task(&self, id: TaskId) -> Payload {
+    pub fn task(&self, id: TaskId) -> Payload {
         payload!("taskId": task_key(id), "title": self.plan.title(id))
     }
 
-    pub(super) fn turn(&self, turn: TurnId) -> Payload {
+    pub fn turn(&self, turn: TurnId) -> Payload {
         payload!(self.task(turn.task); "attempt": turn.attempt, "turn": turn.turn)
     }
 
-    pub(super) fn approval_of(&self, task: TaskId, number: u32) -> Payload {
+    pub fn approval_of(&self, task: TaskId, number: u32) -> Payload {
         payload!(self.task(task); "requestId": self.approval(task.into(), number))
     }
 
     /// The id of a hold that waits for a person.
-    pub(super) fn approval(&self, of: HoldOwner, number: u32) -> Option<String> {
+    pub fn approval(&self, of: HoldOwner, number: u32) -> Option<String> {
         let run = self.view.run_id.as_ref()?;
         Some(ApprovalId { run, of, number }.to_string())
     }
 
-    pub(super) fn agent_name(&self, id: AgentId) -> &str {
+    pub fn agent_name(&self, id: AgentId) -> &str {
         self.plan.agent_name(id)
     }
 
-    pub(super) fn run_started(&self, started: &RunStarted) -> Payload {
+    pub fn run_started(&self, started: &RunStarted) -> Payload {
         payload!(
             "mission": self.plan.name,
             "tasks": self.plan.selected_ids().count(),
@@ -150,7 +150,7 @@ impl EventExpander {
         )
     }
 
-    pub(super) fn mission_changed(&self, change: &MissionChange) -> Payload {
+    pub fn mission_changed(&self, change: &MissionChange) -> Payload {
         let gates = change.gates.iter().map(|id| &*self.plan.gate(*id).name);
         payload!(
             "mission": self.plan.name,
@@ -164,7 +164,7 @@ impl EventExpander {
         )
     }
 
-    pub(super) fn tasks_added(&self, addition: &Addition) -> Payload {
+    pub fn tasks_added(&self, addition: &Addition) -> Payload {
         let titles = addition.tasks.iter().map(|task| &*task.title);
         payload!(
             "origin": addition.origin,
@@ -175,7 +175,7 @@ impl EventExpander {
     }
 
     /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.
-    pub(super) fn counted_attempts(&self, task: TaskId, kind: AttemptKind) -> Payload {
+    pub fn counted_attempts(&self, task: TaskId, kind: AttemptKind) -> Payload {
         let limits = self.plan.task(task).limits;
         let attempts = &self.view.task(task).attempts;
         let of_kind = |wanted| move |attempt: &&AttemptView| attempt.kind == wanted;

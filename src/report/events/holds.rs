@@ -53,7 +53,7 @@ impl OpenHolds {
 
 impl EventExpander {
     /// The holds that an event opens or closes. To be told behind it.
-    pub(super) fn hold_events(&mut self, event: &Event) -> Vec<NamedPayload> {
+    pub fn hold_events(&mut self, event: &Event) -> Vec<NamedPayload> {
         match event {
             Event::Hold(of, opened @ HoldEvent::Opened { number, reason, .. }) => {
                 let hold = OpenHold {
@@ -141,7 +141,7 @@ impl EventExpander {
     }
 
     /// The approval event beside the event of a hold; `None` for checkpoints and delays, which are holds alone.
-    pub(super) fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<NamedPayload> {
+    pub fn approval_event(&self, of: HoldOwner, event: &HoldEvent) -> Option<NamedPayload> {
         of.task()?;
         let name = match event {
             HoldEvent::Opened { .. } => "approval:requested",
@@ -154,7 +154,7 @@ impl EventExpander {
     }
 
     /// The payload of an event about a hold.
-    pub(super) fn hold_payload(&self, of: HoldOwner, event: &HoldEvent) -> Payload {
+    pub fn hold_payload(&self, of: HoldOwner, event: &HoldEvent) -> Payload {
         match (of, event) {
             (HoldOwner::Barrier(barrier), HoldEvent::Opened { number, expires, .. }) => {
                 self.barrier_reached(barrier, *number, *expires)

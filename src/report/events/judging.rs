@@ -15,7 +15,7 @@ use super::expander::{EventExpander, NamedPayload};
 
 impl EventExpander {
     /// The payload of an event about an audit.
-    pub(super) fn audit_details(&self, event: &Event) -> Payload {
+    pub fn audit_details(&self, event: &Event) -> Payload {
         match event {
             Event::Run(RunEvent::WorkRequested(RunWork::Audit { number })) => payload!(number),
             Event::Run(RunEvent::AuditFinished {
@@ -40,7 +40,7 @@ impl EventExpander {
     }
 
     /// The payload of the request to run a command or to look at files.
-    pub(super) fn job_details(&self, task: TaskId, job: Job) -> Payload {
+    pub fn job_details(&self, task: TaskId, job: Job) -> Payload {
         match job {
             Job::Scan { then, .. } => {
                 let again = (then == AfterScan::Repeat).then_some(true);
@@ -65,7 +65,7 @@ impl EventExpander {
     }
 
     /// The payload of the end of such a job; `is_failed` where its result does not count.
-    pub(super) fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
+    pub fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
         match (job, end) {
             (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
                 payload!(self.job_details(task, job); "files": facts(files))
@@ -109,7 +109,7 @@ impl EventExpander {
         told.collect()
     }
 
-    pub(super) fn finish_command(&self, task: TaskId, index: u32) -> Payload {
+    pub fn finish_command(&self, task: TaskId, index: u32) -> Payload {
         let gate = self.plan.task(task).finish();
         let commands = gate.map_or(&[][..], |gate| &gate.commands);
         let (kind, label) = match commands.get(index as usize) {
@@ -123,7 +123,7 @@ impl EventExpander {
         payload!(self.task(task); index, "total": commands.len(), "type": kind, label)
     }
 
-    pub(super) fn check(&self, task: TaskId, index: u32) -> Payload {
+    pub fn check(&self, task: TaskId, index: u32) -> Payload {
         let checks = self.plan.task(task).checks();
         let (kind, label) = match checks.get(index as usize) {
             Some(Check::Command { kind, command, .. }) => {
@@ -141,11 +141,11 @@ impl EventExpander {
     }
 
     /// The name of a stage behind the verification.
-    pub(super) fn step_name(&self, task: TaskId, step: StageKey) -> &str {
+    pub fn step_name(&self, task: TaskId, step: StageKey) -> &str {
         self.plan.task(task).step_name(step)
     }
 
-    pub(super) fn stage_verdict(&self, report: &StageReport) -> Payload {
+    pub fn stage_verdict(&self, report: &StageReport) -> Payload {
         payload!(self.task(report.task);
             "attempt": report.attempt,
             "stage": report.stage.as_str(),
@@ -165,7 +165,7 @@ impl EventExpander {
     }
 
     /// The assessment of an attempt, where a verdict ends it.
-    pub(super) fn assessment(&self, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
+    pub fn assessment(&self, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         let TaskEvent::StageVerdict(report) = of else {
             return None;
         };
@@ -184,7 +184,7 @@ impl EventExpander {
     }
 
     /// The criteria of a verification with their grades; `None` for other stages.
-    pub(super) fn criteria(&self, report: &StageReport) -> Option<Vec<Payload>> {
+    pub fn criteria(&self, report: &StageReport) -> Option<Vec<Payload>> {
         let verification = self.plan.task(report.task).verification()?;
         let graded = verification.criteria.iter().zip(&report.grades);
         let row = |(criterion, grade): (&String, &CriterionGrade)| payload!(criterion, "result": grade.result(), "evidence": grade.evidence);

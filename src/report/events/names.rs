@@ -147,7 +147,7 @@ const REST: &[Meaning] = &[
 
 impl EventExpander {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
-    pub(super) fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
+    pub fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
         let mut named = self.work_event(event, rest);
         named.extend(self.worktree_event(event));
         match event {

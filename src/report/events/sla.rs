@@ -9,7 +9,7 @@ use super::payload::{Payload, payload};
 
 impl EventExpander {
     /// The events about a deadline: one under its own name, one as a status of `quality:sla`.
-    pub(super) fn deadline_event(&self, event: &DeadlineEvent) -> Vec<NamedPayload> {
+    pub fn deadline_event(&self, event: &DeadlineEvent) -> Vec<NamedPayload> {
         let (name, status) = match event.step {
             DeadlineStep::Set => return vec![("deadline:set", self.entity(event))],
             DeadlineStep::Warned => ("sla:warning", "warning"),

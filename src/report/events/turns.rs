@@ -8,7 +8,7 @@ use super::payload::{Payload, file, payload, tool_ledger, turn_files};
 
 impl EventExpander {
     /// The payload of an event about a turn.
-    pub(super) fn turn_details(&self, turn: TurnId, of: &TurnEvent) -> Payload {
+    pub fn turn_details(&self, turn: TurnId, of: &TurnEvent) -> Payload {
         let told = self.turn(turn);
         let agent = self.agent_name(self.plan.task(turn.task).agent);
         match of {

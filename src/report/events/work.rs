@@ -128,7 +128,7 @@ impl OpenPublicWork {
 
 impl EventExpander {
     /// The public events of what happens to a piece of work; `rest` is what was decided behind it in the same record.
-    pub(super) fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
+    pub fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
         let Some(work) = self.work_of(event) else {
             return Vec::new();
         };
@@ -162,7 +162,7 @@ impl EventExpander {
     }
 
     /// The events for work that nobody waits for any more once `event` has happened. Comes behind it.
-    pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<NamedPayload> {
+    pub fn dropped_by(&mut self, event: &Event) -> Vec<NamedPayload> {
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.
             Event::Task(

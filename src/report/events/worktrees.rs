@@ -28,7 +28,7 @@ pub const WORKTREES: &[Meaning] = &[
 
 impl EventExpander {
     /// The public event about a worktree; `None` for an event about anything else.
-    pub(super) fn worktree_event(&self, event: &Event) -> Option<NamedPayload> {
+    pub fn worktree_event(&self, event: &Event) -> Option<NamedPayload> {
         let commit =
             |head: Payload, commit: &Commit| payload!(head; "commit": commit.id, "files": commit.files);
         match event {

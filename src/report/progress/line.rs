@@ -52,7 +52,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    pub(super) fn new(verb: Verb, role: Role, subject: &str, detail: impl AsRef<str>) -> Self {
+    pub fn new(verb: Verb, role: Role, subject: &str, detail: impl AsRef<str>) -> Self {
         Self {
             verb,
             role,
@@ -67,7 +67,7 @@ impl ProgressLine {
 
     /// A line for a message that may hold an output: its first line stands on the line, the end of the others
     /// below it.
-    pub(super) fn told(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
+    pub fn told(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
         let message = message.as_ref().trim_end();
         let (first, output) = message.split_once('\n').unwrap_or((message, ""));
         let mut line = Self::new(verb, role, subject, first);
@@ -80,7 +80,7 @@ impl ProgressLine {
     }
 
     /// Something to look at that changes no task.
-    pub(super) fn warning(subject: &str, detail: impl AsRef<str>) -> Self {
+    pub fn warning(subject: &str, detail: impl AsRef<str>) -> Self {
         Self::new(
             Verb::Run,
             Role::Warn,

@@ -32,7 +32,7 @@ impl Details {
     }
 
     /// More lines for an event, after the one that everybody sees.
-    pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<ProgressLine> {
+    pub fn of_event(&self, state: &State, event: &Event) -> Vec<ProgressLine> {
         match event {
             Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => self.of_programs(),
             Event::Turn(

@@ -153,7 +153,7 @@ impl TaskView {
         self.judged.as_deref().map_or(&[], |judged| &judged.rejections)
     }
 
-    pub(super) fn enter(&mut self, to: Status, at: Timestamp, flag: Option<QualityFlag>) {
+    pub fn enter(&mut self, to: Status, at: Timestamp, flag: Option<QualityFlag>) {
         if to == Status::Assigned && self.attempts.is_empty() {
             self.plan_attempt(1, AttemptKind::Execute);
         }
@@ -180,7 +180,7 @@ impl TaskView {
         }
     }
 
-    pub(super) fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
+    pub fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
         if let Some(last) = self.attempts.last_mut().filter(|last| last.number == number) {
             // Planned anew before it had begun.
             last.kind = kind;
@@ -197,7 +197,7 @@ impl TaskView {
         });
     }
 
-    pub(super) fn failure(&self, mode: FailureMode, reason: Option<&str>) -> FailureView {
+    pub fn failure(&self, mode: FailureMode, reason: Option<&str>) -> FailureView {
         // Only a mode that an agent's own failure leads to has its class; a cancelled task has none.
         let class = self.attempts.last().and_then(|attempt| attempt.failure);
         FailureView {
@@ -256,13 +256,13 @@ impl TaskView {
     }
 
     /// A dependency failed and the task goes on without it (semantics, section 11).
-    pub(super) fn goes_on_without(&mut self, dependency: &str, way: Way) {
+    pub fn goes_on_without(&mut self, dependency: &str, way: Way) {
         let text = format!("went on without '{dependency}' ({})", way.as_str());
         self.keep(Finding::new(Severity::Info, text));
     }
 
     /// The agent was not allowed to do something. What it tried with protected files is worth a finding, whatever follows.
-    pub(super) fn was_denied(&mut self, denied: &str) {
+    pub fn was_denied(&mut self, denied: &str) {
         if denied.ends_with(PROTECTED) {
             self.keep(Finding::new(Severity::Low, format!("tried to {denied}")));
         }
@@ -284,7 +284,7 @@ impl TaskView {
         }
     }
 
-    pub(super) fn take_verdict(&mut self, report: &StageReport) {
+    pub fn take_verdict(&mut self, report: &StageReport) {
         self.take_findings(report);
         let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
         // A passed preflight or check decides nothing yet.
@@ -324,7 +324,7 @@ impl TaskView {
         }
     }
 
-    pub(super) fn ask(&mut self, seat: SeatPlace, is_first: bool, reviewer: AgentId) {
+    pub fn ask(&mut self, seat: SeatPlace, is_first: bool, reviewer: AgentId) {
         let opens_round = self
             .review
             .as_ref()
@@ -357,14 +357,14 @@ impl TaskView {
     }
 
     /// The seat of a call, if it belongs to the review that is kept.
-    pub(super) fn seat_mut(&mut self, seat: SeatPlace) -> Option<&mut SeatView> {
+    pub fn seat_mut(&mut self, seat: SeatPlace) -> Option<&mut SeatView> {
         let review = self.review.as_deref_mut()?;
         review.seats.get_mut(seat.seat as usize)
     }
 }
 
 impl SeatView {
-    pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, answer: &Answer) {
+    pub fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, answer: &Answer) {
         self.model = reply.model.as_deref().map(Into::into);
         match answer {
             Answer::Scores {

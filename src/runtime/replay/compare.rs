@@ -131,7 +131,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    pub(super) fn new(task: TaskId, attempt: u32, stage: Stage, name: Option<&str>) -> Self {
+    pub fn new(task: TaskId, attempt: u32, stage: Stage, name: Option<&str>) -> Self {
         Self {
             task,
             attempt,
@@ -141,7 +141,7 @@ impl Ground {
     }
 
     /// The ground that an answer belongs to; `None` where no verdict rests on it.
-    pub(super) fn of_answer(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
+    pub fn of_answer(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let name = match purpose.step() {
             Some(step @ StageKey::Own(_)) => Some(state.plan.task(task).step_name(step)),
             _ => None,
@@ -153,17 +153,17 @@ impl Ground {
 
 /// Where a decision belongs.
 pub struct DecisionKey {
-    pub(super) about: String,
-    pub(super) task: Option<(TaskId, u32)>,
-    pub(super) stage: &'static str,
+    pub about: String,
+    pub task: Option<(TaskId, u32)>,
+    pub stage: &'static str,
     /// The ground of a verdict; `None` for other events.
-    pub(super) ground: Option<Ground>,
+    pub ground: Option<Ground>,
     /// Whether the event only says what follows for the task.
-    pub(super) is_beside: bool,
+    pub is_beside: bool,
 }
 
 impl DecisionKey {
-    pub(super) fn of(state: &State, event: &Event) -> Self {
+    pub fn of(state: &State, event: &Event) -> Self {
         let task = |id: TaskId, stage, ground: Option<Ground>| Self {
             // What is recorded may be about a task that the rules do not add.
             about: state

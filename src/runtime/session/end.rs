@@ -40,7 +40,7 @@ impl Session {
     }
 
     /// Ends in order: what is under way is given a moment, what is left of it is on record.
-    pub(super) async fn end(mut self) -> Result<Ending, RunError> {
+    pub async fn end(mut self) -> Result<Ending, RunError> {
         let by_signal = matches!(
             self.state.session.stop,
             Some(StopCause::Interrupted | StopCause::Terminated)

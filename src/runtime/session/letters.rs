@@ -13,7 +13,7 @@ use crate::runtime::operator;
 
 impl Session {
     /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.
-    pub(super) fn look_into_inbox(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
+    pub fn look_into_inbox(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
         let folder = self.folder.state_folder();
         let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
             Ok(found) => found,
@@ -78,14 +78,14 @@ impl Session {
     }
 
     /// A last look, when nothing of the session lives any more: what was left while it listened is no command later.
-    pub(super) fn leave_inbox(&mut self) {
+    pub fn leave_inbox(&mut self) {
         if self.listens {
             self.look_into_inbox(&mut Vec::new(), &mut Vec::new());
         }
     }
 
     /// Removes letters whose commands are durable.
-    pub(super) fn remove(&mut self, taken: Vec<PathBuf>) -> Result<(), RunError> {
+    pub fn remove(&mut self, taken: Vec<PathBuf>) -> Result<(), RunError> {
         for path in taken {
             if let Err(error) = store::taken(&path) {
                 let warning = format!("cannot remove {}: {error}", path.display());

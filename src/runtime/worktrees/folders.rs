@@ -86,7 +86,7 @@ impl Worktrees {
     }
 
     /// The folder of a task that somebody removed, or put something else in place of, with what was committed last.
-    pub(super) fn restore(&self, plan: &Plan, task: TaskId, commit: &str) -> Result<(), WorkError> {
+    pub fn restore(&self, plan: &Plan, task: TaskId, commit: &str) -> Result<(), WorkError> {
         let folder = self.folder(task);
         if is_folder(&folder) {
             return Ok(());
@@ -124,7 +124,7 @@ impl Worktrees {
     }
 
     /// The commit of the accepted work, which is looked up once and kept in `accepted`.
-    pub(super) fn tip_of(&self, accepted: &mut Option<Box<str>>) -> Result<String, WorkError> {
+    pub fn tip_of(&self, accepted: &mut Option<Box<str>>) -> Result<String, WorkError> {
         let tip = match accepted.take() {
             Some(tip) => tip.into(),
             None => self.resolve(START)?,
@@ -166,12 +166,12 @@ impl Worktrees {
     }
 
     /// Removes what git does not follow in a folder, but for what it ignores, which was built there.
-    pub(super) fn clean(&self, folder: &Path) -> Result<(), WorkError> {
+    pub fn clean(&self, folder: &Path) -> Result<(), WorkError> {
         self.at(folder)?.done(["clean", "-q", "-f", "-f", "-d"])
     }
 
     /// The files of a commit in a folder that has its own repository, and what it needs beside them.
-    pub(super) fn check_out_anew(
+    pub fn check_out_anew(
         &self,
         plan: &Plan,
         name: &str,
@@ -311,7 +311,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// In the words of git.
-    pub(super) fn left_out(&self, task: TaskId) -> Result<Vec<String>, WorkError> {
+    pub fn left_out(&self, task: TaskId) -> Result<Vec<String>, WorkError> {
         let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
         let ignored = self.within(task)?.run(list)?;
         let (folder, ready) = (
@@ -332,7 +332,7 @@ impl Worktrees {
     }
 
     /// The file that is there once a folder is ready for whoever works there.
-    pub(super) fn ready_mark(&self, name: &str) -> PathBuf {
+    pub fn ready_mark(&self, name: &str) -> PathBuf {
         self.root.join(format!("{name}.ready"))
     }
 

@@ -95,7 +95,7 @@ fn taken(task: &TaskState, running: u32) -> Counts {
 
 impl State {
     /// Changes a task, and with it the sums and what its agent is busy with.
-    pub(super) fn alter<T>(&mut self, id: TaskId, change: impl FnOnce(&mut TaskState) -> T) -> T {
+    pub fn alter<T>(&mut self, id: TaskId, change: impl FnOnce(&mut TaskState) -> T) -> T {
         let (plan, task) = (self.plan.task(id), &mut self.tasks[id.index()]);
         let before = contribution(plan, task);
         let result = change(task);
@@ -111,11 +111,7 @@ impl State {
     }
 
     /// Changes the plans of tasks, some of which may be new. None of them holds a slot.
-    pub(super) fn resum(
-        &mut self,
-        ids: impl Iterator<Item = TaskId> + Clone,
-        change: impl FnOnce(&mut Self),
-    ) {
+    pub fn resum(&mut self, ids: impl Iterator<Item = TaskId> + Clone, change: impl FnOnce(&mut Self)) {
         let known = ids.clone().filter(|id| id.index() < self.tasks.len());
         let before = self.sum_of(known);
         self.sums -= before;
@@ -125,7 +121,7 @@ impl State {
     }
 
     /// Adds up all tasks anew. Costs O(tasks).
-    pub(super) fn sum_up(&mut self) {
+    pub fn sum_up(&mut self) {
         self.sums = self.sum_of((0..self.tasks.len()).map(TaskId::from_index));
     }
 
@@ -136,7 +132,7 @@ impl State {
     }
 
     /// Makes everything anew that follows from the plan and from where tasks and gates stand. Costs O(tasks and edges).
-    pub(super) fn derive(&mut self) {
+    pub fn derive(&mut self) {
         let plan = Arc::clone(&self.plan);
         self.tasks.resize_with(plan.tasks.len(), TaskState::default);
         self.gates.resize_with(plan.gates.len(), GateState::default);
@@ -230,7 +226,7 @@ impl State {
     }
 
     /// A gate has changed: whether it is due, and whether it halts the run.
-    pub(super) fn follow_gate(&mut self, id: GateId) {
+    pub fn follow_gate(&mut self, id: GateId) {
         let (plan, gate) = (self.plan.gate(id), &self.gates[id.index()]);
         let is_open = gate.open > 0 || gate.left || gate.result.is_some();
         let is_due = plan.part == Part::Selected && !is_open && !plan.after.is_empty();
@@ -243,7 +239,7 @@ impl State {
     }
 
     /// A checkpoint or a delay has changed: whether it is reached, or waits there.
-    pub(super) fn follow_barrier(&mut self, id: BarrierId) {
+    pub fn follow_barrier(&mut self, id: BarrierId) {
         let (plan, hold) = (self.plan.barrier(id), &self.barriers[id.index()]);
         let is_due = plan.part == Part::Selected && hold.open == 0 && hold.stage == BarrierStage::Ahead;
         set(&mut self.queues.barriers_due, id, is_due);

@@ -40,7 +40,7 @@ pub struct Exchange {
 
 impl Dialog {
     /// Takes one of the events about it.
-    pub(super) fn apply(&mut self, event: &TaskEvent) {
+    pub fn apply(&mut self, event: &TaskEvent) {
         match event {
             TaskEvent::Question { question, call, .. } => {
                 // A person who is asked about each call is asked as often as it takes.
@@ -72,12 +72,12 @@ impl Dialog {
     }
 
     /// The turn in which an allowed call could be made is over, one way or the other: it is not to be made again.
-    pub(super) fn end_turn(&mut self) {
+    pub fn end_turn(&mut self) {
         self.allowed = None;
     }
 
     /// Forgets the calls that were allowed to an earlier attempt: this one was told nothing of them.
-    pub(super) fn forget_calls(&mut self) {
+    pub fn forget_calls(&mut self) {
         self.allowed = None;
         self.exchanges.retain(|exchange| !exchange.is_call);
     }

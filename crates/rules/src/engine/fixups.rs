@@ -60,7 +60,7 @@ impl State {
     }
 
     /// The failed task that this one is the fixup of.
-    pub(super) fn fixup_of(&self, id: TaskId) -> Option<TaskId> {
+    pub fn fixup_of(&self, id: TaskId) -> Option<TaskId> {
         let source = self.plan.mended_by(id)?;
         (self.task(source).status() == Status::Failed).then_some(source)
     }

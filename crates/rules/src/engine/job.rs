@@ -71,7 +71,7 @@ impl Job {
     }
 
     /// Whether somebody judges by it; a look at files serves whoever does.
-    pub(super) fn judges(self) -> bool {
+    pub fn judges(self) -> bool {
         !matches!(self, Self::Scan { .. } | Self::Artifacts(_) | Self::Merge(_))
     }
 }

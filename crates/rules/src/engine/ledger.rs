@@ -44,7 +44,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    pub(super) fn add(&mut self, usage: &Usage) {
+    pub fn add(&mut self, usage: &Usage) {
         add_known(&mut self.input_tokens, usage.input_tokens);
         add_known(&mut self.output_tokens, usage.output_tokens);
         if let Some(cost) = usage.cost {
@@ -194,38 +194,38 @@ impl Ledger {
     }
 
     /// Whether a call is out.
-    pub(super) fn is_open(&self, call: WorkId) -> bool {
+    pub fn is_open(&self, call: WorkId) -> bool {
         self.open.contains_key(&call)
     }
 
     /// The agent of a call that has no end on record, and whether the call is counted as a request.
-    pub(super) fn without_end(&self, call: WorkId) -> Option<(AgentId, bool)> {
+    pub fn without_end(&self, call: WorkId) -> Option<(AgentId, bool)> {
         let dropped = self.dropped.get(&call).map(|dropped| &dropped.open);
         let open = self.open.get(&call).or(dropped)?;
         Some((open.agent, open.counted))
     }
 
-    pub(super) fn is_held(&self, call: WorkId) -> bool {
+    pub fn is_held(&self, call: WorkId) -> bool {
         self.held.contains_key(&call)
     }
 
     /// The calls that are out or held.
     #[cfg(test)]
-    pub(super) fn known(&self) -> std::collections::BTreeSet<WorkId> {
+    pub fn known(&self) -> std::collections::BTreeSet<WorkId> {
         self.open.keys().chain(self.held.keys()).copied().collect()
     }
 
-    pub(super) fn nothing_open(&self) -> bool {
+    pub fn nothing_open(&self) -> bool {
         self.open.is_empty()
     }
 
     /// The calls that wait for room, in the order in which they come.
-    pub(super) fn held(&self) -> impl Iterator<Item = (WorkId, AgentId)> + '_ {
+    pub fn held(&self) -> impl Iterator<Item = (WorkId, AgentId)> + '_ {
         self.held.iter().map(|(call, agent)| (*call, *agent))
     }
 
     /// Whether another call of an agent has room: one that is for a verdict has all of it, others have what is not kept for that.
-    pub(super) fn room(&self, plan: &Plan, agent: AgentId, judges: bool) -> CallAdmission {
+    pub fn room(&self, plan: &Plan, agent: AgentId, judges: bool) -> CallAdmission {
         if let Some(limit) = self.limit.filter(|limit| !(judges && limit.leaves_judging())) {
             return CallAdmission::Exhausted(limit);
         }
@@ -285,7 +285,7 @@ impl Ledger {
     }
 
     /// Whether a request that failed may be made again as part of the same call.
-    pub(super) fn has_room_again(&self, plan: &Plan, call: WorkId) -> bool {
+    pub fn has_room_again(&self, plan: &Plan, call: WorkId) -> bool {
         let most = plan.rules.budget.max_requests;
         let counted = self.open.get(&call).is_some_and(|open| open.counted);
         self.limit.is_none()
@@ -308,7 +308,7 @@ impl Ledger {
     }
 
     /// Follows one event but the beginning of a later session, for which the tasks must be known.
-    pub(super) fn follow(&mut self, plan: &Plan, event: &Event) {
+    pub fn follow(&mut self, plan: &Plan, event: &Event) {
         if let Some((call, agent)) = decided(plan, event) {
             // A process may not come into being; a request is one once it is made.
             let counted = !matches!(call.work, TaskWork::Turn(..));
@@ -388,7 +388,7 @@ impl Ledger {
     }
 
     /// A later session. What was out and is no turn is made again; what was lost of it stays charged.
-    pub(super) fn begin_again(&mut self, plan: &Plan, again: impl Iterator<Item = (WorkId, AgentId)>) {
+    pub fn begin_again(&mut self, plan: &Plan, again: impl Iterator<Item = (WorkId, AgentId)>) {
         let lost: Vec<WorkId> = self.open.keys().copied().collect();
         for call in lost {
             if !matches!(call.work, TaskWork::Turn(..)) {
@@ -404,7 +404,7 @@ impl Ledger {
     }
 
     /// The calls about a task that are open or held.
-    pub(super) fn known_of(&self, task: TaskId) -> Vec<WorkId> {
+    pub fn known_of(&self, task: TaskId) -> Vec<WorkId> {
         let first_of = |task| WorkId {
             task,
             work: TaskWork::Turn(0, 0),
@@ -498,7 +498,7 @@ impl Ledger {
     }
 
     /// Nobody waits for a call any more: it is charged as lost until its end says what it used.
-    pub(super) fn drop_call(&mut self, plan: &Plan, call: WorkId) {
+    pub fn drop_call(&mut self, plan: &Plan, call: WorkId) {
         self.held.remove(&call);
         if let Some(open) = self.release(call) {
             let unknown = self.book(plan, &open, &Close::Lost);

@@ -250,7 +250,7 @@ pub struct OpenNotice {
 #[derive(Debug, Clone, Default)]
 pub struct Notices {
     /// How many there were.
-    pub(super) count: u32,
+    pub count: u32,
     open: BTreeMap<u32, OpenNotice>,
     /// The open ones of each channel, in order.
     queues: BTreeMap<Box<str>, BTreeSet<u32>>,
@@ -258,7 +258,7 @@ pub struct Notices {
     down: BTreeMap<Box<str>, Timestamp>,
     letters: BTreeMap<String, FailedOperation>,
     /// Whether the end of this session was announced.
-    pub(super) announced: bool,
+    pub announced: bool,
 }
 
 impl Notices {
@@ -278,17 +278,17 @@ impl Notices {
     }
 
     /// The next notification of a channel.
-    pub(super) fn next_of(&self, channel: &str) -> Option<u32> {
+    pub fn next_of(&self, channel: &str) -> Option<u32> {
         self.queues.get(channel)?.first().copied()
     }
 
     /// Everything that a channel is still to be told.
-    pub(super) fn queue(&self, channel: &str) -> impl Iterator<Item = u32> + '_ {
+    pub fn queue(&self, channel: &str) -> impl Iterator<Item = u32> + '_ {
         self.queues.get(channel).into_iter().flatten().copied()
     }
 
     /// Until when a channel is left alone.
-    pub(super) fn down_until(&self, channel: &str) -> Option<Timestamp> {
+    pub fn down_until(&self, channel: &str) -> Option<Timestamp> {
         self.down.get(channel).copied()
     }
 
@@ -303,7 +303,7 @@ impl Notices {
     }
 
     /// Changes by one event.
-    pub(super) fn apply(&mut self, event: &NoticeEvent) {
+    pub fn apply(&mut self, event: &NoticeEvent) {
         match event {
             NoticeEvent::Requested {
                 number,

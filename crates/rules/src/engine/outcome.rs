@@ -57,13 +57,13 @@ impl State {
 
     /// Whether accepted work of isolated tasks was delivered by no session, or by one that could not know yet that it is to be
     /// merged (section 22).
-    pub(super) fn is_to_be_delivered(&self) -> bool {
+    pub fn is_to_be_delivered(&self) -> bool {
         let is_delivered = self.delivery.is_some() && (self.delivered_to_merge || !self.is_ok_by_its_tasks());
         self.landed.is_some() && !is_delivered
     }
 
     /// Whether the run is well but for what may keep its work from being delivered.
-    pub(super) fn is_ok_by_its_tasks(&self) -> bool {
+    pub fn is_ok_by_its_tasks(&self) -> bool {
         let is_harmless = |class: &OutcomeClass| *class == OutcomeClass::Ok || is_allowed(self, *class);
         conditions(self).iter().all(is_harmless)
     }

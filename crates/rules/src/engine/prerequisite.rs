@@ -35,7 +35,7 @@ pub struct WaitList {
 }
 
 impl WaitList {
-    pub(super) fn watch(&mut self, id: TaskId, prerequisite: Prerequisite, met: usize) {
+    pub fn watch(&mut self, id: TaskId, prerequisite: Prerequisite, met: usize) {
         self.by_prerequisite.insert((prerequisite, id));
         self.by_task.insert(id, (prerequisite, met));
     }
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// A task is not ready: it has no place in the queue, watches nothing, and nobody is asked to agree to it.
-    pub(super) fn is_not_ready(&mut self, id: TaskId) {
+    pub fn is_not_ready(&mut self, id: TaskId) {
         let plan = self.plan.task(id);
         self.queues.ready.remove(id, plan.agent, plan.priority);
         self.queues.watchers.forget(id);

@@ -47,14 +47,14 @@ impl DependencyRecovery {
         self.failed.iter().find(|entry| entry.dependency == dependency)
     }
 
-    pub(super) fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
+    pub fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
         self.failed
             .iter_mut()
             .find(|entry| entry.dependency == dependency)
     }
 
     /// A dependency failed for good.
-    pub(super) fn detected(&mut self, dependency: TaskId) {
+    pub fn detected(&mut self, dependency: TaskId) {
         self.failed.push(FailedDependency {
             dependency,
             looked: false,
@@ -63,7 +63,7 @@ impl DependencyRecovery {
     }
 
     /// The files of a dependency were looked at.
-    pub(super) fn scanned(&mut self, dependency: TaskId) {
+    pub fn scanned(&mut self, dependency: TaskId) {
         self.scanning.retain(|id| *id != dependency);
         if let Some(entry) = self.entry_mut(dependency) {
             entry.looked = true;
@@ -71,7 +71,7 @@ impl DependencyRecovery {
     }
 
     /// The task does without a dependency, or that is tried again.
-    pub(super) fn resolved(&mut self, dependency: TaskId, way: Way, note: &str) {
+    pub fn resolved(&mut self, dependency: TaskId, way: Way, note: &str) {
         self.forget(dependency);
         if way != Way::Retry {
             self.without.push(WaivedDependency {
@@ -83,7 +83,7 @@ impl DependencyRecovery {
     }
 
     /// The dependency is tried again: nothing of what was tried about its failure holds.
-    pub(super) fn forget(&mut self, dependency: TaskId) {
+    pub fn forget(&mut self, dependency: TaskId) {
         self.failed.retain(|entry| entry.dependency != dependency);
         self.scanning.retain(|id| *id != dependency);
     }

@@ -98,11 +98,11 @@ pub struct State {
     /// The number of sessions that began.
     pub sessions: u32,
     /// Acceptances that were ever recorded.
-    pub(super) acceptances: u64,
+    pub acceptances: u64,
     /// Turns that ever ended, however they did.
-    pub(super) turns_ended: u64,
+    pub turns_ended: u64,
     /// By workspace: how many had, with the last one there.
-    pub(super) turn_ends: BTreeMap<FilesIn, u64>,
+    pub turn_ends: BTreeMap<FilesIn, u64>,
     /// The commit of all work of isolated tasks that was accepted; `None` where none was.
     pub landed: Option<Box<str>>,
     /// Whether accepted work is being brought into the user's repository.
@@ -111,15 +111,15 @@ pub struct State {
     /// failed at it.
     pub delivery: Option<Delivery>,
     /// Whether the delivery that was asked for last was to merge the work, because the run was well.
-    pub(super) delivered_to_merge: bool,
+    pub delivered_to_merge: bool,
     /// The session that asked for it, counted from 1; 0 before any.
-    pub(super) delivered_in: u32,
+    pub delivered_in: u32,
     /// The queues of what is next, so that no decision looks at all tasks.
-    pub(super) queues: Queues,
+    pub queues: Queues,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
-    pub(super) turns_started: u64,
+    pub turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
-    pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
+    pub rejections: BTreeMap<(Box<str>, u32), u32>,
 }
 
 /// Values that follow from the plan and from the states of tasks, gates and barriers. To find any of them anew
@@ -149,7 +149,7 @@ pub struct SessionState {
     /// Why the session stops or stopped before its work was done.
     pub stop: Option<StopCause>,
     /// The end of the session, where it has a time limit.
-    pub(super) ends: Option<Timestamp>,
+    pub ends: Option<Timestamp>,
     /// Whether the mission threshold was missed: its score.
     pub threshold_failed: Option<Points>,
     /// Whether somebody else touched what it rests on (`state:foreign`).
@@ -158,7 +158,7 @@ pub struct SessionState {
     pub paused: bool,
     /// Whether a task failed in the session and the first failure is to be the last start (`--fail-fast`). Over
     /// with the last failure that is withdrawn.
-    pub(super) failed_fast: bool,
+    pub failed_fast: bool,
 }
 
 /// Where a session stands.
@@ -320,13 +320,13 @@ impl State {
     }
 
     /// Whether any task that could still be worked on waits for a hold.
-    pub(super) fn holds_anything(&self, id: BarrierId) -> bool {
+    pub fn holds_anything(&self, id: BarrierId) -> bool {
         let mut blocked = self.plan.barrier(id).blocks.iter();
         blocked.any(|task| self.takes(*task) && !self.task(*task).status().is_terminal())
     }
 
     /// Whether a delay runs that will start something.
-    pub(super) fn a_delay_moves_it_on(&self) -> bool {
+    pub fn a_delay_moves_it_on(&self) -> bool {
         let is_delay = |id: &BarrierId| self.plan.barrier(*id).kind != BarrierKind::Checkpoint;
         self.may_start_work() && self.barriers_that_wait().any(|id| is_delay(&id))
     }
@@ -338,13 +338,13 @@ impl State {
     }
 
     /// Whether a task waits for a moment that this session may wait for.
-    pub(super) fn a_moment_moves_it_on(&self) -> bool {
+    pub fn a_moment_moves_it_on(&self) -> bool {
         let mut deferrals = self.deferrals();
         self.may_start_work() && deferrals.any(|(id, deferral)| self.may_wait(id, deferral))
     }
 
     /// The deadline that the mission gives to a task or to itself.
-    pub(super) fn deadline_planned(&self, task: Option<TaskId>) -> Option<Deadline> {
+    pub fn deadline_planned(&self, task: Option<TaskId>) -> Option<Deadline> {
         match task {
             Some(id) => self.plan.task(id).deadline,
             None => self.plan.rules.deadline,
@@ -352,7 +352,7 @@ impl State {
     }
 
     /// Whether a moment may be waited for by this session.
-    pub(super) fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
+    pub fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
         let within_session = self.session.ends.is_none_or(|end| deferral.until <= end);
         let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
         let mut deadlines = [Some(task), None]
@@ -371,7 +371,7 @@ impl State {
     }
 
     /// Whether the session ends because moments are too far away.
-    pub(super) fn ends_before_a_moment(&self) -> bool {
+    pub fn ends_before_a_moment(&self) -> bool {
         let failed_fast = self.options.fail_fast && self.sums.counts.failed > 0;
         let is_stopped = self.is_halted() || self.session.paused || failed_fast;
         !is_stopped && self.deferrals().next().is_some()
@@ -389,7 +389,7 @@ impl State {
     }
 
     /// Whether any selected task is not terminal, or what was accepted is still to be looked at.
-    pub(super) fn has_work_left(&self) -> bool {
+    pub fn has_work_left(&self) -> bool {
         !self.has_all_ended() || self.audit_is_open()
     }
 
@@ -400,7 +400,7 @@ impl State {
     }
 
     /// Whether nothing begins, because accepted work is looked at or delivered.
-    pub(super) fn is_held(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         self.audit.out || self.delivering
     }
 
@@ -469,7 +469,7 @@ impl State {
     }
 
     /// Judged rejections in a row of such work in the task's wave.
-    pub(super) fn rejections(&self, task: TaskId) -> u32 {
+    pub fn rejections(&self, task: TaskId) -> u32 {
         let key = (Box::from(self.worker_model(task)), self.plan.task(task).wave);
         self.rejections.get(&key).copied().unwrap_or(0)
     }
@@ -480,7 +480,7 @@ impl State {
     }
 
     /// Whether a gate halts the run.
-    pub(super) fn is_halted(&self) -> bool {
+    pub fn is_halted(&self) -> bool {
         !self.queues.halting.is_empty()
     }
 
@@ -503,7 +503,7 @@ impl State {
     }
 
     /// Whether the session could go on, and only a person's answer can make it.
-    pub(super) fn only_a_person_moves_it_on(&self) -> bool {
+    pub fn only_a_person_moves_it_on(&self) -> bool {
         self.may_start_work()
             && !self.is_held()
             && self.sums.slots == 0

@@ -75,19 +75,19 @@ sums! {
         /// The counts for readers: of tasks that the run takes.
         pub counts: Counts,
         /// Tasks that hold a slot.
-        pub(super) slots: u32,
+        pub slots: u32,
         /// Turns that are out.
-        pub(super) turns_running: u32,
+        pub turns_running: u32,
         /// Calls that are out for tasks, whether or not these hold a slot. While there are any, nothing is over.
-        pub(super) calls_open: u32,
+        pub calls_open: u32,
         /// Tasks of which the runtime looks at something: files, checks, finish gates, criteria. No agent is called for it.
-        pub(super) looked_at: u32,
+        pub looked_at: u32,
         /// Tasks of whose current attempt a red team or a vision check gave no report.
-        pub(super) faulted: u32,
+        pub faulted: u32,
         /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
-        pub(super) exclusive: u32,
+        pub exclusive: u32,
         /// Approvers that are asked now.
-        pub(super) approvers_asked: u32,
+        pub approvers_asked: u32,
     }
 }
 
@@ -97,7 +97,7 @@ impl Counts {
         self.done + self.failed + self.superseded
     }
 
-    pub(super) fn of_flag(&mut self, flag: QualityFlag) -> &mut u32 {
+    pub fn of_flag(&mut self, flag: QualityFlag) -> &mut u32 {
         match flag {
             QualityFlag::Clean => &mut self.clean,
             QualityFlag::Relaxed => &mut self.relaxed,

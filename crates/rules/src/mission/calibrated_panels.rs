@@ -17,7 +17,7 @@ impl Panel {
 
 impl Plan {
     /// A panel with these seats, under the bar of the fit that holds for it.
-    pub(super) fn calibrated(&self, panel: &Panel, seats: &[AgentId]) -> (Bar, Option<Calibrated>) {
+    pub fn calibrated(&self, panel: &Panel, seats: &[AgentId]) -> (Bar, Option<Calibrated>) {
         let usual = panel.calibrated.as_ref().map_or(panel.bar, |was| was.instead);
         let fit = self.fit_of(panel, seats);
         let Some((points, refer)) = fit.and_then(|fit| Some((fit.bar?, fit.refer))) else {

@@ -31,7 +31,7 @@ pub struct Layers {
 
 impl Layers {
     /// The mission with the layers beneath it.
-    pub(super) fn under(&self, mut mission: Mission) -> Mission {
+    pub fn under(&self, mut mission: Mission) -> Mission {
         mission.own_agents = mission.agents.0.len();
         for config in self.each() {
             mission.settings = mission.settings.or(config.settings.clone());
@@ -45,17 +45,17 @@ impl Layers {
         mission
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = &Config> {
+    pub fn each(&self) -> impl Iterator<Item = &Config> {
         self.project.iter().chain(&self.user)
     }
 
-    pub(super) fn channels(&self) -> HashSet<Box<str>> {
+    pub fn channels(&self) -> HashSet<Box<str>> {
         self.each()
             .flat_map(|config| config.channels.0.iter().map(|(name, _)| name.clone()))
             .collect()
     }
 
-    pub(super) fn rubrics(&self) -> HashSet<Box<str>> {
+    pub fn rubrics(&self) -> HashSet<Box<str>> {
         self.each()
             .flat_map(|config| config.rubrics.0.iter().map(|(name, _)| name.clone()))
             .collect()

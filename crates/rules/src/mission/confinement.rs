@@ -13,7 +13,7 @@ pub struct Confinement {
 
 impl Confinement {
     /// The confinement that a task asks for.
-    pub(super) fn of_task(task: &Task) -> Self {
+    pub fn of_task(task: &Task) -> Self {
         Self {
             sandbox: task.sandbox,
             network: task.network,
@@ -22,7 +22,7 @@ impl Confinement {
     }
 
     /// The confinement that an agent asks for.
-    pub(super) fn of_agent(agent: &Agent) -> Self {
+    pub fn of_agent(agent: &Agent) -> Self {
         Self {
             sandbox: agent.sandbox,
             network: agent.network,
@@ -31,7 +31,7 @@ impl Confinement {
     }
 
     /// The confinement that the settings ask for.
-    pub(super) fn of_settings(settings: &EffectiveSettings) -> Self {
+    pub fn of_settings(settings: &EffectiveSettings) -> Self {
         Self {
             sandbox: Some(settings.sandbox),
             network: Some(settings.network),
@@ -40,7 +40,7 @@ impl Confinement {
     }
 
     /// Fills each setting that is `None` from `below`.
-    pub(super) fn or(self, below: Self) -> Self {
+    pub fn or(self, below: Self) -> Self {
         Self {
             sandbox: self.sandbox.or(below.sandbox),
             network: self.network.or(below.network),
@@ -49,7 +49,7 @@ impl Confinement {
     }
 
     /// Replaces the sandbox by the session's own, where that names one.
-    pub(super) fn in_session(self, sandbox: Option<Sandbox>) -> Self {
+    pub fn in_session(self, sandbox: Option<Sandbox>) -> Self {
         Self {
             sandbox: sandbox.or(self.sandbox),
             ..self

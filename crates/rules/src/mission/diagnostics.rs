@@ -191,7 +191,7 @@ pub struct DiagnosticRow<'a> {
 
 impl Diagnostic {
     /// An error about the file as a whole.
-    pub(super) fn about_file(
+    pub fn about_file(
         file: &Arc<str>,
         code: Code,
         message: impl Into<String>,

@@ -61,14 +61,14 @@ impl<T: Copy> Edges<T> {
     }
 
     /// Adds an edge. Costs O(degree of the node).
-    pub(super) fn add(&mut self, node: u32, target: T) {
+    pub fn add(&mut self, node: u32, target: T) {
         let mut targets = self.of(node as usize).to_vec();
         targets.push(target);
         self.changed.insert_mut(node, Arc::new(targets));
     }
 
     /// Takes edges of a node away. Costs O(degree of the node).
-    pub(super) fn retain(&mut self, node: u32, keep: impl Fn(&T) -> bool) {
+    pub fn retain(&mut self, node: u32, keep: impl Fn(&T) -> bool) {
         let targets = self.of(node as usize).iter().copied().filter(keep).collect();
         self.changed.insert_mut(node, Arc::new(targets));
     }

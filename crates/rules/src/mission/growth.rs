@@ -135,7 +135,7 @@ impl Plan {
     }
 
     /// Notes that a task mends another.
-    pub(super) fn note_fixup(&mut self, id: TaskId) {
+    pub fn note_fixup(&mut self, id: TaskId) {
         let from = self.task(id).provenance.as_deref();
         let source = from
             .filter(|from| from.origin == Origin::Fixup)
@@ -285,7 +285,7 @@ impl Plan {
     }
 
     /// Makes an added task anew by the rules that hold now; its place, its edges and what it says of itself stay.
-    pub(super) fn refresh(&mut self, id: TaskId) {
+    pub fn refresh(&mut self, id: TaskId) {
         let task = self.task(id);
         let Some(from) = task.provenance.clone() else {
             return;

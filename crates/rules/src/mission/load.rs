@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    pub(super) fn text(&self) -> Result<&str, Report> {
+    pub fn text(&self) -> Result<&str, Report> {
         if self.bytes.len() > MAX_BYTES {
             let message = format!(
                 "{} is larger than 64 MiB, which is more than a mission may be",

@@ -282,7 +282,7 @@ impl StagePlan {
     }
 
     /// Replaces the ids of agents in the stage.
-    pub(super) fn with_agents(mut self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
+    pub fn with_agents(mut self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
         for agent in self.agents_mut() {
             *agent = moved(*agent);
         }
@@ -495,7 +495,7 @@ impl Plan {
     }
 
     /// Resolves what judges each task.
-    pub(super) fn resolve_pipelines(&mut self) {
+    pub fn resolve_pipelines(&mut self) {
         let mut known: HashSet<Arc<[StagePlan]>> = HashSet::new();
         for index in 0..self.tasks.len() {
             let id = TaskId::from_index(index);
@@ -510,7 +510,7 @@ impl Plan {
     }
 
     /// Resolves what judges one task.
-    pub(super) fn resolve_pipeline(&mut self, id: TaskId) {
+    pub fn resolve_pipeline(&mut self, id: TaskId) {
         let stages = self.stages(id);
         let task = &mut self.tasks[id.index()];
         if *task.pipeline != *stages {

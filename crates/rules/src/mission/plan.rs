@@ -56,9 +56,9 @@ pub struct Plan {
     /// From a task to the verifications that may have it done again, or judged it when they did.
     pub returns: Edges<TaskId>,
     /// Everything that tasks that come later are compiled with.
-    pub(super) recipe: Arc<CompileContext>,
-    pub(super) titles: Titles,
-    pub(super) fixups: Fixups,
+    pub recipe: Arc<CompileContext>,
+    pub titles: Titles,
+    pub fixups: Fixups,
 }
 
 /// Everything that a task is compiled with, beside the agents.

@@ -56,7 +56,7 @@ impl Route {
 
     /// Replaces the ids of tasks in the route.
     #[must_use]
-    pub(super) fn map(self, id: impl Fn(TaskId) -> TaskId) -> Self {
+    pub fn map(self, id: impl Fn(TaskId) -> TaskId) -> Self {
         Self {
             pass: id(self.pass),
             fail: id(self.fail),
@@ -80,7 +80,7 @@ impl Plan {
 
     /// Lets the plan know, from each task, the verifications that may have it done again and know why.
     #[must_use]
-    pub(super) fn with_returns(self) -> Self {
+    pub fn with_returns(self) -> Self {
         let mut pairs = Vec::new();
         for id in self.every_task_id() {
             let route = self.route(id).filter(|route| route.fail_goes_back);

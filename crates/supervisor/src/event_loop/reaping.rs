@@ -13,7 +13,7 @@ use crate::protocol::SupervisorEvent;
 
 impl Supervisor {
     /// Ends the tree of every child that has exited, while its process id is still its own, then reaps it.
-    pub(super) fn reap(&mut self) {
+    pub fn reap(&mut self) {
         loop {
             let pid = match posix::look_for_exit() {
                 Ok(Waited::Exited(pid)) => pid,
@@ -42,7 +42,7 @@ impl Supervisor {
     }
 
     /// Looks for what is left of ended children's trees, and reports those of which nothing is.
-    pub(super) fn report_ended(&mut self, now: Instant) {
+    pub fn report_ended(&mut self, now: Instant) {
         let due = |at: Instant| at <= now;
         if !self.hunt.is_some_and(due) && !self.ended.iter().any(|ended| due(ended.give_up)) {
             return;

@@ -55,7 +55,7 @@ pub mod double {
         static DISK: RefCell<Option<Disk>> = const { RefCell::new(None) };
     }
 
-    pub(super) fn asked(opened: BorrowedFd<'_>) -> io::Result<()> {
+    pub fn asked(opened: BorrowedFd<'_>) -> io::Result<()> {
         DISK.with_borrow_mut(|disk| {
             let Some(disk) = disk else { return Ok(()) };
             let name = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));

@@ -106,13 +106,13 @@ pub const OTHERS: &[Meaning] = &[
 ];
 
 impl EventExpander {
-    pub(super) fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
+    pub fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         Some((name(of)?, self.task_payload(task, of, rest)))
     }
 
     /// What is told beside an event: that waves in a row brought nothing, where a dependency that failed has its task fail;
     /// that a task which may have acted is parked until a person lets its agent act again.
-    pub(super) fn beside(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
+    pub fn beside(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         let told = self.task(task);
         match (of, rest) {
             (

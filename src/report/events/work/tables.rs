@@ -15,7 +15,7 @@ use super::{EventScope, Life, PublicWork, WorkKey};
 
 impl EventExpander {
     /// The work that an event is about: its kind, its purpose, its place.
-    pub(super) fn work_of(&self, event: &Event) -> Option<PublicWork> {
+    pub fn work_of(&self, event: &Event) -> Option<PublicWork> {
         match event {
             Event::Turn(
                 turn,
@@ -146,7 +146,7 @@ impl EventExpander {
     }
 
     /// The payload of an event beside kind, purpose and place, under its own keys.
-    pub(super) fn details(&self, event: &Event, rest: &[Event]) -> Payload {
+    pub fn details(&self, event: &Event, rest: &[Event]) -> Payload {
         match event {
             Event::Turn(turn, of) => self.turn_details(*turn, of),
             Event::Ask(id, of @ AskEvent::Requested { .. }) => self.ask_details(*id, of),
@@ -171,7 +171,7 @@ impl EventExpander {
     }
 
     /// The agent of the work, where a turn or call is asked for.
-    pub(super) fn doer(&self, event: &Event) -> Payload {
+    pub fn doer(&self, event: &Event) -> Payload {
         match event {
             Event::Turn(turn, TurnEvent::Started(_)) => {
                 let agent = self.agent_name(self.plan.task(turn.task).agent);
@@ -229,7 +229,7 @@ impl EventExpander {
         })
     }
 
-    pub(super) fn head(&self, work: &PublicWork) -> Payload {
+    pub fn head(&self, work: &PublicWork) -> Payload {
         let task = work.task.map(|task| self.task(task));
         let head = payload!(task.unwrap_or_default();
             "kind": work.kind,

@@ -27,7 +27,7 @@ fn stopping(cause: StopCause) -> String {
 }
 
 impl LineBuilder {
-    pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<ProgressLine> {
+    pub fn of_run(&self, state: &State, event: &RunEvent) -> Option<ProgressLine> {
         let mission = &*state.plan.name;
         Some(match event {
             RunEvent::Started(_) => {

@@ -11,7 +11,7 @@ use super::waits::of_deferral;
 use super::{LineBuilder, ProgressLine, title};
 
 impl LineBuilder {
-    pub(super) fn of_task(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
+    pub fn of_task(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let name = title(state, task);
         Some(match event {
             TaskEvent::Transition { .. } => return self.of_transition(state, task, event),

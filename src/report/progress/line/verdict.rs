@@ -14,7 +14,7 @@ use rules::engine::{AskEvent, AskReply, StageReport, State, TaskEvent, WorkKind,
 use super::{LineBuilder, ProgressLine, flag_role};
 
 impl LineBuilder {
-    pub(super) fn of_verdict(&self, state: &State, report: &StageReport) -> Option<ProgressLine> {
+    pub fn of_verdict(&self, state: &State, report: &StageReport) -> Option<ProgressLine> {
         let title = state.plan.title(report.task);
         let running = self.live.get(report.task);
         let role = match report.verdict {
@@ -82,7 +82,7 @@ impl LineBuilder {
         }
     }
 
-    pub(super) fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
+    pub fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
         let TaskEvent::Transition {
             to,
             mode,
@@ -131,7 +131,7 @@ impl LineBuilder {
     }
 
     /// `78 >= 60`, `40 < 60`.
-    pub(super) fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
+    pub fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
         let bar = state.plan.bar(task);
         points.map(|points| against_bar(points, bar, self.symbols))
     }
@@ -143,7 +143,7 @@ const SAID: usize = 60;
 impl LineBuilder {
     /// The line of a failed call to an agent; `None` for a reply that could be read: what it leads to has its
     /// own line.
-    pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<ProgressLine> {
+    pub fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<ProgressLine> {
         let name = |agent: &AgentId| state.plan.agent_name(*agent);
         let (purpose, detail) = match event {
             AskEvent::Replied(AskReply {

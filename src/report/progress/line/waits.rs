@@ -12,7 +12,7 @@ use crate::report::progress::verb::Verb;
 use super::{LineBuilder, ProgressLine, title};
 
 impl LineBuilder {
-    pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<ProgressLine> {
+    pub fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<ProgressLine> {
         let title = title(state, turn.task);
         Some(match event {
             TurnEvent::Started(_) => {
@@ -67,7 +67,7 @@ impl LineBuilder {
     }
 
     /// `retry 2 of 4 in 2.0s`: the request after so many that failed, of so many in all where that is known.
-    pub(super) fn again(&self, (failed, all): (u32, u32), at: Timestamp) -> String {
+    pub fn again(&self, (failed, all): (u32, u32), at: Timestamp) -> String {
         let wait = self.live.offset(at).0.saturating_sub(self.live.elapsed().0);
         let of = match all {
             0 => String::new(),
@@ -84,12 +84,12 @@ impl LineBuilder {
     }
 
     /// The id of what waits for a person, and a gap.
-    pub(super) fn approval_id(&self, of: HoldOwner, number: u32) -> String {
+    pub fn approval_id(&self, of: HoldOwner, number: u32) -> String {
         self.id(|run| ApprovalId { run, of, number }.to_string())
     }
 
     /// The line of an event about the hold of a task, a checkpoint or a delay.
-    pub(super) fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> ProgressLine {
+    pub fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> ProgressLine {
         let name = match of {
             HoldOwner::Task(task) => title(state, task),
             HoldOwner::Barrier(barrier) => &*state.plan.barrier(barrier).name,

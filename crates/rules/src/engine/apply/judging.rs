@@ -11,7 +11,7 @@ use crate::judging::parser::Unparsed;
 
 impl Judging {
     /// Takes what is said about it, before whoever is asked is taken out of these calls.
-    pub(super) fn apply(&mut self, event: &Event, asks: &[Ask]) {
+    pub fn apply(&mut self, event: &Event, asks: &[Ask]) {
         match event {
             Event::Task(_, event) => self.apply_standing(event),
             Event::Work(_, WorkEvent::Requested(job)) => self.request(*job),

@@ -143,7 +143,7 @@ impl TaskState {
     }
 
     /// Begins a second attempt, or a second judging, of accepted work that did not stand.
-    pub(super) fn reopen(&mut self, why: &str, files: &[FileFact]) {
+    pub fn reopen(&mut self, why: &str, files: &[FileFact]) {
         self.reopened = Some(Box::new(Reopened {
             why: why.into(),
             files: files.to_vec(),

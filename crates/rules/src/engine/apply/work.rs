@@ -20,7 +20,7 @@ const INSTANT: Millis = Millis::from_secs(1);
 const MOST_TOLD: usize = 2_000;
 
 impl TaskState {
-    pub(super) fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
+    pub fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
         match event {
             TurnEvent::Started(_) => {
                 self.attempt.turn = turn.turn;
@@ -102,7 +102,7 @@ impl TaskState {
         }
     }
 
-    pub(super) fn apply_work(&mut self, event: &WorkEvent) {
+    pub fn apply_work(&mut self, event: &WorkEvent) {
         match event {
             WorkEvent::Requested(Job::Scan { number, .. }) => self.work.scans = *number,
             WorkEvent::Requested(Job::Artifacts(dependency)) => {
@@ -153,7 +153,7 @@ impl TaskState {
         }
     }
 
-    pub(super) fn apply_ask(&mut self, id: AskId, event: &AskEvent) {
+    pub fn apply_ask(&mut self, id: AskId, event: &AskEvent) {
         match event {
             AskEvent::Requested {
                 purpose,

@@ -138,7 +138,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// A rounded value with its interval.
-    pub(super) fn of(value: f64, interval: Option<(f64, f64)>) -> Self {
+    pub fn of(value: f64, interval: Option<(f64, f64)>) -> Self {
         Self {
             value: rounded(value),
             interval: interval.map(|(low, high)| (rounded(low), rounded(high))),
@@ -176,7 +176,7 @@ pub struct Measures {
 }
 
 /// SplitMix64: numbers that look random and are the same for the same seed, on every machine.
-pub struct Random(pub(super) u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -188,7 +188,7 @@ impl Random {
     }
 
     /// A number below `end`, which is not 0. The bias of the remainder is far below what a resample shows.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("less than a usize")
     }
 }

@@ -13,7 +13,7 @@ use super::quoted::Quoted;
 use super::{ParsedPanel, Scale, Unparsed};
 
 /// Keys below which a reviewer may put the scores.
-pub(super) const CONTAINERS: &[&str] = &[
+pub const CONTAINERS: &[&str] = &[
     "scores",
     "dimensions",
     "dimensionscores",
@@ -24,12 +24,12 @@ pub(super) const CONTAINERS: &[&str] = &[
     "grades",
 ];
 /// Keys of a dimension's name, score and reasoning, most usual first.
-pub(super) const NAMES: &[&str] = &["dimension", "name", "criterion"];
-pub(super) const SCORES: &[&str] = &["score", "rating", "grade"];
+pub const NAMES: &[&str] = &["dimension", "name", "criterion"];
+pub const SCORES: &[&str] = &["score", "rating", "grade"];
 pub(crate) const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rationale", "justification"];
 
 /// Findings that are kept of one reply; more than anybody can act on.
-pub(super) const MAX_FINDINGS: usize = 50;
+pub const MAX_FINDINGS: usize = 50;
 
 /// One dimension as the reply scores it.
 struct ScoreEntry<'a> {
@@ -40,7 +40,7 @@ struct ScoreEntry<'a> {
     reasoning: String,
 }
 
-pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
+pub fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
     let found = values(reply, work)?;
     let findings = found.findings(MAX_FINDINGS);
     let declared = found.declared.clone()?;
@@ -93,7 +93,7 @@ pub fn filled_in(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
 }
 
 /// Reads a reply that scores one dimension, whatever it calls it.
-pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> {
+pub fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> {
     let [name] = &scored(&values(reply, work)?, &["scores"])[..] else {
         return Err(Unparsed::NoScore);
     };
@@ -107,7 +107,7 @@ pub(super) fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unp
 }
 
 /// Whether a reply scores anything in the form of a panel, asked for or not.
-pub(super) fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
+pub fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
     let found = values(reply, work)?;
     // Names with their scores and nothing else, without a key around them.
     let is_flat = |(value, _): &(Json, JsonPlace)| {
@@ -273,7 +273,7 @@ pub(crate) fn score_value(value: &Json) -> Option<Decimal> {
 }
 
 /// The reviewer's reasons beside a score; empty if there are none.
-pub(super) fn reasoning_of(object: &Json) -> String {
+pub fn reasoning_of(object: &Json) -> String {
     let text = object.get(REASONS).and_then(Json::text).unwrap_or_default();
     text.trim().to_owned()
 }

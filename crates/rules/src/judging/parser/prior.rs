@@ -41,7 +41,7 @@ fn answer(item: &Json) -> Option<PriorAnswer> {
 }
 
 /// The answers of a reply in words: lines of its own that do not stand in the work too.
-pub(super) fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
+pub fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
     let lines = parts.own.iter().filter_map(|line| line_answer(line));
     settled(
         lines
@@ -51,7 +51,7 @@ pub(super) fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
 }
 
 /// The answer in a line, and its words in a form that can be compared; `None` for a line without one.
-pub(super) fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
+pub fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
     let folded = fold(line);
     let dressed = |c: char| c == ' ' || "#*_`-+~•>".contains(c);
     let line = folded.trim_matches(dressed);
@@ -103,7 +103,7 @@ fn shortened(note: &str) -> String {
 }
 
 /// The answers of an evaluation: of its JSON where it has one, else of its lines.
-pub(super) fn of_evaluation(parts: &Parts, object: Option<&Json>, work: &Quoted) -> Vec<PriorAnswer> {
+pub fn of_evaluation(parts: &Parts, object: Option<&Json>, work: &Quoted) -> Vec<PriorAnswer> {
     match object.map(answers_in) {
         Some(answers) if !answers.is_empty() => answers,
         _ => answer_lines(parts, work),

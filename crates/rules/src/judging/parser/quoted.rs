@@ -86,21 +86,21 @@ impl Quoted {
     }
 
     /// Whether the work holds so many verdicts of its own that a quotation cannot be told from a reviewer's word.
-    pub(super) fn drowns_out(&self) -> bool {
+    pub fn drowns_out(&self) -> bool {
         self.drowns
     }
 
-    pub(super) fn has_line(&self, words: &str) -> bool {
+    pub fn has_line(&self, words: &str) -> bool {
         !self.lines.is_empty() && self.lines.contains(&Digest::of(words.as_bytes()))
     }
 
     /// Whether the work names this score.
-    pub(super) fn has_score(&self, score: Decimal) -> bool {
+    pub fn has_score(&self, score: Decimal) -> bool {
         self.objects.contains(&of_score(score))
     }
 
     /// Whether the work makes the claim of an object of a reply, for the same reasons where it gives any.
-    pub(super) fn has_object(&self, object: &Json) -> bool {
+    pub fn has_object(&self, object: &Json) -> bool {
         if self.objects.is_empty() {
             return false;
         }
