@@ -21,9 +21,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 846_250),
-    ("tokens: core", 503_700),
-    ("tokens: edges", 341_500),
+    ("tokens: all", 845_500),
+    ("tokens: core", 503_250),
+    ("tokens: edges", 341_200),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -35,7 +35,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: runtime", 10),
     ("largest circle of imports: store", 3),
     ("type names of several types", 16),
-    ("doc comments without their subject", 2),
+    ("doc comments without their subject", 0),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),
     ("public fields of `TaskState`", 13),
